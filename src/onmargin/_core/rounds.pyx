@@ -1,0 +1,88 @@
+"""The loop over rounds."""
+
+from libc.stdlib cimport free, malloc
+
+from onmargin._core.geometry cimport Geometry
+from onmargin._core.row cimport Row, Rows, address
+from onmargin._core.step cimport Step
+from onmargin._core.task cimport HalfSpace, Round, Task
+
+
+cdef class Totals:
+    """What the rounds so far came to."""
+
+    cdef public long long rounds, mistakes, updates
+    cdef public double loss, squared_loss, dual_value, max_squared_norm
+
+    cdef inline void count(self, const Round* r, const Row* x, double gain) noexcept nogil:
+        self.rounds += 1
+        self.mistakes += r.mistake
+        self.updates += gain > 0
+        self.loss += r.loss
+        self.squared_loss += r.squared_loss
+        self.dual_value += gain
+        self.max_squared_norm = max(self.max_squared_norm, x.squared_norm)
+
+    def __getstate__(self):
+        return (self.rounds, self.mistakes, self.updates, self.loss, self.squared_loss, self.dual_value,
+                self.max_squared_norm)
+
+    def __setstate__(self, state):
+        (self.rounds, self.mistakes, self.updates, self.loss, self.squared_loss, self.dual_value,
+         self.max_squared_norm) = state
+
+    def __reduce__(self):
+        return type(self), (), self.__getstate__()
+
+
+def play(Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None):
+    """Learn the rows of X in the given order (None: as they come); `weight` scales C row by row, 0 skips a row."""
+    cdef Py_ssize_t t, i, n = X.n_rows if order is None else len(order)
+    cdef const double* target = <const double*>address(y, "d", X.n_rows)
+    cdef const double* weights = NULL
+    cdef const Py_ssize_t* sequence = NULL
+    cdef double w = 1, gain
+    cdef Row x
+    cdef Round r
+    if weight is not None:
+        weights = <const double*>address(weight, "d", X.n_rows)
+    if order is not None:
+        sequence = <const Py_ssize_t*>address(order, "lq", n)
+    # No task violates more half-spaces than there are columns.
+    cdef double* s = <double*>malloc(geometry.stride * sizeof(double))
+    r.violated = <HalfSpace*>malloc(geometry.n_columns * sizeof(HalfSpace))
+    if s == NULL or r.violated == NULL:
+        free(s)
+        free(r.violated)
+        raise MemoryError
+    with nogil:
+        for t in range(n):
+            i = t if sequence == NULL else sequence[t]
+            if weights != NULL:
+                w = weights[i]
+                if w == 0:
+                    continue
+            X.row(i, &x)                                                  # receive x_t
+            geometry.scores(&x, s)                                        # predict
+            geometry.measure(&x)
+            r.n_violated = r.mistake = 0
+            r.loss = r.squared_loss = gain = 0
+            task.constrain(s, geometry.n_columns, target[i], &r)          # receive y_t, suffer the loss
+            if r.n_violated > 0:                                          # otherwise passive
+                gain = step.solve(&r, &x, geometry, w)
+                if gain > 0:
+                    geometry.move(&x, &r)                                 # aggressive
+            totals.count(&r, &x, gain)
+    free(s)
+    free(r.violated)
+
+
+def score(Geometry geometry, Rows X, out):
+    """Fill `out`, rows of X by stride of the geometry, with scores."""
+    cdef Py_ssize_t i, stride = geometry.stride
+    cdef double* s = <double*>address(out, "d", X.n_rows * stride, writable=True)
+    cdef Row x
+    with nogil:
+        for i in range(X.n_rows):
+            X.row(i, &x)
+            geometry.scores(&x, s + i * stride)

@@ -1,0 +1,73 @@
+"""One example at a time: the row, and the matrix it is read from."""
+
+from cpython.buffer cimport (
+    PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer,
+)
+
+
+cdef const void* address(object array, str format, Py_ssize_t size, bint writable=False) except? NULL:
+    """Where a C-contiguous array of `size` items begins; its owner must outlive the pointer."""
+    cdef Py_buffer view
+    cdef const void* where
+    PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (PyBUF_WRITABLE if writable else 0))
+    try:
+        if view.format.decode() not in format:
+            raise TypeError(f"expected an array of format {format!r}, got {view.format.decode()!r}")
+        if view.len != size * view.itemsize:
+            raise ValueError(f"expected an array of {size} items, got {view.len // view.itemsize}")
+        where = view.buf
+    finally:
+        PyBuffer_Release(&view)
+    return where
+
+
+cdef class Rows:
+    """Rows(X): a C-contiguous float32 or float64 array, or a CSR matrix of them with int32 indices.
+
+    Nothing is copied, and nothing is checked that would cost a pass over the data, except by `is_canonical`.
+    """
+
+    def __init__(self, X):
+        self.owner = X
+        self.n_rows, self.n_features = X.shape
+        self.itemsize = X.dtype.itemsize
+        if hasattr(X, "indptr"):
+            self.n_stored = X.data.shape[0]
+            self.values = <const char*>address(X.data, "fd", self.n_stored)
+            self.indices = <const int32_t*>address(X.indices, "i", self.n_stored)
+            if X.indptr.dtype.itemsize == 4:
+                self.indptr32 = <const int32_t*>address(X.indptr, "i", self.n_rows + 1)
+            else:
+                self.indptr64 = <const int64_t*>address(X.indptr, "lq", self.n_rows + 1)
+            # A matrix without entries may have no address; a row must still know that it is sparse.
+            if self.indices == NULL:
+                self.indices = <const int32_t*>self.values
+        else:
+            self.values = <const char*>address(X, "fd", self.n_rows * self.n_features)
+
+    def is_canonical(self):
+        """Whether each row's indices are strictly increasing and within the features.
+
+        That is what keeps the loop inside the weights and makes a sum over stored values a sum over features.
+        """
+        cdef Py_ssize_t i
+        cdef bint good = True
+        if self.indices == NULL:
+            return True
+        if self.start(0) != 0 or self.start(self.n_rows) > self.n_stored:
+            return False
+        with nogil:
+            for i in range(self.n_rows):
+                good = good and self.is_increasing(self.start(i), self.start(i + 1))
+        return good
+
+    cdef bint is_increasing(self, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef int bad = 0
+        if stop < start or stop > self.n_stored:
+            return False
+        if start == stop:
+            return True
+        for k in range(start + 1, stop):
+            bad |= self.indices[k - 1] >= self.indices[k]
+        return not bad and self.indices[start] >= 0 and self.indices[stop - 1] < self.n_features
