@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.math cimport isnan, sqrt
+from libc.string cimport memset
 
 from onmargin._core.row cimport Row, Vec, address
 from onmargin._core.task cimport HalfSpace, Round
@@ -19,11 +20,15 @@ cdef double AUTO_BIAS = 0.3
 cdef class Geometry:
     """The interface.
 
-    scores     s[c] = <W[:, c], x> for every column
-    measure    the row is being learned: count it and take its norm, intercept coordinate included
-    curvature  the squared length of a half-space's direction
-    move       go tau along every violated half-space of the round
+    scores       s[c] = <W[:, c], x> for every column
+    mean_scores  the same with the weights that predict: the averaged ones, if any
+    measure      the row is being learned: count it and take its norm, intercept coordinate included
+    curvature    the squared length of a half-space's direction
+    move         go tau along every violated half-space of the round
     """
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        self.scores(x, s)
 
     cdef void measure(self, Row* x) noexcept nogil:
         pass
@@ -60,6 +65,8 @@ cdef class Euclidean(Geometry):
         self.weights, self.intercept = self.blank()
         self.W = <void*>address(self.weights, "fd", n_features * self.stride, writable=True)
         self.b = <double*>address(self.intercept, "d", self.stride, writable=True)
+        self.change = np.zeros(self.stride)
+        self.t = <double*>address(self.change, "d", self.stride, writable=True)
         if average:
             self.lag, self.lag_intercept = self.blank()
             self.L = <void*>address(self.lag, "fd", n_features * self.stride, writable=True)
@@ -78,12 +85,12 @@ cdef class Euclidean(Geometry):
 
     def __getstate__(self):
         names = ("weights", "intercept", "lag", "lag_intercept") if self.average else ("weights", "intercept")
-        return {"clock": self.clock, **{name: getattr(self, name)[..., :self.n_columns].copy() for name in names}}
+        return self.clock, {name: getattr(self, name)[..., :self.n_columns].copy() for name in names}
 
     def __setstate__(self, state):
-        self.clock = state["clock"]
-        for name in state.keys() - {"clock"}:
-            getattr(self, name)[..., :self.n_columns] = state[name]
+        self.clock, arrays = state
+        for name, array in arrays.items():
+            getattr(self, name)[..., :self.n_columns] = array
 
     def current(self):
         """The weights of the last round, columns first, as a view; and a copy of the intercepts."""
@@ -94,17 +101,40 @@ cdef class Euclidean(Geometry):
         rounds = self.clock - self.average + 1
         if not self.average or rounds < 1:
             return self.current()
-        coef = (self.weights - self.lag / rounds)[:, :self.n_columns].T
+        coef = (self.weights - self.lag / self.dtype.type(rounds))[:, :self.n_columns].T
         return coef, (self.intercept - self.lag_intercept / rounds)[:self.n_columns]
+
+    def assign(self, coef, intercept):
+        """Put these in place of the current weights and intercepts; what was averaged so far is forgotten."""
+        self.weights[:, :self.n_columns] = coef.T
+        self.intercept[:self.n_columns] = intercept
+        if self.average:
+            self.lag[:] = 0
+            self.lag_intercept[:] = 0
 
     def recombined(self, mixing):
         """A copy whose columns are combinations of these: column c is sum_k mixing[k, c] times column k."""
-        state = self.__getstate__()
-        mixed = type(self)(self.n_features, mixing.shape[1], self.dtype, self.bias, self.average)
-        for name in state.keys() - {"clock"}:
-            state[name] = state[name] @ mixing.astype(state[name].dtype)
-        mixed.__setstate__(state)
-        return mixed
+        clock, arrays = self.__getstate__()
+        copy = type(self)(self.n_features, mixing.shape[1], self.dtype, self.bias, self.average)
+        copy.__setstate__((clock, {name: array @ mixing.astype(array.dtype) for name, array in arrays.items()}))
+        return copy
+
+    def resized(self, Py_ssize_t n_features):
+        """A copy with the first features only, or with new ones of weight zero."""
+        cdef Euclidean copy = type(self)(n_features, self.n_columns, self.dtype, self.bias, self.average)
+        copy.clock, arrays = self.__getstate__()
+        for name, array in arrays.items():
+            shared = (slice(min(n_features, self.n_features)), slice(self.n_columns))[2 - array.ndim:]
+            getattr(copy, name)[shared] = array[shared]
+        return copy
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef Py_ssize_t c, rounds = self.clock - self.average + 1
+        self.scores(x, s)
+        if self.average and rounds > 0:
+            self.vec.scores(x, self.L, self.stride, spare)
+            for c in range(self.n_columns):
+                s[c] -= (spare[c] + self.lb[c]) / rounds
 
     cdef void measure(self, Row* x) noexcept nogil:
         x.squared_norm = self.vec.squared_norm(x)
@@ -124,25 +154,31 @@ cdef class Euclidean(Geometry):
         return x.squared_norm * ((h.up >= 0) + (h.down >= 0))
 
     cdef void move(self, const Row* x, const Round* r) noexcept nogil:
+        self.shift(x, r, self.W, self.b, 1)
+        if self.average and self.clock > self.average:
+            self.shift(x, r, self.L, self.lb, self.clock - self.average)
+
+    cdef void shift(self, const Row* x, const Round* r, void* W, double* b, double scale) noexcept nogil:
+        """W += scale * (the round's move): column by column, or all at once where that is cheaper."""
         cdef Py_ssize_t i
         cdef HalfSpace* h
+        cdef double tau, squared_bias = 0 if isnan(self.bias) else self.bias * self.bias
+        cdef bint at_once = self.stride > 1 and r.n_violated * 8 > self.stride
+        if at_once:
+            memset(self.t, 0, self.stride * sizeof(double))
         for i in range(r.n_violated):
             h = &r.violated[i]
-            if h.tau > 0:
-                self.add(x, h.up, h.down, h.tau)
-
-    cdef void add(self, const Row* x, Py_ssize_t up, Py_ssize_t down, double tau) noexcept nogil:
-        cdef Py_ssize_t late = self.clock - self.average
-        self.vec.add(x, self.W, self.stride, up, down, tau)
-        self.shift(self.b, up, down, tau)
-        if self.average and late > 0:
-            self.vec.add(x, self.L, self.stride, up, down, tau * late)
-            self.shift(self.lb, up, down, tau * late)
-
-    cdef void shift(self, double* b, Py_ssize_t up, Py_ssize_t down, double tau) noexcept nogil:
-        """The same move for the intercepts."""
-        cdef double change = 0 if isnan(self.bias) else tau * self.bias * self.bias
-        if up >= 0:
-            b[up] += change
-        if down >= 0:
-            b[down] -= change
+            tau = scale * h.tau
+            if h.up >= 0:
+                b[h.up] += tau * squared_bias
+            if h.down >= 0:
+                b[h.down] -= tau * squared_bias
+            if not at_once:
+                self.vec.add(x, W, self.stride, h.up, h.down, tau)
+                continue
+            if h.up >= 0:
+                self.t[h.up] += tau
+            if h.down >= 0:
+                self.t[h.down] -= tau
+        if at_once:
+            self.vec.add_all(x, W, self.stride, self.t)

@@ -78,11 +78,15 @@ def play(Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weig
 
 
 def score(Geometry geometry, Rows X, out):
-    """Fill `out`, rows of X by stride of the geometry, with scores."""
+    """Fill `out`, rows of X by stride of the geometry, with the scores that predict."""
     cdef Py_ssize_t i, stride = geometry.stride
     cdef double* s = <double*>address(out, "d", X.n_rows * stride, writable=True)
+    cdef double* spare = <double*>malloc(stride * sizeof(double))
     cdef Row x
+    if spare == NULL:
+        raise MemoryError
     with nogil:
         for i in range(X.n_rows):
             X.row(i, &x)
-            geometry.scores(&x, s + i * stride)
+            geometry.mean_scores(&x, s + i * stride, spare)
+    free(spare)

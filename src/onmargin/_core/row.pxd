@@ -22,9 +22,7 @@ cdef const void* address(object array, str format, Py_ssize_t size, bint writabl
 
 
 cdef class Rows:
-    """A dense or CSR matrix, read in place. What Python made sure of: see `onmargin._rows`."""
-
-    cdef object owner
+    cdef tuple owners  # keep what the pointers point to
     cdef readonly Py_ssize_t n_rows, n_features, itemsize
     cdef const char* values
     cdef const int32_t* indices

@@ -22,28 +22,27 @@ cdef const void* address(object array, str format, Py_ssize_t size, bint writabl
 
 
 cdef class Rows:
-    """Rows(X): a C-contiguous float32 or float64 array, or a CSR matrix of them with int32 indices.
+    """A matrix read in place, row by row, in C-contiguous float32 or float64.
 
+    Dense: `values` is the matrix. Sparse: `values`, `indices` (int32) and `indptr` (int32 or int64) are those of a CSR matrix.
     Nothing is copied, and nothing is checked that would cost a pass over the data, except by `is_canonical`.
     """
 
-    def __init__(self, X):
-        self.owner = X
-        self.n_rows, self.n_features = X.shape
-        self.itemsize = X.dtype.itemsize
-        if hasattr(X, "indptr"):
-            self.n_stored = X.data.shape[0]
-            self.values = <const char*>address(X.data, "fd", self.n_stored)
-            self.indices = <const int32_t*>address(X.indices, "i", self.n_stored)
-            if X.indptr.dtype.itemsize == 4:
-                self.indptr32 = <const int32_t*>address(X.indptr, "i", self.n_rows + 1)
-            else:
-                self.indptr64 = <const int64_t*>address(X.indptr, "lq", self.n_rows + 1)
-            # A matrix without entries may have no address; a row must still know that it is sparse.
-            if self.indices == NULL:
-                self.indices = <const int32_t*>self.values
+    def __init__(self, values, Py_ssize_t n_features, indices=None, indptr=None):
+        self.owners = (values, indices, indptr)
+        self.n_features = n_features
+        self.itemsize = values.dtype.itemsize
+        self.n_stored = values.size
+        self.values = <const char*>address(values, "fd", self.n_stored)
+        if indices is None:
+            self.n_rows = len(values)
         else:
-            self.values = <const char*>address(X, "fd", self.n_rows * self.n_features)
+            self.n_rows = len(indptr) - 1
+            self.indices = <const int32_t*>address(indices, "i", self.n_stored)
+            if indptr.dtype.itemsize == 4:
+                self.indptr32 = <const int32_t*>address(indptr, "i", self.n_rows + 1)
+            else:
+                self.indptr64 = <const int64_t*>address(indptr, "lq", self.n_rows + 1)
 
     def is_canonical(self):
         """Whether each row's indices are strictly increasing and within the features.

@@ -183,10 +183,20 @@ TARGET static void NAME(add_all)(const Row *x, void *W, ptrdiff_t stride, const 
 {
     const REAL *v = x->values;
     const int32_t *j = x->indices;
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        REAL *w = (REAL *)W + (j ? j[k] : k) * stride;
-        for (ptrdiff_t c = 0; c < stride; c++)
-            w[c] += (REAL)t[c] * v[k];
+    for (ptrdiff_t c = 0; c < stride; c += VEC_REGISTERS * LANES) {
+        V tau[VEC_REGISTERS];
+        REAL some[VEC_REGISTERS * sizeof(V) / sizeof(REAL)];
+        ptrdiff_t columns = stride - c < VEC_REGISTERS * LANES ? stride - c : VEC_REGISTERS * LANES;
+        for (ptrdiff_t l = 0; l < columns; l++)
+            some[l] = (REAL)t[c + l];
+        memcpy(tau, some, columns * sizeof(REAL));
+        for (ptrdiff_t k = 0; k < x->n; k++) {
+            REAL *w = (REAL *)W + (j ? j[k] : k) * stride + c;
+            for (ptrdiff_t r = 0; r < columns / LANES; r++) {
+                V moved = NAME(load)(w + r * LANES) + v[k] * tau[r];
+                memcpy(w + r * LANES, &moved, sizeof moved);
+            }
+        }
     }
 }
 

@@ -1,0 +1,32 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.geometry import Geometry
+from onmargin._core.row import Rows
+from onmargin._core.step import Step
+from onmargin._core.task import Task
+
+class Totals:
+    rounds: int
+    mistakes: int
+    updates: int
+    loss: float
+    squared_loss: float
+    dual_value: float
+    max_squared_norm: float
+    def __getstate__(self) -> tuple[Any, ...]: ...
+    def __setstate__(self, state: tuple[Any, ...]) -> None: ...
+
+def play(
+    task: Task,
+    step: Step,
+    geometry: Geometry,
+    totals: Totals,
+    X: Rows,
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64] | None = None,
+    order: NDArray[np.intp] | None = None,
+) -> None: ...
+def score(geometry: Geometry, X: Rows, out: NDArray[np.float64]) -> None: ...

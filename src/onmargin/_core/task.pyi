@@ -1,0 +1,23 @@
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Task(ABC):
+    @abstractmethod
+    def decode(self, scores: NDArray[np.float64]) -> NDArray[Any]: ...
+
+class Binary(Task):
+    def decode(self, scores: NDArray[np.float64]) -> NDArray[np.intp]: ...
+
+class Regression(Task):
+    def __init__(self, epsilon: float) -> None: ...
+    @property
+    def epsilon(self) -> float: ...
+    def decode(self, scores: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+class Multiclass(Task):
+    def decode(self, scores: NDArray[np.float64]) -> NDArray[np.intp]: ...
+
+class OneVsRest(Multiclass): ...

@@ -1,0 +1,85 @@
+"""What parameters accept, and one error that names all that are wrong."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, isnan
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Rule(Protocol):
+    """What one parameter accepts; ``str(rule)`` says it in words."""
+
+    def accepts(self, value: Any) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number between `low` and `high`; `above` excludes `low`, `whole` asks for an integer."""
+
+    low: float = -inf
+    high: float = inf
+    above: bool = False
+    below: bool = False
+    whole: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, bool | np.bool_) or not isinstance(value, Integral if self.whole else Real) or isnan(value):
+            return False
+        return self.low <= value <= self.high and not (self.above and value == self.low or self.below and value == self.high)
+
+    def __str__(self) -> str:
+        noun = "an integer" if self.whole else "a number"
+        limits = [
+            f"{'greater than' if self.above else 'at least'} {self.low:g}" if self.low > -inf else "",
+            f"{'less than' if self.below else 'at most'} {self.high:g}" if self.high < inf else "",
+        ]
+        return " ".join([noun, " and ".join(filter(None, limits))]).rstrip()
+
+
+@dataclass(frozen=True, init=False)
+class Word:
+    """One of a few strings."""
+
+    words: tuple[str, ...]
+
+    def __init__(self, *words: str) -> None:
+        object.__setattr__(self, "words", words)
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.words
+
+    def __str__(self) -> str:
+        return " or ".join(repr(word) for word in self.words)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object of some type, named in words."""
+
+    types: type | tuple[type, ...]
+    words: str
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, self.types)
+
+    def __str__(self) -> str:
+        return self.words
+
+
+FLAG = Instance((bool, np.bool_), "True or False")
+NOTHING = Instance(type(None), "None")
+
+
+def check_parameters(estimator: Any, rules: Mapping[str, tuple[Rule, ...]]) -> None:
+    """Raise one ValueError for all parameters of `estimator` that no rule of theirs accepts."""
+    wrong = [
+        f"{name} must be {', or '.join(map(str, accepted))}; got {value!r}"
+        for name, accepted in rules.items()
+        if not any(rule.accepts(value := getattr(estimator, name)) for rule in accepted)
+    ]
+    if wrong:
+        names = ", ".join(message.split()[0] + "=..." for message in wrong)
+        raise ValueError(f"{'; '.join(wrong)}. Set it with {type(estimator).__name__}.set_params({names}).")

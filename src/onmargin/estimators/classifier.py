@@ -1,0 +1,360 @@
+"""Passive-aggressive classification."""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+
+from onmargin._core.task import Binary, Multiclass, OneVsRest, Task
+from onmargin.estimators._linear import LinearLearner, check_weight
+from onmargin.estimators._parameters import NOTHING, Instance, Rule, Word
+from onmargin.learner import Vector, as_rows
+
+
+class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
+    r"""Passive-aggressive classifier: stay where you are, unless the margin asks you to move.
+
+    Each example that is classified with a margin of at least 1 leaves the weights alone. Any other moves them just far enough: to the
+    solution of
+
+    .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad \ell(w; x_t, y_t) \le \xi,\ \xi \ge 0
+
+    (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell / \|v\|^2)` along the direction :math:`v` of the violated
+    margin. With more than two classes there is one prototype a class, learned jointly: the right class against its best rival.
+
+    Use it for streams and for data too large or too changing to keep, where no learning rate should have to be tuned; for text and
+    other sparse data above all. Prefer a batch solver (:class:`sklearn.svm.LinearSVC`) when the data fit in memory, do not change and
+    the last half per cent counts; use ``average=True`` when labels are noisy.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more cautious and better under
+        noise; ``inf`` gives plain PA, which always restores the margin.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops when the mean loss of a pass (with `early_stopping` the validation score) is no better than the best so far by `tol`,
+        `n_iter_no_change` times in a row. None: all `max_iter` passes are made.
+    early_stopping : bool, default=False
+        Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
+    validation_fraction : float, default=0.1
+        The part held out, between 0 and 1.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "hinge" is PA-I, "squared_hinge" is PA-II.
+    n_jobs : int or None, default=None
+        Accepted for scikit-learn's sake and not used: all classes are learned in one pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling and of the validation split.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so far.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    strategy : {"joint", "ovr"}, default="joint"
+        With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against all others, as
+        scikit-learn does.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights; a view of those that are learned, unless they are averaged.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, in score units.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    class_counts_ : ndarray of shape (n_classes,)
+        Examples of each class learned by `partial_fit`, on which "balanced" weights rest.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if the data had names.
+    n_iter_ : int
+        Passes made by the last call.
+    t_ : float
+        One plus the number of rounds.
+    intercept_scaling_ : float
+        Value of the intercept coordinate in use.
+    totals_ : Totals
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far.
+
+    See Also
+    --------
+    PassiveAggressiveRegressor : The same for real targets.
+
+    Notes
+    -----
+    [JMLR] sec. 3 and 7. A round costs O(non-zeros times classes). For any weights u the mistakes of PA-I are at most
+    :math:`\max(R^2, 1/C)\,(\|u\|^2 + 2C \sum_t \ell^*_t)`, with :math:`R^2` the largest squared norm of a row (twice that for more than two
+    classes) and :math:`\ell^*_t` the losses of u.
+
+    Deviations from the paper: none in the step; the intercept is a constant feature, and example and class weights multiply C.
+    A third class that turns up in the stream splits the binary weights w into -w/2 and w/2, which keeps every margin.
+
+    References
+    ----------
+    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*, JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onmargin import PassiveAggressiveClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = PassiveAggressiveClassifier(C=0.01).partial_fit(X[:1500] / 16, y[:1500])
+    >>> round(model.score(X[1500:] / 16, y[1500:]), 2)
+    0.9
+    """
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+        "loss": (Word("hinge", "squared_hinge"),),
+        "class_weight": (NOTHING, Word("balanced"), Instance(Mapping, "a dict of class: factor")),
+        "strategy": (Word("joint", "ovr"),),
+    }
+
+    classes_: NDArray[Any]
+    class_counts_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        loss: str = "hinge",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        class_weight: Mapping[Any, float] | str | None = None,
+        average: bool | int = False,
+        strategy: str = "joint",
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.loss = loss
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.average = average
+        self.strategy = strategy
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from all the data in as many passes as it takes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+        y : array-like of shape (n_samples,)
+            Labels, of at least two classes.
+        coef_init : array-like of shape (1, n_features) or (n_classes, n_features), default=None
+            Weights to start from.
+        intercept_init : array-like of shape (1,) or (n_classes,), default=None
+            Intercepts to start from, in score units.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with self._all_or_nothing():
+            warm = self.warm_start and hasattr(self, "_learner")
+            X, y = self._validate(X, y, keep=warm)
+            check_classification_targets(y)
+            weight = check_weight(sample_weight, len(y))
+            classes, codes = np.unique(y, return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError(
+                    f"fit needs at least two classes, and y has one class only: {classes[0]!r}. To learn from a stream in which "
+                    "the others come later, call partial_fit, with classes= if they are known."
+                )
+            if self.class_weight is not None:
+                factors = compute_class_weight(self.class_weight, classes=classes, y=y)
+                weight = factors[codes] if weight is None else factors[codes] * weight
+            if warm:
+                self.densify()
+            else:
+                self._begin(X.dtype)
+                self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
+            self._meet(classes)
+            self._prepare()
+            self._start_from(coef_init, intercept_init)
+            self._count(y, np.ones(len(y)))
+            self._run_passes(X, y, self._target(y), weight)
+        return self
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+        y : array-like of shape (n_samples,)
+            Labels; ones not seen before are learned from where they first occur.
+        classes : array-like of shape (n_classes,), default=None
+            Labels to count with from the start.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The estimator, having learned.
+        """
+        with self._all_or_nothing():
+            first = not hasattr(self, "_learner")
+            X, y = self._validate(X, y, keep=not first)
+            check_classification_targets(y)
+            weight = check_weight(sample_weight, len(y))
+            known = y[:0] if classes is None else np.unique(classes)
+            # Refuses a mix of strings and numbers before anything is learned.
+            unique_labels(y, *(labels for labels in (known, getattr(self, "classes_", known)) if len(labels)))
+            if first:
+                self._begin(X.dtype)
+                self.classes_, self.class_counts_ = known[:0], np.zeros(0)
+            self.densify()
+            self._meet(known)
+            rows = as_rows(X)
+            for start, stop, newcomer in self._segments(y):
+                self._meet(newcomer)
+                self._prepare()
+                target, factor = np.zeros(len(y)), weight
+                target[start:stop] = self._target(y[start:stop])
+                if self.class_weight is not None:
+                    factor = np.ones(len(y)) if weight is None else weight.copy()
+                    factor[start:stop] *= self._factors(y[start:stop], factor[start:stop])
+                self._count(y[start:stop], np.ones(stop - start) if weight is None else weight[start:stop])
+                self._learner.learn(rows, target, factor, None if stop - start == len(y) else np.arange(start, stop))
+            self.n_iter_ = 1
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scores: how far on the side of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes one score, positive for ``classes_[1]``; otherwise one a class.
+        """
+        scores = self._scores(X)
+        return scores if len(self.classes_) > 2 else scores[:, 0]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class of highest score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            A label for each example; of equal scores the first class wins, and with two classes a score of zero is ``classes_[1]``.
+        """
+        scores = self._scores(X)
+        labels: NDArray[Any] = self.classes_[self._learner.task.decode(scores)]
+        return labels
+
+    def _task(self) -> Task:
+        if len(self.classes_) == 2:
+            return Binary()
+        return OneVsRest() if self.strategy == "ovr" and len(self.classes_) > 2 else Multiclass()
+
+    def _splitter(self) -> StratifiedShuffleSplit:
+        return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
+
+    def _target(self, y: NDArray[Any]) -> Vector:
+        """Labels as the task wants them: -1 and +1 for two classes, otherwise the column."""
+        codes = np.searchsorted(self.classes_, y).astype(np.float64)
+        return 2 * codes - 1 if len(self.classes_) == 2 else codes
+
+    def _segments(self, y: NDArray[Any]) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Cut y where a label occurs for the first time: (start, stop, the label that is new at start, if any)."""
+        labels, first = np.unique(y, return_index=True)
+        fresh = set(first[~np.isin(labels, self.classes_)].tolist())
+        cuts = sorted({0, len(y)} | fresh)
+        for start, stop in pairwise(cuts):
+            yield start, stop, y[start : start + (start in fresh)]
+
+    def _meet(self, labels: NDArray[Any]) -> None:
+        """Make room for labels not seen before; margins between the others stay as they are."""
+        known, classes = self.classes_, np.union1d(self.classes_, labels)
+        place = np.searchsorted(classes, known)
+        if len(classes) > max(len(known), 2):
+            # One column serves two classes: w x is the difference of two prototypes, or the score of one class against the other.
+            half = 0.5 if self.strategy == "joint" else 1.0
+            columns = np.eye(len(known)) if len(known) > 2 else np.array([[-half, half]])[:, : len(known)]
+            mixing = np.zeros((len(columns), len(classes)))
+            mixing[:, place] = columns
+            self._learner.geometry = self._learner.geometry.recombined(mixing)
+        counts = np.zeros(len(classes))
+        counts[place] = self.class_counts_
+        self.classes_, self.class_counts_ = classes, counts
+
+    def _count(self, y: NDArray[Any], weight: Vector) -> None:
+        self.class_counts_ = self.class_counts_ + np.bincount(
+            np.searchsorted(self.classes_, y[weight > 0]), minlength=len(self.classes_)
+        )
+
+    def _factors(self, y: NDArray[Any], weight: Vector) -> Vector:
+        """Class weights of a piece of the stream; "balanced" ones from the counts as they stand at each example."""
+        codes = np.searchsorted(self.classes_, y)
+        if isinstance(self.class_weight, Mapping):
+            return np.array([self.class_weight.get(label, 1.0) for label in self.classes_.tolist()], dtype=np.float64)[codes]
+        live = np.flatnonzero(weight)
+        order = live[np.argsort(codes[live], kind="stable")]
+        rank = np.arange(len(live)) - np.searchsorted(codes[order], codes[order])
+        factors = np.ones(len(y))
+        factors[order] = 1 / (len(self.classes_) * (self.class_counts_[codes[order]] + rank + 1))
+        factors[live] *= self.class_counts_.sum() + np.arange(1, len(live) + 1)
+        return factors

@@ -1,0 +1,244 @@
+"""Passive-aggressive regression."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.model_selection import ShuffleSplit
+
+from onmargin._core.task import Regression, Task
+from onmargin.estimators._linear import LinearLearner, check_weight
+from onmargin.estimators._parameters import Number, Rule, Word
+from onmargin.learner import as_rows
+
+
+class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore[misc]
+    r"""Passive-aggressive regressor: stay where you are, as long as predictions are within epsilon of the target.
+
+    An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far enough: to the
+    solution of
+
+    .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad |y_t - w \cdot x_t| - \epsilon \le \xi,\ \xi \ge 0
+
+    (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell / \|x_t\|^2)`.
+
+    Use it for streams and for data too large or too changing to keep, where no learning rate should have to be tuned. Prefer a batch
+    solver when the data fit in memory and do not change. Scale the features first: a step is spread over them by their size.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more cautious and better under
+        noise; ``inf`` gives plain PA, which always reaches the tube.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops when the mean loss of a pass (with `early_stopping` the validation score) is no better than the best so far by `tol`,
+        `n_iter_no_change` times in a row. None: all `max_iter` passes are made.
+    early_stopping : bool, default=False
+        Whether `fit` holds out a part of the data and judges a pass by the R² there.
+    validation_fraction : float, default=0.1
+        The part held out, between 0 and 1.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The first is PA-I, the second PA-II.
+    epsilon : float, default=0.1
+        Half the width of the tube in which predictions are right; at least 0.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling and of the validation split.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights; a view of those that are learned, unless they are averaged.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if the data had names.
+    n_iter_ : int
+        Passes made by the last call.
+    t_ : float
+        One plus the number of rounds.
+    intercept_scaling_ : float
+        Value of the intercept coordinate in use.
+    totals_ : Totals
+        Rounds, mistakes (targets outside the tube), updates, losses, dual value and largest squared norm so far.
+
+    See Also
+    --------
+    PassiveAggressiveClassifier : The same for classes.
+
+    Notes
+    -----
+    [JMLR] sec. 5. A round costs O(non-zeros). For any weights u the losses of PA-I obey
+    :math:`\sum_t \min(C \ell_t, \ell_t^2 / R^2) \le \|u\|^2 + 2C \sum_t \ell^*_t` and those of PA-II
+    :math:`\sum_t \ell_t^2 \le (R^2 + 1/(2C)) (\|u\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`R^2` the largest squared norm of a row and
+    :math:`\ell^*_t` the losses of u.
+
+    Deviations from the paper: none in the step; the intercept is a constant feature, and example weights multiply C.
+
+    References
+    ----------
+    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*, JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from onmargin import PassiveAggressiveRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PassiveAggressiveRegressor(C=1.0, epsilon=1.0, average=True, random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 1)
+    0.5
+    """
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+        "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
+        "epsilon": (Number(0),),
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        loss: str = "epsilon_insensitive",
+        epsilon: float = 0.1,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        average: bool | int = False,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.loss = loss
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.average = average
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from all the data in as many passes as it takes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+        y : array-like of shape (n_samples,)
+            Targets.
+        coef_init : array-like of shape (n_features,), default=None
+            Weights to start from.
+        intercept_init : array-like of shape (1,), default=None
+            Intercept to start from.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with self._all_or_nothing():
+            warm = self.warm_start and hasattr(self, "_learner")
+            X, y = self._validate(X, y, keep=warm, y_numeric=True)
+            weight = check_weight(sample_weight, len(y))
+            if not warm:
+                self._begin(X.dtype)
+            self.densify()
+            self._prepare()
+            self._start_from(coef_init, intercept_init)
+            self._run_passes(X, y, np.ascontiguousarray(y, dtype=np.float64), weight)
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The estimator, having learned.
+        """
+        with self._all_or_nothing():
+            first = not hasattr(self, "_learner")
+            X, y = self._validate(X, y, keep=not first, y_numeric=True)
+            weight = check_weight(sample_weight, len(y))
+            if first:
+                self._begin(X.dtype)
+            self.densify()
+            self._prepare()
+            self._learner.learn(as_rows(X), np.ascontiguousarray(y, dtype=np.float64), weight)
+            self.n_iter_ = 1
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The predicted targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            A number for each example.
+        """
+        return self._scores(X)[:, 0]
+
+    @property
+    def coef_(self) -> Any:
+        """Weights; averaged ones if `average` is on."""
+        coef = super().coef_
+        return coef.ravel() if isinstance(coef, np.ndarray) else coef
+
+    def _task(self) -> Task:
+        return Regression(self.epsilon)
+
+    def _splitter(self) -> ShuffleSplit:
+        return ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)

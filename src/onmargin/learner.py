@@ -1,0 +1,115 @@
+"""Learner = task + step + geometry + what the rounds came to. Both faces of the library stand on it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core import rounds
+from onmargin._core.geometry import Geometry
+from onmargin._core.row import Rows
+from onmargin._core.step import Step
+from onmargin._core.task import Task
+
+__all__ = ["Learner", "Totals", "as_rows"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a learner's rounds so far came to; ``dict(totals)`` for a plain mapping.
+
+    Attributes
+    ----------
+    rounds, mistakes, updates : int
+        Examples learned, examples whose prediction was wrong before learning them, and examples that moved the weights. A margin
+        of exactly zero is a mistake; a regression mistake is a target outside the tube.
+    loss, squared_loss : float
+        Sums over the rounds of the loss suffered before each update, and of its square.
+    dual_value : float
+        The dual objective that the updates climbed: no fixed weights had a smaller regularised loss on these rounds.
+    max_squared_norm : float
+        The largest squared norm of a row, intercept coordinate included.
+    """
+
+    rounds: int
+    mistakes: int
+    updates: int
+    loss: float
+    squared_loss: float
+    dual_value: float
+    max_squared_norm: float
+
+    def keys(self) -> Iterator[str]:
+        return (field.name for field in fields(self))
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+class Learner:
+    """Plays rounds: a task says what is asked, a step how far to go for it, a geometry holds the weights.
+
+    The step and the task may be replaced between calls; the geometry carries the state.
+
+    Parameters
+    ----------
+    task : Task
+        Turns scores and targets into half-spaces, and scores into predictions.
+    step : Step
+        Says how far to move along each violated half-space.
+    geometry : Geometry
+        Holds the weights and moves them.
+    """
+
+    def __init__(self, task: Task, step: Step, geometry: Geometry) -> None:
+        self.task = task
+        self.step = step
+        self.geometry = geometry
+        self._totals = rounds.Totals()
+
+    def learn(
+        self, X: Rows, y: Vector, weight: Vector | None = None, order: NDArray[np.intp] | None = None
+    ) -> None:
+        """Play one round for each row, in the given order; `weight` scales C row by row and 0 skips a row."""
+        rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, order)
+
+    def scores(self, X: Rows) -> NDArray[np.float64]:
+        """Rows by columns; of the averaged weights where the geometry averages."""
+        out = np.empty((X.n_rows, self.geometry.stride))
+        rounds.score(self.geometry, X, out)
+        return out[:, : self.geometry.n_columns]
+
+    def predict(self, X: Rows) -> NDArray[Any]:
+        """What the task makes of the scores: an index of a class, or a number."""
+        return self.task.decode(self.scores(X))
+
+    @property
+    def totals(self) -> Totals:
+        """A record of the totals as they are now."""
+        return Totals(*self._totals.__getstate__())
+
+
+def as_rows(X: Any) -> Rows:
+    """Rows of a C-contiguous array or CSR matrix of float32 or float64.
+
+    Nothing is copied, unless a CSR matrix has wide, unsorted or repeated indices; one with indices out of range is refused.
+    """
+    if not hasattr(X, "indptr"):
+        return Rows(X, X.shape[1])
+    rows = Rows(X.data[: X.indptr[-1]], X.shape[1], _narrow(X.indices[: X.indptr[-1]], X.shape[1]), X.indptr)
+    if rows.is_canonical():
+        return rows
+    X.check_format(full_check=True)
+    X = X.copy()
+    X.sum_duplicates()
+    return Rows(X.data, X.shape[1], _narrow(X.indices, X.shape[1]), X.indptr)
+
+
+def _narrow(indices: NDArray[Any], n_features: int) -> NDArray[np.int32]:
+    if n_features > np.iinfo(np.int32).max:
+        raise ValueError(f"X has {n_features} features, more than the {np.iinfo(np.int32).max} that can be indexed")
+    return indices.astype(np.int32, copy=False)

@@ -1,0 +1,29 @@
+"""The algorithms in plain NumPy: the readable specification, and what the tests hold the compiled core to.
+
+A task is a function of the scores and the target that gives half-spaces; a step is a function that says how far to go along each;
+`play` is the round. Weights are features by columns, and an intercept is a feature: `with_intercept` appends it.
+
+>>> import numpy as np
+>>> from onmargin.reference import binary, play
+>>> run = play(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([1, -1]), binary)
+>>> run.weights[:, 0]
+array([ 0., -1.])
+"""
+
+from onmargin.reference.rounds import Run, play, with_intercept
+from onmargin.reference.step import pa, pa1, pa2
+from onmargin.reference.task import HalfSpace, binary, multiclass, one_vs_rest, regression
+
+__all__ = [
+    "HalfSpace",
+    "Run",
+    "binary",
+    "multiclass",
+    "one_vs_rest",
+    "pa",
+    "pa1",
+    "pa2",
+    "play",
+    "regression",
+    "with_intercept",
+]

@@ -1,0 +1,54 @@
+"""What is asked: the half-spaces that the scores violate, and whether the prediction was a mistake ([JMLR] sec. 3, 5 and 7)."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+class HalfSpace(NamedTuple):
+    """The scores must move along `direction`, one coefficient a column, until `loss` is made up for."""
+
+    direction: Vector
+    loss: float
+
+
+# scores, target -> the half-spaces, and whether the round is a mistake
+Task = Callable[[Vector, float], tuple[list[HalfSpace], bool]]
+
+
+def binary(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+    """y in {-1, +1}: loss [1 - y s]_+."""
+    margin = y * scores[0]
+    return [HalfSpace(np.array([y], dtype=float), 1 - margin)], bool(margin <= 0)
+
+
+def regression(epsilon: float) -> Task:
+    """y real: loss [|y - s| - epsilon]_+."""
+
+    def task(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+        loss = abs(y - scores[0]) - epsilon
+        return [HalfSpace(np.sign(np.array([y - scores[0]])), loss)], bool(loss > 0)
+
+    return task
+
+
+def multiclass(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+    """y a column: loss [1 - (s_y - max_{r != y} s_r)]_+, the right class against its best rival."""
+    right = int(y)
+    rival = int(np.where(np.arange(len(scores)) == right, -np.inf, scores).argmax())
+    direction = np.zeros(len(scores))
+    direction[right], direction[rival] = 1, -1
+    margin = scores[right] - scores[rival]
+    return [HalfSpace(direction, 1 - margin)], bool(margin <= 0)
+
+
+def one_vs_rest(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+    """y a column: every column a binary problem of its own."""
+    right = int(y)
+    sign = np.where(np.arange(len(scores)) == right, 1.0, -1.0)
+    halfspaces = [HalfSpace(row, 1 - row @ scores) for row in np.diag(sign)]
+    return halfspaces, bool(scores[right] <= np.delete(scores, right).max())
