@@ -79,7 +79,7 @@ class Learner:
 
     def scores(self, X: Rows) -> NDArray[np.float64]:
         """Rows by columns; of the averaged weights where the geometry averages."""
-        out = np.empty((X.n_rows, self.geometry.stride))
+        out = np.empty((X.n_rows, self.geometry.n_scores))
         rounds.score(self.geometry, X, out)
         return out[:, : self.geometry.n_columns]
 

@@ -49,7 +49,7 @@ def play(Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weig
     if order is not None:
         sequence = <const Py_ssize_t*>address(order, "lq", n)
     # No task violates more half-spaces than there are columns.
-    cdef double* s = <double*>malloc(geometry.stride * sizeof(double))
+    cdef double* s = <double*>malloc(geometry.n_scores * sizeof(double))
     r.violated = <HalfSpace*>malloc(geometry.n_columns * sizeof(HalfSpace))
     if s == NULL or r.violated == NULL:
         free(s)
@@ -78,8 +78,8 @@ def play(Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weig
 
 
 def score(Geometry geometry, Rows X, out):
-    """Fill `out`, rows of X by stride of the geometry, with the scores that predict."""
-    cdef Py_ssize_t i, stride = geometry.stride
+    """Fill `out`, rows of X by scores of the geometry, with the scores that predict."""
+    cdef Py_ssize_t i, stride = geometry.n_scores
     cdef double* s = <double*>address(out, "d", X.n_rows * stride, writable=True)
     cdef double* spare = <double*>malloc(stride * sizeof(double))
     cdef Row x

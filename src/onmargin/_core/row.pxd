@@ -11,11 +11,17 @@ cdef extern from "row.h" nogil:
         Py_ssize_t ahead
         double squared_norm
 
+    ctypedef struct Weights:
+        void* W
+        Py_ssize_t columns
+        Py_ssize_t stride
+        Py_ssize_t gap
+
     ctypedef struct Vec:
         double (*squared_norm)(const Row* x) noexcept nogil
-        void (*scores)(const Row* x, const void* W, Py_ssize_t stride, double* s) noexcept nogil
-        void (*add)(const Row* x, void* W, Py_ssize_t stride, Py_ssize_t up, Py_ssize_t down, double a) noexcept nogil
-        void (*add_all)(const Row* x, void* W, Py_ssize_t stride, const double* t) noexcept nogil
+        void (*scores)(const Row* x, const Weights* w, double* s) noexcept nogil
+        void (*add)(const Row* x, const Weights* w, Py_ssize_t up, Py_ssize_t down, double a) noexcept nogil
+        void (*add_all)(const Row* x, const Weights* w, const double* t) noexcept nogil
 
 
 cdef const void* address(object array, str format, Py_ssize_t size, bint writable=*) except? NULL

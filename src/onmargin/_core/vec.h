@@ -1,7 +1,9 @@
 /* The few vector primitives under every round, in C so that they can be vectorised by hand.
 
-   Weights are feature-major: feature j owns the `stride` numbers from W + j * stride, one a column, padded so that a
-   row of weights is a whole number of vectors. Binary problems have one column and stride 1.
+   Weights lie in one of two ways. Sparse rows want them feature-major (gap 1): a feature's weights of all columns stand together,
+   padded to whole vectors, so that each non-zero costs one trip to memory however many columns there are. Dense rows want
+   them column-major (stride 1): a column is one contiguous vector, and an update touches its columns alone. Both layouts take both
+   kinds of rows; a single column is the same in both.
 
    vec_body.h holds each primitive once; it is compiled here for float and for double, with 16-byte vectors and, on
    x86-64, again with 32-byte vectors for CPUs that have AVX2 and FMA. `vec_for` picks the table of functions once, when a
@@ -79,15 +81,12 @@ static inline const Vec *vec_for(ptrdiff_t itemsize)
     return itemsize == sizeof(float) ? &table_float_narrow : &table_double_narrow;
 }
 
-/* Numbers of `itemsize` bytes from one feature's weights to the next's, for `columns` columns: one column needs no
-   padding, several fill whole 32-byte vectors, and multiples of 256 bytes are avoided because they crowd a few cache
-   sets. */
-static inline ptrdiff_t vec_stride(ptrdiff_t columns, ptrdiff_t itemsize)
+/* Columns of a feature-major layout with their padding: whole 32-byte vectors, but no multiple of 256 bytes, because those
+   crowd a few cache sets. */
+static inline ptrdiff_t vec_padded(ptrdiff_t columns, ptrdiff_t itemsize)
 {
-    ptrdiff_t lanes = 32 / itemsize, stride = (columns + lanes - 1) / lanes * lanes;
-    if (columns == 1)
-        return 1;
-    return stride * itemsize % 256 == 0 ? stride + lanes : stride;
+    ptrdiff_t lanes = 32 / itemsize, padded = (columns + lanes - 1) / lanes * lanes;
+    return padded * itemsize % 256 == 0 ? padded + lanes : padded;
 }
 
 #endif

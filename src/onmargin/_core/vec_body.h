@@ -27,28 +27,40 @@ TARGET VEC_INLINE double NAME(sum)(V v)
     return total;
 }
 
-/* Dense a.b with four chains of additions. */
-TARGET VEC_INLINE double NAME(dot)(const REAL *a, const REAL *b, ptrdiff_t n)
+/* Dense scores of `columns` columns, `gap` apart, with eight chains of additions under way. */
+TARGET VEC_INLINE void NAME(dots)(const int columns, const REAL *v, ptrdiff_t n, const REAL *w, ptrdiff_t gap, double *s)
 {
-    V chain[4] = {{0}};
-    double total = 0;
+    const int ways = VEC_REGISTERS / columns;
+    V chain[VEC_REGISTERS] = {{0}};
     ptrdiff_t k = 0;
-    for (; k + 4 * LANES <= n; k += 4 * LANES)
+    for (; k + ways * LANES <= n; k += ways * LANES)
         VEC_UNROLL
-        for (int u = 0; u < 4; u++)
-            chain[u] += NAME(load)(a + k + u * LANES) * NAME(load)(b + k + u * LANES);
+        for (int u = 0; u < ways; u++)
+            VEC_UNROLL
+            for (int c = 0; c < columns; c++)
+                chain[c * ways + u] += NAME(load)(v + k + u * LANES) * NAME(load)(w + c * gap + k + u * LANES);
     for (; k + LANES <= n; k += LANES)
-        chain[0] += NAME(load)(a + k) * NAME(load)(b + k);
-    for (; k < n; k++)
-        total += (double)a[k] * b[k];
-    return total + NAME(sum)((chain[0] + chain[1]) + (chain[2] + chain[3]));
+        VEC_UNROLL
+        for (int c = 0; c < columns; c++)
+            chain[c * ways] += NAME(load)(v + k) * NAME(load)(w + c * gap + k);
+    VEC_UNROLL
+    for (int c = 0; c < columns; c++) {
+        double rest = 0;
+        for (ptrdiff_t l = k; l < n; l++)
+            rest += (double)v[l] * w[c * gap + l];
+        VEC_UNROLL
+        for (int u = 1; u < ways; u++)
+            chain[c * ways] += chain[c * ways + u];
+        s[c] = rest + NAME(sum)(chain[c * ways]);
+    }
 }
 
 /* Squares leave the range of a float long before the values do: such rows are summed in double. */
 TARGET static double NAME(squared_norm)(const Row *x)
 {
     const REAL *v = x->values;
-    double total = NAME(dot)(v, v, x->n);
+    double total;
+    NAME(dots)(1, v, x->n, v, 0, &total);
     if (sizeof(REAL) == sizeof(double) || (total > 1e-30 && total < 1e30))
         return total;
     total = 0;
@@ -120,8 +132,10 @@ TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const Row 
     }
 }
 
-TARGET VEC_INLINE void NAME(columns)(const int sparse, const Row *x, const REAL *W, ptrdiff_t stride, double *s)
+TARGET VEC_INLINE void NAME(feature_major)(const int sparse, const Row *x, const Weights *w, double *s)
 {
+    const REAL *W = w->W;
+    const ptrdiff_t stride = w->stride;
     for (ptrdiff_t c = 0; c < stride; c += VEC_REGISTERS * LANES) {
         ptrdiff_t left = (stride - c) / LANES;
         switch (left < VEC_REGISTERS ? left : VEC_REGISTERS) {
@@ -137,67 +151,94 @@ TARGET VEC_INLINE void NAME(columns)(const int sparse, const Row *x, const REAL 
     }
 }
 
-TARGET static void NAME(scores)(const Row *x, const void *W, ptrdiff_t stride, double *s)
+TARGET VEC_INLINE void NAME(column_major)(const Row *x, const Weights *w, double *s)
 {
-    if (stride == 1)
-        s[0] = x->indices ? NAME(gather)(x, W) : NAME(dot)(x->values, W, x->n);
-    else if (x->indices)
-        NAME(columns)(1, x, W, stride, s);
-    else
-        NAME(columns)(0, x, W, stride, s);
+    const REAL *W = w->W, *v = x->values;
+    ptrdiff_t c = 0;
+    if (x->indices)
+        for (; c < w->columns; c++)
+            s[c] = NAME(gather)(x, W + c * w->gap);
+    for (; c + 4 <= w->columns; c += 4)
+        NAME(dots)(4, v, x->n, W + c * w->gap, w->gap, s + c);
+    for (; c + 2 <= w->columns; c += 2)
+        NAME(dots)(2, v, x->n, W + c * w->gap, w->gap, s + c);
+    for (; c < w->columns; c++)
+        NAME(dots)(1, v, x->n, W + c * w->gap, w->gap, s + c);
 }
 
-/* One column: W[j, 0] += a x_j. */
-TARGET VEC_INLINE void NAME(add_one)(const Row *x, REAL *w, ptrdiff_t stride, REAL a)
+TARGET static void NAME(scores)(const Row *x, const Weights *w, double *s)
+{
+    if (w->stride == 1)
+        NAME(column_major)(x, w, s);
+    else if (x->indices)
+        NAME(feature_major)(1, x, w, s);
+    else
+        NAME(feature_major)(0, x, w, s);
+}
+
+/* One column: W[j] += a x_j. */
+TARGET VEC_INLINE void NAME(add_one)(const Row *x, REAL *W, ptrdiff_t stride, REAL a)
 {
     const REAL *v = x->values;
     const int32_t *j = x->indices;
     if (j)
         for (ptrdiff_t k = 0; k < x->n; k++)
-            w[j[k] * stride] += a * v[k];
+            W[j[k] * stride] += a * v[k];
     else if (stride == 1)
         for (ptrdiff_t k = 0; k < x->n; k++)
-            w[k] += a * v[k];
+            W[k] += a * v[k];
     else
         for (ptrdiff_t k = 0; k < x->n; k++)
-            w[k * stride] += a * v[k];
+            W[k * stride] += a * v[k];
 }
 
-TARGET static void NAME(add)(const Row *x, void *W, ptrdiff_t stride, ptrdiff_t up, ptrdiff_t down, double a)
+TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdiff_t down, double a)
 {
     const REAL *v = x->values, tau = (REAL)a;
     const int32_t *j = x->indices;
-    if (down < 0)
-        NAME(add_one)(x, (REAL *)W + up, stride, tau);
-    else if (up < 0)
-        NAME(add_one)(x, (REAL *)W + down, stride, -tau);
-    else
+    REAL *W = w->W;
+    if (up >= 0 && down >= 0 && w->stride > 1) /* both stand on the same cache lines */
         for (ptrdiff_t k = 0; k < x->n; k++) {
-            REAL *w = (REAL *)W + (j ? j[k] : k) * stride, step = tau * v[k];
-            w[up] += step;
-            w[down] -= step;
+            REAL *f = W + (j ? j[k] : k) * w->stride, step = tau * v[k];
+            f[up] += step;
+            f[down] -= step;
         }
+    else {
+        if (up >= 0)
+            NAME(add_one)(x, W + up * w->gap, w->stride, tau);
+        if (down >= 0)
+            NAME(add_one)(x, W + down * w->gap, w->stride, -tau);
+    }
 }
 
-TARGET static void NAME(add_all)(const Row *x, void *W, ptrdiff_t stride, const double *t)
+TARGET VEC_INLINE void NAME(add_block)(const Row *x, REAL *W, ptrdiff_t stride, ptrdiff_t columns, const double *t)
 {
     const REAL *v = x->values;
     const int32_t *j = x->indices;
-    for (ptrdiff_t c = 0; c < stride; c += VEC_REGISTERS * LANES) {
-        V tau[VEC_REGISTERS];
-        REAL some[VEC_REGISTERS * sizeof(V) / sizeof(REAL)];
-        ptrdiff_t columns = stride - c < VEC_REGISTERS * LANES ? stride - c : VEC_REGISTERS * LANES;
-        for (ptrdiff_t l = 0; l < columns; l++)
-            some[l] = (REAL)t[c + l];
-        memcpy(tau, some, columns * sizeof(REAL));
-        for (ptrdiff_t k = 0; k < x->n; k++) {
-            REAL *w = (REAL *)W + (j ? j[k] : k) * stride + c;
-            for (ptrdiff_t r = 0; r < columns / LANES; r++) {
-                V moved = NAME(load)(w + r * LANES) + v[k] * tau[r];
-                memcpy(w + r * LANES, &moved, sizeof moved);
-            }
+    REAL some[VEC_REGISTERS * sizeof(V) / sizeof(REAL)] = {0};
+    V tau[VEC_REGISTERS];
+    for (ptrdiff_t c = 0; c < columns; c++)
+        some[c] = (REAL)t[c];
+    memcpy(tau, some, sizeof tau);
+    for (ptrdiff_t k = 0; k < x->n; k++) {
+        REAL *f = W + (j ? j[k] : k) * stride;
+        for (ptrdiff_t r = 0; r < columns / LANES; r++) {
+            V moved = NAME(load)(f + r * LANES) + v[k] * tau[r];
+            memcpy(f + r * LANES, &moved, sizeof moved);
         }
     }
+}
+
+TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t)
+{
+    const ptrdiff_t most = VEC_REGISTERS * LANES;
+    REAL *W = w->W;
+    if (w->stride == 1)
+        for (ptrdiff_t c = 0; c < w->columns; c++)
+            NAME(add_one)(x, W + c * w->gap, 1, (REAL)t[c]);
+    else
+        for (ptrdiff_t c = 0; c < w->stride; c += most)
+            NAME(add_block)(x, W + c, w->stride, w->stride - c < most ? w->stride - c : most, t + c);
 }
 
 static const Vec NAME(table) = {NAME(squared_norm), NAME(scores), NAME(add), NAME(add_all)};

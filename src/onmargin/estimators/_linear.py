@@ -109,10 +109,12 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
         dtype = self._learner.geometry.dtype if keep else [np.float64, np.float32]
         return validate_data(self, X, y, reset=not keep, accept_sparse="csr", dtype=dtype, order="C", **checks)  # type: ignore[no-any-return]
 
-    def _begin(self, dtype: Any) -> None:
+    def _begin(self, X: Any) -> None:
         """A learner that has seen nothing, with one column of weights; `_prepare` gives it its task and step."""
         bias = 0.0 if not self.fit_intercept else nan if self.intercept_scaling == "auto" else self.intercept_scaling
-        geometry = Euclidean(self.n_features_in_, 1, dtype, bias, int(self.average))
+        geometry = Euclidean(
+            self.n_features_in_, 1, X.dtype, sparse=sparse.issparse(X), bias=bias, average=int(self.average)
+        )
         self._sparse_coef = None
         self._learner = Learner(Task(), self._step(), geometry)
 

@@ -215,7 +215,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             if warm:
                 self.densify()
             else:
-                self._begin(X.dtype)
+                self._begin(X)
                 self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
             self._meet(classes)
             self._prepare()
@@ -254,7 +254,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             # Refuses a mix of strings and numbers before anything is learned.
             unique_labels(y, *(labels for labels in (known, getattr(self, "classes_", known)) if len(labels)))
             if first:
-                self._begin(X.dtype)
+                self._begin(X)
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
             self.densify()
             self._meet(known)
@@ -333,9 +333,9 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         if len(classes) > max(len(known), 2):
             # One column serves two classes: w x is the difference of two prototypes, or the score of one class against the other.
             half = 0.5 if self.strategy == "joint" else 1.0
-            columns = np.eye(len(known)) if len(known) > 2 else np.array([[-half, half]])[:, : len(known)]
-            mixing = np.zeros((len(columns), len(classes)))
-            mixing[:, place] = columns
+            columns = np.eye(len(known)) if len(known) > 2 else np.array([[-half], [half]])[: len(known)]
+            mixing = np.zeros((len(classes), columns.shape[1]))
+            mixing[place] = columns
             self._learner.geometry = self._learner.geometry.recombined(mixing)
         counts = np.zeros(len(classes))
         counts[place] = self.class_counts_

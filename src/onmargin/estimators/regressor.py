@@ -180,7 +180,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
             X, y = self._validate(X, y, keep=warm, y_numeric=True)
             weight = check_weight(sample_weight, len(y))
             if not warm:
-                self._begin(X.dtype)
+                self._begin(X)
             self.densify()
             self._prepare()
             self._start_from(coef_init, intercept_init)
@@ -209,7 +209,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
             X, y = self._validate(X, y, keep=not first, y_numeric=True)
             weight = check_weight(sample_weight, len(y))
             if first:
-                self._begin(X.dtype)
+                self._begin(X)
             self.densify()
             self._prepare()
             self._learner.learn(as_rows(X), np.ascontiguousarray(y, dtype=np.float64), weight)

@@ -1,0 +1,77 @@
+"""The demonstration: a real stream, its progressive error, and what the mistake bound allowed."""
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.syntax import Syntax
+from rich.table import Table
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import normalize, scale
+from sklearn.svm import LinearSVC
+
+from onmargin import PassiveAggressiveClassifier
+from onmargin.learner import Totals
+from onmargin.theory import pa1_mistakes
+
+NEXT = """\
+from onmargin import PassiveAggressiveClassifier
+
+# Cautious steps and averaged weights, for noisy labels.
+model = PassiveAggressiveClassifier(C=0.1, average=True)
+# One round an example; new classes may turn up at any time.
+model.partial_fit(X, y)
+# Mistakes, loss and dual value so far.
+model.totals_
+"""
+
+
+def run() -> None:
+    """Learn scikit-learn's breast cancer data, one biopsy at a time."""
+    console = Console(highlight=False)
+    data = load_breast_cancer()
+    X, y = normalize(scale(data.data)), data.target_names[data.target]
+    console.print(
+        f"[bold]{len(y)} biopsies, {X.shape[1]} measurements each: {' or '.join(data.target_names)}?[/]\n"
+        "Each is predicted first and learned afterwards, by PA-I with its default C = 1.\n"
+    )
+    model = PassiveAggressiveClassifier()
+    learn(model, X, y, console)
+    totals, bound, primal = model.totals_, *hindsight(model, X, y)
+    console.print(summary(totals))
+    console.print(
+        f"PA-I made [bold]{totals.mistakes}[/] mistakes; its bound allowed [bold]{bound:.0f}[/]. The bound rests on the best fixed "
+        f"classifier in hindsight, whose objective is {primal:.1f}; the dual value proves that none is below {totals.dual_value:.1f}.\n"
+    )
+    console.print("[bold]Try next[/]")
+    console.print(Syntax(NEXT, "python", background_color="default"))
+
+
+def learn(model: PassiveAggressiveClassifier, X: NDArray[np.float64], y: NDArray[np.str_], console: Console) -> None:
+    """One `partial_fit` an example, with the running error beside the bar."""
+    columns = BarColumn(), MofNCompleteColumn(), TextColumn("error so far {task.fields[error]:.1%}")
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("learning", total=len(y), error=0.0)
+        for i in range(len(y)):
+            model.partial_fit(X[i : i + 1], y[i : i + 1], classes=np.unique(y))
+            progress.update(bar, advance=1, error=model.totals_.mistakes / model.totals_.rounds)
+
+
+def hindsight(model: PassiveAggressiveClassifier, X: NDArray[np.float64], y: NDArray[np.str_]) -> tuple[float, float]:
+    """The mistake bound for the fixed classifier of least objective on the whole stream, and that objective."""
+    rows = np.column_stack([X, np.full(len(X), model.intercept_scaling_)])
+    best = LinearSVC(loss="hinge", C=model.C, fit_intercept=False, max_iter=100_000, random_state=0).fit(rows, y)
+    margins = best.decision_function(rows) * np.where(y == best.classes_[1], 1, -1)
+    loss, squared_norm = np.maximum(0, 1 - margins).sum(), (best.coef_**2).sum()
+    return (
+        pa1_mistakes(model.C, model.totals_.max_squared_norm, squared_norm, loss),
+        float(squared_norm / 2 + model.C * loss),
+    )
+
+
+def summary(totals: Totals) -> Table:
+    """The totals as a table."""
+    table = Table("total", "value", title="What the rounds came to", title_justify="left")
+    for name, value in dict(totals).items():
+        table.add_row(name.replace("_", " "), f"{value:.6g}")
+    return table

@@ -1,0 +1,60 @@
+"""The command line, as a user would call it."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from onmargin.apps.cli import main
+
+
+@pytest.fixture(scope="module")
+def demo():
+    result = CliRunner().invoke(main, ["demo"])
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def test_demo_learns_every_example_and_shows_the_progressive_error(demo):
+    assert "569/569" in demo
+    error = float(re.search(r"error so far ([\d.]+)%", demo).group(1))
+    mistakes = int(re.search(r"mistakes │ (\d+)", demo).group(1))
+    assert error == pytest.approx(100 * mistakes / 569, abs=0.06)
+    assert error < 10
+
+
+def test_demo_stays_within_what_the_theory_allows(demo):
+    made, allowed = map(int, re.search(r"made (\d+) mistakes; its bound allowed (\d+)", demo).groups())
+    assert made <= allowed < 569
+    primal, dual = map(float, re.search(r"objective is ([\d.]+); .* none is below ([\d.]+)\.", demo).groups())
+    assert dual <= primal
+
+
+def test_what_the_demo_proposes_runs(demo):
+    from sklearn.datasets import load_iris
+
+    from onmargin.apps.demo import NEXT
+
+    X, y = load_iris(return_X_y=True)
+    names = {"X": X, "y": y}
+    exec(compile(NEXT, "demo", "exec"), names)
+    assert names["model"].totals_.rounds == len(y)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["demo", "--help"]])
+def test_information_is_printed_without_loading_the_libraries(arguments):
+    code = (
+        "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], "onmargin", standalone_mode=False); "
+        "sys.exit(str(sorted({'numpy', 'sklearn', 'scipy', 'rich'} & set(sys.modules)) or ''))"
+    )
+    result = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert result.stderr.strip() == ""
+    assert "onmargin" in result.stdout
+
+
+def test_unknown_command_is_refused():
+    result = CliRunner().invoke(main, ["dance"])
+    assert result.exit_code == 2
+    assert "No such command 'dance'" in result.output
