@@ -96,20 +96,22 @@ class Learner:
 def as_rows(X: Any) -> Rows:
     """Rows of a C-contiguous array or CSR matrix of float32 or float64.
 
-    Nothing is copied, unless a CSR matrix has wide, unsorted or repeated indices; one with indices out of range is refused.
+    Nothing is copied, unless a CSR matrix has wide, unsorted or repeated indices; a malformed one is refused.
     """
     if not hasattr(X, "indptr"):
         return Rows(X, X.shape[1])
-    rows = Rows(X.data[: X.indptr[-1]], X.shape[1], _narrow(X.indices[: X.indptr[-1]], X.shape[1]), X.indptr)
-    if rows.is_canonical():
-        return rows
-    X.check_format(full_check=True)
-    X = X.copy()
-    X.sum_duplicates()
-    return Rows(X.data, X.shape[1], _narrow(X.indices, X.shape[1]), X.indptr)
-
-
-def _narrow(indices: NDArray[Any], n_features: int) -> NDArray[np.int32]:
+    n_rows, n_features = X.shape
     if n_features > np.iinfo(np.int32).max:
         raise ValueError(f"X has {n_features} features, more than the {np.iinfo(np.int32).max} that can be indexed")
-    return indices.astype(np.int32, copy=False)
+    ends, stored = X.indptr, len(X.indices)
+    if len(ends) != n_rows + 1 or ends[0] != 0 or not 0 <= ends[-1] <= stored == len(X.data):
+        raise ValueError("X is not a sound CSR matrix: its indptr, indices and data do not fit together")
+    values, indices = X.data[: ends[-1]], X.indices[: ends[-1]]
+    rows = Rows(values, n_features, indices.astype(np.int32, copy=False), ends)
+    if rows.is_canonical() and (indices.dtype == np.int32 or not len(indices) or indices.max() < n_features):
+        return rows
+    if (np.diff(ends) < 0).any() or not 0 <= indices.min() <= indices.max() < n_features:
+        raise ValueError(f"X is not a sound CSR matrix: its indices are not all within its {n_features} features")
+    X = X.copy()
+    X.sum_duplicates()
+    return Rows(X.data, n_features, X.indices.astype(np.int32, copy=False), X.indptr)

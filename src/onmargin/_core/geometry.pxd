@@ -6,6 +6,7 @@ from onmargin._core.task cimport HalfSpace, Round
 
 cdef class Geometry:
     cdef readonly Py_ssize_t n_features, n_columns
+    cdef readonly object dtype
     cdef readonly Py_ssize_t n_scores  # numbers that `scores` writes: columns and padding
 
     cdef void scores(self, const Row* x, double* s) noexcept nogil
@@ -16,7 +17,6 @@ cdef class Geometry:
 
 
 cdef class Euclidean(Geometry):
-    cdef readonly object dtype
     cdef readonly bint sparse          # the rows to expect
     cdef bint feature_major            # how the weights lie
     cdef readonly object weights       # n_columns x n_features, a view of the memory below

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from libc.math cimport isnan, sqrt
+from libc.math cimport INFINITY, isnan, sqrt
 from libc.string cimport memset
 
 from onmargin._core.row cimport Row, Vec, Weights, address
@@ -173,7 +173,7 @@ cdef class Euclidean(Geometry):
 
     cdef void measure(self, Row* x) noexcept nogil:
         x.squared_norm = self.vec.squared_norm(x)
-        if isnan(self.bias) and x.squared_norm > 0:
+        if isnan(self.bias) and 0 < x.squared_norm < INFINITY:
             self.bias = AUTO_BIAS * sqrt(x.squared_norm)
         if not isnan(self.bias):
             x.squared_norm += self.bias * self.bias

@@ -1,6 +1,6 @@
 """The loop over rounds."""
 
-from libc.stdlib cimport free, malloc
+import numpy as np
 
 from onmargin._core.geometry cimport Geometry
 from onmargin._core.row cimport Row, Rows, address
@@ -35,26 +35,28 @@ cdef class Totals:
         return type(self), (), self.__getstate__()
 
 
+cdef check_fit(Geometry geometry, Rows X):
+    if X.n_features != geometry.n_features or X.itemsize != geometry.dtype.itemsize:
+        raise ValueError(
+            f"rows of {X.n_features} features in {8 * X.itemsize}-bit numbers do not fit weights for "
+            f"{geometry.n_features} features in {geometry.dtype}"
+        )
+
+
 def play(Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None):
     """Learn the rows of X in the given order (None: as they come); `weight` scales C row by row, 0 skips a row."""
+    check_fit(geometry, X)
+    scores = np.empty(geometry.n_scores)
+    halfspaces = np.empty(geometry.n_columns * sizeof(HalfSpace), np.uint8)  # no task violates more than one a column
     cdef Py_ssize_t t, i, n = X.n_rows if order is None else len(order)
-    cdef const double* target = <const double*>address(y, "d", X.n_rows)
-    cdef const double* weights = NULL
-    cdef const Py_ssize_t* sequence = NULL
+    cdef double* target = <double*>address(y, "d", X.n_rows)
+    cdef double* weights = NULL if weight is None else <double*>address(weight, "d", X.n_rows)
+    cdef Py_ssize_t* sequence = NULL if order is None else <Py_ssize_t*>address(order, "lq", n)
+    cdef double* s = <double*>address(scores, "d", scores.size, writable=True)
     cdef double w = 1, gain
     cdef Row x
     cdef Round r
-    if weight is not None:
-        weights = <const double*>address(weight, "d", X.n_rows)
-    if order is not None:
-        sequence = <const Py_ssize_t*>address(order, "lq", n)
-    # No task violates more half-spaces than there are columns.
-    cdef double* s = <double*>malloc(geometry.n_scores * sizeof(double))
-    r.violated = <HalfSpace*>malloc(geometry.n_columns * sizeof(HalfSpace))
-    if s == NULL or r.violated == NULL:
-        free(s)
-        free(r.violated)
-        raise MemoryError
+    r.violated = <HalfSpace*>address(halfspaces, "B", halfspaces.size, writable=True)
     with nogil:
         for t in range(n):
             i = t if sequence == NULL else sequence[t]
@@ -73,20 +75,17 @@ def play(Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weig
                 if gain > 0:
                     geometry.move(&x, &r)                                 # aggressive
             totals.count(&r, &x, gain)
-    free(s)
-    free(r.violated)
 
 
 def score(Geometry geometry, Rows X, out):
     """Fill `out`, rows of X by scores of the geometry, with the scores that predict."""
-    cdef Py_ssize_t i, stride = geometry.n_scores
-    cdef double* s = <double*>address(out, "d", X.n_rows * stride, writable=True)
-    cdef double* spare = <double*>malloc(stride * sizeof(double))
+    check_fit(geometry, X)
+    scratch = np.empty(geometry.n_scores)
+    cdef Py_ssize_t i, n_scores = geometry.n_scores
+    cdef double* s = <double*>address(out, "d", X.n_rows * n_scores, writable=True)
+    cdef double* spare = <double*>address(scratch, "d", n_scores, writable=True)
     cdef Row x
-    if spare == NULL:
-        raise MemoryError
     with nogil:
         for i in range(X.n_rows):
             X.row(i, &x)
-            geometry.mean_scores(&x, s + i * stride, spare)
-    free(spare)
+            geometry.mean_scores(&x, s + i * n_scores, spare)

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 typedef struct {
     const void *values;     /* float or double, as the weights */
@@ -12,6 +14,22 @@ typedef struct {
     ptrdiff_t ahead;        /* indices that may be read from indices[0] on: lets prefetching run into later rows */
     double squared_norm;    /* of the whole row, intercept coordinate included */
 } Row;
+
+/* In a checked build (meson option `checked`) a row that would lead outside the weights ends the program with a message. */
+static inline void row_check(const Row *x, ptrdiff_t i, ptrdiff_t n_rows, ptrdiff_t n_features)
+{
+#ifdef ONMARGIN_CHECKED
+    int good = 0 <= i && i < n_rows && 0 <= x->n && x->n <= n_features;
+    for (ptrdiff_t k = 0; good && x->indices && k < x->n; k++)
+        good = 0 <= x->indices[k] && x->indices[k] < n_features && k < x->ahead;
+    if (!good) {
+        fprintf(stderr, "onmargin: row %td is not within %td rows and %td features\n", i, n_rows, n_features);
+        abort();
+    }
+#else
+    (void)x, (void)i, (void)n_rows, (void)n_features;
+#endif
+}
 
 /* Weights: feature j of column c is at W[j * stride + c * gap]. */
 typedef struct {

@@ -11,6 +11,8 @@ cdef extern from "row.h" nogil:
         Py_ssize_t ahead
         double squared_norm
 
+    void row_check(const Row* x, Py_ssize_t i, Py_ssize_t n_rows, Py_ssize_t n_features)
+
     ctypedef struct Weights:
         void* W
         Py_ssize_t columns
@@ -24,7 +26,7 @@ cdef extern from "row.h" nogil:
         void (*add_all)(const Row* x, const Weights* w, const double* t) noexcept nogil
 
 
-cdef const void* address(object array, str format, Py_ssize_t size, bint writable=*) except? NULL
+cdef void* address(object array, str format, Py_ssize_t size, bint writable=*) except? NULL
 
 
 cdef class Rows:
@@ -53,3 +55,4 @@ cdef class Rows:
             x.indices = self.indices + start
             x.n = self.start(i + 1) - start
             x.ahead = self.n_stored - start
+        row_check(x, i, self.n_rows, self.n_features)

@@ -5,10 +5,10 @@ from cpython.buffer cimport (
 )
 
 
-cdef const void* address(object array, str format, Py_ssize_t size, bint writable=False) except? NULL:
+cdef void* address(object array, str format, Py_ssize_t size, bint writable=False) except? NULL:
     """Where a C-contiguous array of `size` items begins; its owner must outlive the pointer."""
     cdef Py_buffer view
-    cdef const void* where
+    cdef void* where
     PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (PyBUF_WRITABLE if writable else 0))
     try:
         if view.format.decode() not in format:
@@ -43,6 +43,13 @@ cdef class Rows:
                 self.indptr32 = <const int32_t*>address(indptr, "i", self.n_rows + 1)
             else:
                 self.indptr64 = <const int64_t*>address(indptr, "lq", self.n_rows + 1)
+
+    def part(self, Py_ssize_t start, Py_ssize_t stop):
+        """The rows from start up to stop, not copied."""
+        values, indices, indptr = self.owners
+        if indices is None:
+            return Rows(values[start:stop], self.n_features)
+        return Rows(values, self.n_features, indices, indptr[start:stop + 1])
 
     def is_canonical(self):
         """Whether each row's indices are strictly increasing and within the features.

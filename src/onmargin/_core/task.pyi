@@ -1,11 +1,9 @@
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-class Task(ABC):
-    @abstractmethod
+class Task:
     def decode(self, scores: NDArray[np.float64]) -> NDArray[Any]: ...
 
 class Binary(Task):

@@ -27,10 +27,11 @@ TARGET VEC_INLINE double NAME(sum)(V v)
     return total;
 }
 
-/* Dense scores of `columns` columns, `gap` apart, with eight chains of additions under way. */
-TARGET VEC_INLINE void NAME(dots)(const int columns, const REAL *v, ptrdiff_t n, const REAL *w, ptrdiff_t gap, double *s)
+/* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains. Equal columns must have equal scores, so
+   that ties are ties: all columns of a model are summed in the same number of chains. */
+TARGET VEC_INLINE void NAME(dots)(const int columns, const int ways, const REAL *v, ptrdiff_t n, const REAL *w,
+                                  ptrdiff_t gap, double *s)
 {
-    const int ways = VEC_REGISTERS / columns;
     V chain[VEC_REGISTERS] = {{0}};
     ptrdiff_t k = 0;
     for (; k + ways * LANES <= n; k += ways * LANES)
@@ -60,7 +61,7 @@ TARGET static double NAME(squared_norm)(const Row *x)
 {
     const REAL *v = x->values;
     double total;
-    NAME(dots)(1, v, x->n, v, 0, &total);
+    NAME(dots)(1, VEC_REGISTERS, v, x->n, v, 0, &total);
     if (sizeof(REAL) == sizeof(double) || (total > 1e-30 && total < 1e30))
         return total;
     total = 0;
@@ -92,10 +93,9 @@ TARGET VEC_INLINE double NAME(gather)(const Row *x, const REAL *w)
 
 /* The scores of `width` vectors of columns, summed in registers: `ways` rows of weights at a time, so that
    ways * width chains of additions are under way. All but the pointers are constants once inlined. */
-TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const Row *x, const REAL *W, ptrdiff_t stride,
-                                   double *s)
+TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const int ways, const Row *x, const REAL *W,
+                                   ptrdiff_t stride, double *s)
 {
-    const int ways = width <= 2 ? 4 : width <= 4 ? 2 : 1;
     const REAL *v = x->values;
     const int32_t *j = x->indices;
     const ptrdiff_t line = 64 / sizeof(REAL), n = x->n, ahead = x->ahead;
@@ -132,21 +132,26 @@ TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const Row 
     }
 }
 
+/* Few columns leave registers for more chains; the last vectors of many columns are summed as all the others. */
 TARGET VEC_INLINE void NAME(feature_major)(const int sparse, const Row *x, const Weights *w, double *s)
 {
     const REAL *W = w->W;
-    const ptrdiff_t stride = w->stride;
+    const ptrdiff_t stride = w->stride, few = stride <= VEC_REGISTERS * LANES;
     for (ptrdiff_t c = 0; c < stride; c += VEC_REGISTERS * LANES) {
-        ptrdiff_t left = (stride - c) / LANES;
-        switch (left < VEC_REGISTERS ? left : VEC_REGISTERS) {
-        case 1: NAME(block)(sparse, 1, x, W + c, stride, s + c); break;
-        case 2: NAME(block)(sparse, 2, x, W + c, stride, s + c); break;
-        case 3: NAME(block)(sparse, 3, x, W + c, stride, s + c); break;
-        case 4: NAME(block)(sparse, 4, x, W + c, stride, s + c); break;
-        case 5: NAME(block)(sparse, 5, x, W + c, stride, s + c); break;
-        case 6: NAME(block)(sparse, 6, x, W + c, stride, s + c); break;
-        case 7: NAME(block)(sparse, 7, x, W + c, stride, s + c); break;
-        default: NAME(block)(sparse, 8, x, W + c, stride, s + c); break;
+        ptrdiff_t left = (stride - c) / LANES, width = left < VEC_REGISTERS ? left : VEC_REGISTERS;
+        switch (few ? width : -width) {
+        case 1: NAME(block)(sparse, 1, 4, x, W + c, stride, s + c); break;
+        case 2: NAME(block)(sparse, 2, 4, x, W + c, stride, s + c); break;
+        case 3: NAME(block)(sparse, 3, 2, x, W + c, stride, s + c); break;
+        case 4: NAME(block)(sparse, 4, 2, x, W + c, stride, s + c); break;
+        case -1: NAME(block)(sparse, 1, 1, x, W + c, stride, s + c); break;
+        case -2: NAME(block)(sparse, 2, 1, x, W + c, stride, s + c); break;
+        case -3: NAME(block)(sparse, 3, 1, x, W + c, stride, s + c); break;
+        case -4: NAME(block)(sparse, 4, 1, x, W + c, stride, s + c); break;
+        case 5: case -5: NAME(block)(sparse, 5, 1, x, W + c, stride, s + c); break;
+        case 6: case -6: NAME(block)(sparse, 6, 1, x, W + c, stride, s + c); break;
+        case 7: case -7: NAME(block)(sparse, 7, 1, x, W + c, stride, s + c); break;
+        default: NAME(block)(sparse, 8, 1, x, W + c, stride, s + c); break;
         }
     }
 }
@@ -158,12 +163,14 @@ TARGET VEC_INLINE void NAME(column_major)(const Row *x, const Weights *w, double
     if (x->indices)
         for (; c < w->columns; c++)
             s[c] = NAME(gather)(x, W + c * w->gap);
-    for (; c + 4 <= w->columns; c += 4)
-        NAME(dots)(4, v, x->n, W + c * w->gap, w->gap, s + c);
-    for (; c + 2 <= w->columns; c += 2)
-        NAME(dots)(2, v, x->n, W + c * w->gap, w->gap, s + c);
-    for (; c < w->columns; c++)
-        NAME(dots)(1, v, x->n, W + c * w->gap, w->gap, s + c);
+    else if (w->columns == 1)
+        NAME(dots)(1, VEC_REGISTERS, v, x->n, W, 0, s);
+    else {
+        for (; c + 4 <= w->columns; c += 4)
+            NAME(dots)(4, 2, v, x->n, W + c * w->gap, w->gap, s + c);
+        for (; c < w->columns; c++)
+            NAME(dots)(1, 2, v, x->n, W + c * w->gap, w->gap, s + c);
+    }
 }
 
 TARGET static void NAME(scores)(const Row *x, const Weights *w, double *s)

@@ -1,8 +1,9 @@
 """What the linear estimators share: validation, passes over the data, and the weights as scikit-learn shows them."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy, deepcopy
 from math import inf, nan
 from typing import Any, ClassVar, Self
 
@@ -11,42 +12,30 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onmargin._core.geometry import Euclidean
+from onmargin._core.row import Rows
 from onmargin._core.step import Projection
 from onmargin._core.task import Task
+from onmargin.estimators._checks import check_numbers, check_sparse
 from onmargin.estimators._parameters import FLAG, NOTHING, Instance, Number, Rule, Word, check_parameters
 from onmargin.learner import Learner, Totals, Vector, as_rows
-
-
-def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> Vector | None:
-    """Example weights as float64: finite, not negative, not all zero."""
-    if sample_weight is None:
-        return None
-    weight: Vector = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
-    if weight.shape != (n_samples,):
-        raise ValueError(f"sample_weight must have shape ({n_samples},), one weight an example; got {weight.shape}")
-    if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative; got {weight.min():g}. Leave an example out with weight 0.")
-    if not weight.any():
-        raise ValueError("sample_weight is zero for all examples, so there is nothing to learn; give at least one a positive weight.")
-    return weight
 
 
 class LinearLearner(BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator over a `Learner` with Euclidean weights.
 
     A subclass adds the rules of its own parameters and says which task it learns (`_task`), how a validation part is split off
-    (`_splitter`) and how the weights are shaped.
+    (`_splitter`) and how good scores are (`_quality`).
     """
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
         "C": (Number(0, above=True),),
         "fit_intercept": (FLAG,),
-        "intercept_scaling": (Number(0, above=True), Word("auto")),
+        "intercept_scaling": (Number(0, above=True, below=True), Word("auto")),
         "max_iter": (Number(1, whole=True),),
         "tol": (Number(0), NOTHING),
         "early_stopping": (FLAG,),
@@ -54,9 +43,9 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
         "n_iter_no_change": (Number(1, whole=True),),
         "shuffle": (FLAG,),
         "verbose": (FLAG, Number(0, whole=True)),
-        "random_state": (NOTHING, Number(0, whole=True), Instance(np.random.RandomState, "a RandomState")),
+        "random_state": (NOTHING, Number(0, 2**32 - 1, whole=True), Instance(np.random.RandomState, "a RandomState")),
         "warm_start": (FLAG,),
-        "average": (FLAG, Number(0, whole=True)),
+        "average": (FLAG, Number(0, 2**63 - 1, whole=True)),
     }
 
     C: float
@@ -76,7 +65,6 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
 
     n_features_in_: int
     n_iter_: int
-    score: Callable[..., float]  # from the mixin of the task
     _learner: Learner
     _sparse_coef: sparse.csr_matrix | None
 
@@ -88,6 +76,10 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
         """Splits off the validation part for early stopping."""
         raise NotImplementedError
 
+    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
+        """How good these scores are for early stopping; higher is better."""
+        raise NotImplementedError
+
     def _step(self) -> Projection:
         """PA-I caps the step, PA-II damps it; C = inf makes both plain PA ([JMLR] sec. 3)."""
         return Projection(damping=1 / (2 * self.C)) if self.loss.startswith("squared") else Projection(cap=self.C)
@@ -95,19 +87,42 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Check the parameters first; if anything raises, the estimator is as it was before."""
-        before = dict(vars(self))
         check_parameters(self, self._rules)
+        before = dict(vars(self))
         try:
+            if hasattr(self, "_learner"):
+                # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
+                self._learner = copy(self._learner)
             yield
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
             raise
 
-    def _validate(self, X: Any, y: Any, *, keep: bool, **checks: Any) -> tuple[Any, NDArray[Any]]:
-        """X and y checked by scikit-learn; `keep`: they must fit what was learned so far."""
-        dtype = self._learner.geometry.dtype if keep else [np.float64, np.float32]
-        return validate_data(self, X, y, reset=not keep, accept_sparse="csr", dtype=dtype, order="C", **checks)  # type: ignore[no-any-return]
+    def _validate(self, X: Any, y: Any, *, keep: bool) -> tuple[Any, NDArray[Any], Rows]:
+        """X and y checked by scikit-learn, and X as rows; `keep`: they must fit what was learned so far."""
+        if not (keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and y.dtype.kind in "biuU"):
+            X, y = self._checked(X, y, keep=keep)
+        return X, y, as_rows(X)
+
+    def _checked(self, X: Any, *y: Any, keep: bool) -> Any:
+        """By scikit-learn: X as a C-contiguous or CSR matrix of the weights' type, or of any the weights may have."""
+        dtypes = [self._learner.geometry.dtype] if keep else [np.dtype(np.float64), np.dtype(np.float32)]
+        return validate_data(
+            self, check_sparse(X, dtypes), *y, reset=not keep, accept_sparse="csr", dtype=dtypes, order="C"
+        )
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether X is a few rows that scikit-learn's validation, far slower than learning them, would give back unchanged."""
+        return (
+            type(X) is np.ndarray
+            and 0 < X.size <= 10_000
+            and X.dtype == self._learner.geometry.dtype
+            and X.shape[1:] == (self.n_features_in_,)
+            and X.flags.c_contiguous
+            and not hasattr(self, "feature_names_in_")
+            and bool(np.isfinite(X).all())
+        )
 
     def _begin(self, X: Any) -> None:
         """A learner that has seen nothing, with one column of weights; `_prepare` gives it its task and step."""
@@ -118,42 +133,68 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
         self._sparse_coef = None
         self._learner = Learner(Task(), self._step(), geometry)
 
+    def _go_on(self) -> bool:
+        """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""
+        warm = self.warm_start and hasattr(self, "_learner")
+        if warm:
+            self.densify()
+            self._learner = deepcopy(self._learner)
+        return warm
+
     def _prepare(self) -> None:
-        """Take over the parameters as they are now."""
+        """Take over the parameters as they are now, for weights that are dense."""
+        self.densify()
         self._learner.task = self._task()
         self._learner.step = self._step()
 
     def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:
         """Put given weights in place of those a pass starts from; what is None stays."""
-        current = self._learner.geometry.mean()
+        if coef is None and intercept is None:
+            return
+        geometry = self._learner.geometry
         given = []
-        for name, value, old in zip(("coef_init", "intercept_init"), (coef, intercept), current, strict=True):
-            new = old if value is None else check_array(value, ensure_2d=False, dtype=np.float64, input_name=name)
-            if new.size != old.size:
+        for name, value, old in zip(("coef_init", "intercept_init"), (coef, intercept), geometry.mean(), strict=True):
+            new = old if value is None else check_numbers(value, name, geometry.dtype)
+            if new.shape != old.shape and (geometry.n_columns > 1 or new.size != old.size):
                 raise ValueError(f"{name} must have shape {old.shape}, got {new.shape}")
             given.append(new.reshape(old.shape))
-        self._learner.geometry.assign(*given)
+        geometry.assign(*given)
 
-    def _run_passes(self, X: Any, y: NDArray[Any], target: Vector, weight: Vector | None) -> None:
-        """Passes over X until one is no better than the best before by `tol`, `n_iter_no_change` times in a row."""
-        rows, learner = as_rows(X), self._learner
-        train: NDArray[np.intp] | None = None
-        if self.early_stopping:
+    def _hold_out(self, X: Any, y: NDArray[Any]) -> tuple[NDArray[np.intp] | None, tuple[Rows, NDArray[Any]] | None]:
+        """Which examples to learn (None: all), and with early stopping those that judge a pass."""
+        if not self.early_stopping:
+            return None, None
+        try:
             train, held_out = next(self._splitter().split(np.empty(len(y)), y))
-        elif self.shuffle:
-            train = np.arange(len(y))
+        except ValueError as error:
+            raise ValueError(
+                f"early_stopping=True cannot hold out validation_fraction={self.validation_fraction} of {len(y)} examples: {error}"
+            ) from error
+        return train, (as_rows(X[held_out]), y[held_out])
+
+    def _run_passes(
+        self,
+        rows: Rows,
+        target: Vector,
+        weight: Vector | None,
+        train: NDArray[np.intp] | None,
+        held_out: tuple[Rows, NDArray[Any]] | None,
+    ) -> None:
+        """Passes over the rows until one is no better than the best before by `tol`, `n_iter_no_change` times in a row."""
+        learner = self._learner
         random = check_random_state(self.random_state)
         best, stale = -inf, 0
         for self.n_iter_ in range(1, self.max_iter + 1):
             before = learner.totals
-            learner.learn(rows, target, weight, random.permutation(train) if self.shuffle else train)
+            order = random.permutation(rows.n_rows if train is None else train).astype(np.intp) if self.shuffle else train
+            learner.learn(rows, target, weight, order)
             after = learner.totals
             loss = (after.loss - before.loss) / max(after.rounds - before.rounds, 1)
-            quality = self.score(X[held_out], y[held_out]) if self.early_stopping else -loss
+            quality = -loss if held_out is None else self._quality(learner.scores(held_out[0]), held_out[1])
             if self.verbose:
                 print(f"pass {self.n_iter_}: mean loss {loss:.6g}, {after.mistakes - before.mistakes} mistakes")
             if self.tol is not None:
-                stale = stale + 1 if quality < best + self.tol else 0
+                stale = 0 if quality >= best + self.tol else stale + 1  # a quality of nan is no improvement
                 best = max(best, quality)
                 if stale >= self.n_iter_no_change:
                     return
@@ -161,18 +202,19 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
             warnings.warn(
                 f"max_iter={self.max_iter} passes ended before the tolerance tol={self.tol} was met: raise max_iter, or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Examples by columns."""
         check_is_fitted(self)
-        geometry = self._learner.geometry
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=geometry.dtype, order="C")
+        if not self._is_plain(X):
+            X = self._checked(X, keep=True)
+        rows = as_rows(X)
         if self._sparse_coef is not None:
             scores: NDArray[np.float64] = safe_sparse_dot(X, self._sparse_coef.T, dense_output=True) + self.intercept_
             return scores
-        return self._learner.scores(as_rows(X))
+        return self._learner.scores(rows)
 
     # The weights as scikit-learn shows them.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf
 from numbers import Integral, Real
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Number:
-    """A number between `low` and `high`; `above` excludes `low`, `whole` asks for an integer."""
+    """A number between `low` and `high`; `above` and `below` exclude them, `whole` asks for an integer."""
 
     low: float = -inf
     high: float = inf
@@ -26,15 +26,21 @@ class Number:
     whole: bool = False
 
     def accepts(self, value: Any) -> bool:
-        if isinstance(value, bool | np.bool_) or not isinstance(value, Integral if self.whole else Real) or isnan(value):
+        if isinstance(value, bool | np.bool_) or not isinstance(value, Integral if self.whole else Real):
             return False
-        return self.low <= value <= self.high and not (self.above and value == self.low or self.below and value == self.high)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer beyond all floats
+            return False
+        return (number > self.low if self.above else number >= self.low) and (
+            number < self.high if self.below else number <= self.high
+        )
 
     def __str__(self) -> str:
         noun = "an integer" if self.whole else "a number"
         limits = [
             f"{'greater than' if self.above else 'at least'} {self.low:g}" if self.low > -inf else "",
-            f"{'less than' if self.below else 'at most'} {self.high:g}" if self.high < inf else "",
+            f"{'less than' if self.below else 'at most'} {self.high:g}" if self.below or self.high < inf else "",
         ]
         return " ".join([noun, " and ".join(filter(None, limits))]).rstrip()
 

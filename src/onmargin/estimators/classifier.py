@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from onmargin._core.task import Binary, Multiclass, OneVsRest, Task
-from onmargin.estimators._linear import LinearLearner, check_weight
-from onmargin.estimators._parameters import NOTHING, Instance, Rule, Word
-from onmargin.learner import Vector, as_rows
+from onmargin.estimators._balance import Balance, balanced, balanced_so_far
+from onmargin.estimators._checks import ClassFactors, check_classes, check_labels, check_weight
+from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._parameters import NOTHING, Rule, Word
+from onmargin.learner import Vector
 
 
 class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
@@ -124,7 +124,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
         "loss": (Word("hinge", "squared_hinge"),),
-        "class_weight": (NOTHING, Word("balanced"), Instance(Mapping, "a dict of class: factor")),
+        "class_weight": (NOTHING, Word("balanced"), ClassFactors()),
         "strategy": (Word("joint", "ovr"),),
     }
 
@@ -199,29 +199,29 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             The fitted estimator.
         """
         with self._all_or_nothing():
-            warm = self.warm_start and hasattr(self, "_learner")
-            X, y = self._validate(X, y, keep=warm)
-            check_classification_targets(y)
+            warm = self._go_on()
+            X, y, rows = self._validate(X, y, keep=warm)
+            check_labels(y, *([self.classes_] if warm else []))
             weight = check_weight(sample_weight, len(y))
-            classes, codes = np.unique(y, return_inverse=True)
+            classes = np.unique(y)
             if len(classes) < 2:
                 raise ValueError(
                     f"fit needs at least two classes, and y has one class only: {classes[0]!r}. To learn from a stream in which "
                     "the others come later, call partial_fit, with classes= if they are known."
                 )
-            if self.class_weight is not None:
-                factors = compute_class_weight(self.class_weight, classes=classes, y=y)
-                weight = factors[codes] if weight is None else factors[codes] * weight
-            if warm:
-                self.densify()
-            else:
+            if isinstance(self.class_weight, Mapping) and (strange := set(self.class_weight) - set(classes.tolist())):
+                raise ValueError(f"class_weight names {strange}, but y has the classes {classes.tolist()} only")
+            held_out = self._hold_out(X, y)
+            if not warm:
                 self._begin(X)
                 self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
             self._meet(classes)
             self._prepare()
             self._start_from(coef_init, intercept_init)
-            self._count(y, np.ones(len(y)))
-            self._run_passes(X, y, self._target(y), weight)
+            weight = self._weighted(y, weight, balanced)
+            if weight is not None and not weight.any():
+                raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
+            self._run_passes(rows, self._target(y), weight, *held_out)
         return self
 
     def partial_fit(
@@ -247,28 +247,24 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         """
         with self._all_or_nothing():
             first = not hasattr(self, "_learner")
-            X, y = self._validate(X, y, keep=not first)
-            check_classification_targets(y)
+            X, y, rows = self._validate(X, y, keep=not first)
+            known = y[:0] if classes is None else check_classes(classes)
+            check_labels(y, known, *([] if first else [self.classes_]))
             weight = check_weight(sample_weight, len(y))
-            known = y[:0] if classes is None else np.unique(classes)
-            # Refuses a mix of strings and numbers before anything is learned.
-            unique_labels(y, *(labels for labels in (known, getattr(self, "classes_", known)) if len(labels)))
             if first:
                 self._begin(X)
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
             self.densify()
             self._meet(known)
-            rows = as_rows(X)
             for start, stop, newcomer in self._segments(y):
                 self._meet(newcomer)
                 self._prepare()
-                target, factor = np.zeros(len(y)), weight
-                target[start:stop] = self._target(y[start:stop])
-                if self.class_weight is not None:
-                    factor = np.ones(len(y)) if weight is None else weight.copy()
-                    factor[start:stop] *= self._factors(y[start:stop], factor[start:stop])
-                self._count(y[start:stop], np.ones(stop - start) if weight is None else weight[start:stop])
-                self._learner.learn(rows, target, factor, None if stop - start == len(y) else np.arange(start, stop))
+                part = None if weight is None else weight[start:stop]
+                self._learner.learn(
+                    rows.part(start, stop),
+                    self._target(y[start:stop]),
+                    self._weighted(y[start:stop], part, balanced_so_far),
+                )
             self.n_iter_ = 1
         return self
 
@@ -302,8 +298,14 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             A label for each example; of equal scores the first class wins, and with two classes a score of zero is ``classes_[1]``.
         """
         scores = self._scores(X)
+        return self._labels(scores)
+
+    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         labels: NDArray[Any] = self.classes_[self._learner.task.decode(scores)]
         return labels
+
+    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
+        return float(np.mean(self._labels(scores) == y))
 
     def _task(self) -> Task:
         if len(self.classes_) == 2:
@@ -317,6 +319,20 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         """Labels as the task wants them: -1 and +1 for two classes, otherwise the column."""
         codes = np.searchsorted(self.classes_, y).astype(np.float64)
         return 2 * codes - 1 if len(self.classes_) == 2 else codes
+
+    def _weighted(self, y: NDArray[Any], weight: Vector | None, rule: Balance) -> Vector | None:
+        """Example weights times class weights, "balanced" ones by the given rule; counts the classes."""
+        codes = np.searchsorted(self.classes_, y)
+        live = np.ones(len(y), bool) if weight is None else weight > 0
+        if isinstance(self.class_weight, Mapping):
+            table = [self.class_weight.get(label, 1.0) for label in self.classes_.tolist()]
+            factors = np.array(table, dtype=np.float64)[codes]
+        elif self.class_weight == "balanced":
+            factors = rule(codes, live, self.class_counts_)
+        self.class_counts_ = self.class_counts_ + np.bincount(codes[live], minlength=len(self.classes_))
+        if self.class_weight is None:
+            return weight
+        return factors if weight is None else weight * factors
 
     def _segments(self, y: NDArray[Any]) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Cut y where a label occurs for the first time: (start, stop, the label that is new at start, if any)."""
@@ -340,21 +356,3 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         counts = np.zeros(len(classes))
         counts[place] = self.class_counts_
         self.classes_, self.class_counts_ = classes, counts
-
-    def _count(self, y: NDArray[Any], weight: Vector) -> None:
-        self.class_counts_ = self.class_counts_ + np.bincount(
-            np.searchsorted(self.classes_, y[weight > 0]), minlength=len(self.classes_)
-        )
-
-    def _factors(self, y: NDArray[Any], weight: Vector) -> Vector:
-        """Class weights of a piece of the stream; "balanced" ones from the counts as they stand at each example."""
-        codes = np.searchsorted(self.classes_, y)
-        if isinstance(self.class_weight, Mapping):
-            return np.array([self.class_weight.get(label, 1.0) for label in self.classes_.tolist()], dtype=np.float64)[codes]
-        live = np.flatnonzero(weight)
-        order = live[np.argsort(codes[live], kind="stable")]
-        rank = np.arange(len(live)) - np.searchsorted(codes[order], codes[order])
-        factors = np.ones(len(y))
-        factors[order] = 1 / (len(self.classes_) * (self.class_counts_[codes[order]] + rank + 1))
-        factors[live] *= self.class_counts_.sum() + np.arange(1, len(live) + 1)
-        return factors

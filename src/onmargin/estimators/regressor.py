@@ -5,12 +5,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.model_selection import ShuffleSplit
 
 from onmargin._core.task import Regression, Task
-from onmargin.estimators._linear import LinearLearner, check_weight
+from onmargin.estimators._checks import check_numbers, check_weight
+from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._parameters import Number, Rule, Word
-from onmargin.learner import as_rows
 
 
 class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore[misc]
@@ -176,15 +177,16 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
             The fitted estimator.
         """
         with self._all_or_nothing():
-            warm = self.warm_start and hasattr(self, "_learner")
-            X, y = self._validate(X, y, keep=warm, y_numeric=True)
+            warm = self._go_on()
+            X, y, rows = self._validate(X, y, keep=warm)
+            target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
+            held_out = self._hold_out(X, y)
             if not warm:
                 self._begin(X)
-            self.densify()
             self._prepare()
             self._start_from(coef_init, intercept_init)
-            self._run_passes(X, y, np.ascontiguousarray(y, dtype=np.float64), weight)
+            self._run_passes(rows, target, weight, *held_out)
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -206,13 +208,13 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
         """
         with self._all_or_nothing():
             first = not hasattr(self, "_learner")
-            X, y = self._validate(X, y, keep=not first, y_numeric=True)
+            X, y, rows = self._validate(X, y, keep=not first)
+            target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
             if first:
                 self._begin(X)
-            self.densify()
             self._prepare()
-            self._learner.learn(as_rows(X), np.ascontiguousarray(y, dtype=np.float64), weight)
+            self._learner.learn(rows, target, weight)
             self.n_iter_ = 1
         return self
 
@@ -242,3 +244,6 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
 
     def _splitter(self) -> ShuffleSplit:
         return ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
+
+    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
+        return float(r2_score(y, scores[:, 0]))
