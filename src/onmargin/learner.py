@@ -25,8 +25,8 @@ class Totals:
     Attributes
     ----------
     rounds, mistakes, updates : int
-        Examples learned, examples whose prediction was wrong before learning them, and examples that moved the weights. A margin
-        of exactly zero is a mistake; a regression mistake is a target outside the tube.
+        Examples learned, examples whose prediction was wrong before learning them, and examples that moved the
+        weights. A margin of exactly zero is a mistake; a regression mistake is a target outside the tube.
     loss, squared_loss : float
         Sums over the rounds of the loss suffered before each update, and of its square.
     dual_value : float
@@ -71,9 +71,7 @@ class Learner:
         self.geometry = geometry
         self._totals = rounds.Totals()
 
-    def learn(
-        self, X: Rows, y: Vector, weight: Vector | None = None, order: NDArray[np.intp] | None = None
-    ) -> None:
+    def learn(self, X: Rows, y: Vector, weight: Vector | None = None, order: NDArray[np.intp] | None = None) -> None:
         """Play one round for each row, in the given order; `weight` scales C row by row and 0 skips a row."""
         rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, order)
 

@@ -46,7 +46,7 @@ def test_what_the_demo_proposes_runs(demo):
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["demo", "--help"]])
 def test_information_is_printed_without_loading_the_libraries(arguments):
     code = (
-        "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], "onmargin", standalone_mode=False); "
+        "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onmargin', standalone_mode=False); "
         "sys.exit(str(sorted({'numpy', 'sklearn', 'scipy', 'rich'} & set(sys.modules)) or ''))"
     )
     result = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)

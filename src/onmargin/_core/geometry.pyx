@@ -16,8 +16,8 @@ cdef extern from "vec.h" nogil:
     Py_ssize_t vec_padded(Py_ssize_t columns, Py_ssize_t itemsize)
 
 
-# The "auto" intercept coordinate is this part of the norm of the first non-zero row: large enough to be learned quickly,
-# too small to dominate the row as a plain 1 does beside unit-norm text.
+# The "auto" intercept coordinate is this part of the norm of the first non-zero row: large enough to be learned
+# quickly, too small to dominate the row as a plain 1 does beside unit-norm text.
 cdef double AUTO_BIAS = 0.3
 
 
@@ -48,14 +48,14 @@ cdef class Geometry:
 
 
 cdef class Euclidean(Geometry):
-    """Plain weights. `sparse` says which rows to expect, and so how the weights lie (see vec.h); it does not change what is learned.
+    """Plain weights. `sparse` says which rows to expect, and so how the weights lie (see vec.h), not what is learned.
 
     The intercept is the weight of one more coordinate of value `bias`, inside the norm. It is kept in score units
     (bias times the weight), so that it means the same whatever the bias: a move of tau changes it by tau bias^2.
 
-    With `average` the mean of the weights after each round from that one on is kept at the cost of the updates alone. A change d
-    made at round s is missing from the first s - average of those T weights, so their mean is W - lag / T with
-    lag = sum_s max(s - average, 0) d_s.
+    With `average` the mean of the weights after each round from that one on is kept at the cost of the updates alone.
+    A change d made at round s is missing from the first s - average of those T weights, so their mean is W - lag / T
+    with lag = sum_s max(s - average, 0) d_s.
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
@@ -144,8 +144,9 @@ cdef class Euclidean(Geometry):
     def recombined(self, mixing):
         """A copy whose columns are combinations of these: column c is sum_k mixing[c, k] times column k."""
         copy = self.alike(self.n_features, len(mixing))
-        for name, array in self.arrays().items():
-            getattr(copy, name)[:] = mixing.astype(array.dtype) @ array
+        if self.clock > 0:  # before that all is zero
+            for name, array in self.arrays().items():
+                getattr(copy, name)[:] = mixing.astype(array.dtype) @ array
         return copy
 
     def resized(self, Py_ssize_t n_features):

@@ -15,7 +15,7 @@ typedef struct {
     double squared_norm;    /* of the whole row, intercept coordinate included */
 } Row;
 
-/* In a checked build (meson option `checked`) a row that would lead outside the weights ends the program with a message. */
+/* In a checked build (meson option `checked`) a row that would lead outside the weights ends the program. */
 static inline void row_check(const Row *x, ptrdiff_t i, ptrdiff_t n_rows, ptrdiff_t n_features)
 {
 #ifdef ONMARGIN_CHECKED

@@ -24,8 +24,9 @@ cdef void* address(object array, str format, Py_ssize_t size, bint writable=Fals
 cdef class Rows:
     """A matrix read in place, row by row, in C-contiguous float32 or float64.
 
-    Dense: `values` is the matrix. Sparse: `values`, `indices` (int32) and `indptr` (int32 or int64) are those of a CSR matrix.
-    Nothing is copied, and nothing is checked that would cost a pass over the data, except by `is_canonical`.
+    Dense: `values` is the matrix. Sparse: `values`, `indices` (int32) and `indptr` (int32 or int64) are those of a
+    CSR matrix. Nothing is copied, and nothing is checked that would cost a pass over the data, except by
+    `is_canonical`.
     """
 
     def __init__(self, values, Py_ssize_t n_features, indices=None, indptr=None):

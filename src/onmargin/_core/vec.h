@@ -1,13 +1,13 @@
 /* The few vector primitives under every round, in C so that they can be vectorised by hand.
 
-   Weights lie in one of two ways. Sparse rows want them feature-major (gap 1): a feature's weights of all columns stand together,
-   padded to whole vectors, so that each non-zero costs one trip to memory however many columns there are. Dense rows want
-   them column-major (stride 1): a column is one contiguous vector, and an update touches its columns alone. Both layouts take both
-   kinds of rows; a single column is the same in both.
+   Weights lie in one of two ways. Sparse rows want them feature-major (gap 1): a feature's weights of all columns stand
+   together, padded to whole vectors, so that each non-zero costs one trip to memory however many columns there are.
+   Dense rows want them column-major (stride 1): a column is one contiguous vector, and an update touches its columns
+   alone. Both layouts take both kinds of rows; a single column is the same in both.
 
    vec_body.h holds each primitive once; it is compiled here for float and for double, with 16-byte vectors and, on
-   x86-64, again with 32-byte vectors for CPUs that have AVX2 and FMA. `vec_for` picks the table of functions once, when a
-   geometry is made. Other compilers get the same code with "vectors" of one lane, which is plain C. */
+   x86-64, again with 32-byte vectors for CPUs that have AVX2 and FMA. `vec_for` picks the table of functions once, when
+   a geometry is made. Other compilers get the same code with "vectors" of one lane, which is plain C. */
 #ifndef ONMARGIN_VEC_H
 #define ONMARGIN_VEC_H
 
@@ -81,8 +81,8 @@ static inline const Vec *vec_for(ptrdiff_t itemsize)
     return itemsize == sizeof(float) ? &table_float_narrow : &table_double_narrow;
 }
 
-/* Columns of a feature-major layout with their padding: whole 32-byte vectors, but no multiple of 256 bytes, because those
-   crowd a few cache sets. */
+/* Columns of a feature-major layout with their padding: whole 32-byte vectors, but no multiple of 256 bytes, because
+   those crowd a few cache sets. */
 static inline ptrdiff_t vec_padded(ptrdiff_t columns, ptrdiff_t itemsize)
 {
     ptrdiff_t lanes = 32 / itemsize, padded = (columns + lanes - 1) / lanes * lanes;

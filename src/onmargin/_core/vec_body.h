@@ -27,8 +27,8 @@ TARGET VEC_INLINE double NAME(sum)(V v)
     return total;
 }
 
-/* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains. Equal columns must have equal scores, so
-   that ties are ties: all columns of a model are summed in the same number of chains. */
+/* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains. Equal columns must have equal scores,
+   so that ties are ties: all columns of a model are summed in the same number of chains. */
 TARGET VEC_INLINE void NAME(dots)(const int columns, const int ways, const REAL *v, ptrdiff_t n, const REAL *w,
                                   ptrdiff_t gap, double *s)
 {

@@ -40,8 +40,9 @@ def run() -> None:
     totals, bound, primal = model.totals_, *hindsight(model, X, y)
     console.print(summary(totals))
     console.print(
-        f"PA-I made [bold]{totals.mistakes}[/] mistakes; its bound allowed [bold]{bound:.0f}[/]. The bound rests on the best fixed "
-        f"classifier in hindsight, whose objective is {primal:.1f}; the dual value proves that none is below {totals.dual_value:.1f}.\n"
+        f"PA-I made [bold]{totals.mistakes}[/] mistakes; its bound allowed [bold]{bound:.0f}[/]. The bound rests on "
+        f"the best fixed classifier in hindsight, whose objective is {primal:.1f}; the dual value proves that none is "
+        f"below {totals.dual_value:.1f}.\n"
     )
     console.print("[bold]Try next[/]")
     console.print(Syntax(NEXT, "python", background_color="default"))

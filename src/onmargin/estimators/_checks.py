@@ -15,7 +15,7 @@ from onmargin.learner import Vector
 
 
 def check_sparse(X: Any, dtypes: Container[Any]) -> Any:
-    """X itself; a sparse matrix that has to be converted is looked through first, since a malformed one would take memory along."""
+    """X itself; a sparse matrix to be converted is looked through first, since a malformed one can crash that."""
     if sparse.issparse(X) and (X.format == "csc" or (X.format == "csr" and X.dtype not in dtypes)):
         try:
             X.check_format(full_check=True)
@@ -45,9 +45,13 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> Vector | No
     if weight.shape != (n_samples,):
         raise ValueError(f"sample_weight must have shape ({n_samples},), one weight an example; got {weight.shape}")
     if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative; got {weight.min():g}. Leave an example out with weight 0.")
+        raise ValueError(
+            f"sample_weight must not be negative; got {weight.min():g}. Leave an example out with weight 0."
+        )
     if not weight.any():
-        raise ValueError("sample_weight is zero for all examples: nothing to learn. Give at least one a positive weight.")
+        raise ValueError(
+            "sample_weight is zero for all examples: nothing to learn. Give at least one a positive weight."
+        )
     return weight
 
 
@@ -58,7 +62,7 @@ def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
     for labels in known:
         if len(labels) and (labels.dtype.kind in "OU") != (y.dtype.kind in "OU"):
             raise ValueError(
-                f"labels must be all strings or all numbers: y holds {y[0]!r}, but there is a class {labels[0]!r} already"
+                f"labels must be all strings or all numbers: y holds {y[0]!r}, and {labels[0]!r} is a class already"
             )
 
 
@@ -71,7 +75,9 @@ def check_classes(classes: Any) -> NDArray[Any]:
             raise ValueError(f"they have {labels.ndim} dimensions")
         return np.unique(labels)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"classes must be a list or one-dimensional array of labels; got {classes!r}: {error}") from error
+        raise ValueError(
+            f"classes must be a list or one-dimensional array of labels; got {classes!r}: {error}"
+        ) from error
 
 
 @dataclass(frozen=True)

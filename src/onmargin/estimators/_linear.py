@@ -24,12 +24,15 @@ from onmargin.estimators._checks import check_numbers, check_sparse
 from onmargin.estimators._parameters import FLAG, NOTHING, Instance, Number, Rule, Word, check_parameters
 from onmargin.learner import Learner, Totals, Vector, as_rows
 
+# What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
+MatrixLike = Any
+
 
 class LinearLearner(BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator over a `Learner` with Euclidean weights.
 
-    A subclass adds the rules of its own parameters and says which task it learns (`_task`), how a validation part is split off
-    (`_splitter`) and how good scores are (`_quality`).
+    A subclass adds the rules of its own parameters and says which task it learns (`_task`), how a validation part is
+    split off (`_splitter`) and how good scores are (`_quality`).
     """
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
@@ -95,13 +98,14 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
                 self._learner = copy(self._learner)
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
 
     def _validate(self, X: Any, y: Any, *, keep: bool) -> tuple[Any, NDArray[Any], Rows]:
         """X and y checked by scikit-learn, and X as rows; `keep`: they must fit what was learned so far."""
-        if not (keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and y.dtype.kind in "biuU"):
+        if not (
+            keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and y.dtype.kind in "biuU"
+        ):
             X, y = self._checked(X, y, keep=keep)
         return X, y, as_rows(X)
 
@@ -113,7 +117,7 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
         )
 
     def _is_plain(self, X: Any) -> bool:
-        """Whether X is a few rows that scikit-learn's validation, far slower than learning them, would give back unchanged."""
+        """Whether X is a few rows that scikit-learn's validation, slower than learning, would give back unchanged."""
         return (
             type(X) is np.ndarray
             and 0 < X.size <= 10_000
@@ -126,7 +130,13 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
 
     def _begin(self, X: Any) -> None:
         """A learner that has seen nothing, with one column of weights; `_prepare` gives it its task and step."""
-        bias = 0.0 if not self.fit_intercept else nan if self.intercept_scaling == "auto" else self.intercept_scaling
+        bias = (
+            0.0
+            if not self.fit_intercept
+            else nan
+            if self.intercept_scaling == "auto"
+            else float(self.intercept_scaling)
+        )
         geometry = Euclidean(
             self.n_features_in_, 1, X.dtype, sparse=sparse.issparse(X), bias=bias, average=int(self.average)
         )
@@ -168,7 +178,8 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
             train, held_out = next(self._splitter().split(np.empty(len(y)), y))
         except ValueError as error:
             raise ValueError(
-                f"early_stopping=True cannot hold out validation_fraction={self.validation_fraction} of {len(y)} examples: {error}"
+                f"early_stopping=True cannot hold out validation_fraction={self.validation_fraction} of {len(y)} "
+                f"examples: {error}"
             ) from error
         return train, (as_rows(X[held_out]), y[held_out])
 
@@ -180,19 +191,21 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
         train: NDArray[np.intp] | None,
         held_out: tuple[Rows, NDArray[Any]] | None,
     ) -> None:
-        """Passes over the rows until one is no better than the best before by `tol`, `n_iter_no_change` times in a row."""
+        """Passes over the rows until `n_iter_no_change` in a row were not better than the best before by `tol`."""
         learner = self._learner
         random = check_random_state(self.random_state)
         best, stale = -inf, 0
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        for self.n_iter_ in range(1, self.max_iter + 1):  # noqa: B020
             before = learner.totals
-            order = random.permutation(rows.n_rows if train is None else train).astype(np.intp) if self.shuffle else train
+            order = (
+                random.permutation(rows.n_rows if train is None else train).astype(np.intp) if self.shuffle else train
+            )
             learner.learn(rows, target, weight, order)
             after = learner.totals
             loss = (after.loss - before.loss) / max(after.rounds - before.rounds, 1)
             quality = -loss if held_out is None else self._quality(learner.scores(held_out[0]), held_out[1])
             if self.verbose:
-                print(f"pass {self.n_iter_}: mean loss {loss:.6g}, {after.mistakes - before.mistakes} mistakes")
+                print(f"pass {self.n_iter_}: mean loss {loss:.6g}, {after.mistakes - before.mistakes} mistakes")  # noqa: T201
             if self.tol is not None:
                 stale = 0 if quality >= best + self.tol else stale + 1  # a quality of nan is no improvement
                 best = max(best, quality)
@@ -200,7 +213,7 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
                     return
         if self.tol is not None:
             warnings.warn(
-                f"max_iter={self.max_iter} passes ended before the tolerance tol={self.tol} was met: raise max_iter, or tol.",
+                f"max_iter={self.max_iter} passes ended before tol={self.tol} was met: raise max_iter, or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -228,7 +241,9 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self) -> Learner:
         if not hasattr(self, "_learner"):
-            raise AttributeError(f"this {type(self).__name__} has not learned anything yet: call fit or partial_fit first")
+            raise AttributeError(
+                f"this {type(self).__name__} has not learned anything yet: call fit or partial_fit first"
+            )
         return self._learner
 
     @property

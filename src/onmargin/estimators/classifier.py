@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from onmargin._core.task import Binary, Multiclass, OneVsRest, Task
 from onmargin.estimators._balance import Balance, balanced, balanced_so_far
 from onmargin.estimators._checks import ClassFactors, check_classes, check_labels, check_weight
-from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._linear import LinearLearner, MatrixLike
 from onmargin.estimators._parameters import NOTHING, Rule, Word
 from onmargin.learner import Vector
 
@@ -20,23 +20,24 @@ from onmargin.learner import Vector
 class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
     r"""Passive-aggressive classifier: stay where you are, unless the margin asks you to move.
 
-    Each example that is classified with a margin of at least 1 leaves the weights alone. Any other moves them just far enough: to the
-    solution of
+    Each example that is classified with a margin of at least 1 leaves the weights alone. Any other moves them just
+    far enough: to the solution of
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad \ell(w; x_t, y_t) \le \xi,\ \xi \ge 0
 
-    (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell / \|v\|^2)` along the direction :math:`v` of the violated
-    margin. With more than two classes there is one prototype a class, learned jointly: the right class against its best rival.
+    (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell / \|v\|^2)` along the
+    direction :math:`v` of the violated margin. With more than two classes there is one prototype a class, learned
+    jointly: the right class against its best rival.
 
-    Use it for streams and for data too large or too changing to keep, where no learning rate should have to be tuned; for text and
-    other sparse data above all. Prefer a batch solver (:class:`sklearn.svm.LinearSVC`) when the data fit in memory, do not change and
-    the last half per cent counts; use ``average=True`` when labels are noisy.
+    Use it for streams and for data too large or too changing to keep, where no learning rate should have to be tuned;
+    for text and other sparse data above all. For data that stay, call `fit` with ``average=True``, or a batch solver
+    such as :class:`sklearn.svm.LinearSVC`. Under noise take a small C, or average.
 
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more cautious and better under
-        noise; ``inf`` gives plain PA, which always restores the margin.
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
+        cautious and better under noise; ``inf`` gives plain PA, which always restores the margin.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
     intercept_scaling : "auto" or float, default="auto"
@@ -44,8 +45,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
-        `fit` stops when the mean loss of a pass (with `early_stopping` the validation score) is no better than the best so far by `tol`,
-        `n_iter_no_change` times in a row. None: all `max_iter` passes are made.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
+        was not better by `tol` than the best before. None: all `max_iter` passes are made.
     early_stopping : bool, default=False
         Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
     validation_fraction : float, default=0.1
@@ -65,12 +66,13 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
     warm_start : bool, default=False
         Whether `fit` goes on from the weights it finds.
     class_weight : dict, "balanced" or None, default=None
-        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so far.
+        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
+        far.
     average : bool or int, default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
     strategy : {"joint", "ovr"}, default="joint"
-        With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against all others, as
-        scikit-learn does.
+        With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against
+        all others, as scikit-learn does.
 
     Attributes
     ----------
@@ -81,10 +83,10 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Examples of each class learned by `partial_fit`, on which "balanced" weights rest.
+        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if the data had names.
     n_iter_ : int
         Passes made by the last call.
@@ -93,7 +95,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
-        Rounds, mistakes, updates, losses, dual value and largest squared norm so far.
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the weights that learn, not of
+        their mean.
 
     See Also
     --------
@@ -102,24 +105,26 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
     Notes
     -----
     [JMLR] sec. 3 and 7. A round costs O(non-zeros times classes). For any weights u the mistakes of PA-I are at most
-    :math:`\max(R^2, 1/C)\,(\|u\|^2 + 2C \sum_t \ell^*_t)`, with :math:`R^2` the largest squared norm of a row (twice that for more than two
-    classes) and :math:`\ell^*_t` the losses of u.
+    :math:`\max(R^2, 1/C)\,(\|u\|^2 + 2C \sum_t \ell^*_t)`, with :math:`R^2` the largest squared norm of a row (twice
+    that for more than two classes) and :math:`\ell^*_t` the losses of u.
 
-    Deviations from the paper: none in the step; the intercept is a constant feature, and example and class weights multiply C.
-    A third class that turns up in the stream splits the binary weights w into -w/2 and w/2, which keeps every margin.
+    Deviations from the paper: none in the step; the intercept is a constant feature, and example and class weights
+    multiply C. A third class that turns up in the stream splits the binary weights w into -w/2 and w/2, which keeps
+    every margin.
 
     References
     ----------
-    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*, JMLR 7, 2006.
+    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*,
+    JMLR 7:551-585, 2006.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from onmargin import PassiveAggressiveClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = PassiveAggressiveClassifier(C=0.01).partial_fit(X[:1500] / 16, y[:1500])
-    >>> round(model.score(X[1500:] / 16, y[1500:]), 2)
-    0.9
+    >>> model = PassiveAggressiveClassifier(average=True).partial_fit(X[:1500], y[:1500])
+    >>> round(model.score(X[1500:], y[1500:]), 2)
+    0.87
     """
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
@@ -172,7 +177,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
 
     def fit(
         self,
-        X: ArrayLike,
+        X: MatrixLike,
         y: ArrayLike,
         coef_init: ArrayLike | None = None,
         intercept_init: ArrayLike | None = None,
@@ -206,8 +211,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             classes = np.unique(y)
             if len(classes) < 2:
                 raise ValueError(
-                    f"fit needs at least two classes, and y has one class only: {classes[0]!r}. To learn from a stream in which "
-                    "the others come later, call partial_fit, with classes= if they are known."
+                    f"fit needs at least two classes, and y has one class only: {classes[0]!r}. To learn from a stream "
+                    "in which the others come later, call partial_fit, with classes= if they are known."
                 )
             if isinstance(self.class_weight, Mapping) and (strange := set(self.class_weight) - set(classes.tolist())):
                 raise ValueError(f"class_weight names {strange}, but y has the classes {classes.tolist()} only")
@@ -225,7 +230,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         return self
 
     def partial_fit(
-        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
 
@@ -268,7 +273,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             self.n_iter_ = 1
         return self
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Scores: how far on the side of each class.
 
         Parameters
@@ -284,7 +289,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         scores = self._scores(X)
         return scores if len(self.classes_) > 2 else scores[:, 0]
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """The class of highest score.
 
         Parameters
@@ -295,7 +300,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            A label for each example; of equal scores the first class wins, and with two classes a score of zero is ``classes_[1]``.
+            A label for each example; of equal scores the first class wins, and with two classes a score of zero is
+            ``classes_[1]``.
         """
         scores = self._scores(X)
         return self._labels(scores)
@@ -347,7 +353,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         known, classes = self.classes_, np.union1d(self.classes_, labels)
         place = np.searchsorted(classes, known)
         if len(classes) > max(len(known), 2):
-            # One column serves two classes: w x is the difference of two prototypes, or the score of one class against the other.
+            # One column serves two classes: w x is the difference of two prototypes, or the score of one class
+            # against the other.
             half = 0.5 if self.strategy == "joint" else 1.0
             columns = np.eye(len(known)) if len(known) > 2 else np.array([[-half], [half]])[: len(known)]
             mixing = np.zeros((len(classes), columns.shape[1]))

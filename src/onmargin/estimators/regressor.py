@@ -10,28 +10,30 @@ from sklearn.model_selection import ShuffleSplit
 
 from onmargin._core.task import Regression, Task
 from onmargin.estimators._checks import check_numbers, check_weight
-from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._linear import LinearLearner, MatrixLike
 from onmargin.estimators._parameters import Number, Rule, Word
 
 
 class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore[misc]
     r"""Passive-aggressive regressor: stay where you are, as long as predictions are within epsilon of the target.
 
-    An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far enough: to the
-    solution of
+    An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far
+    enough: to the solution of
 
-    .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad |y_t - w \cdot x_t| - \epsilon \le \xi,\ \xi \ge 0
+    .. math::
+        \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad |y_t - w \cdot x_t| - \epsilon \le \xi,\ \xi \ge 0
 
     (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell / \|x_t\|^2)`.
 
-    Use it for streams and for data too large or too changing to keep, where no learning rate should have to be tuned. Prefer a batch
-    solver when the data fit in memory and do not change. Scale the features first: a step is spread over them by their size.
+    Use it for streams and for data too large or too changing to keep, where no learning rate should have to be tuned.
+    Prefer a batch solver when the data fit in memory and do not change. Scale the features first: a step is spread
+    over them by their size.
 
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more cautious and better under
-        noise; ``inf`` gives plain PA, which always reaches the tube.
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
+        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
     intercept_scaling : "auto" or float, default="auto"
@@ -39,8 +41,8 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
-        `fit` stops when the mean loss of a pass (with `early_stopping` the validation score) is no better than the best so far by `tol`,
-        `n_iter_no_change` times in a row. None: all `max_iter` passes are made.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
+        was not better by `tol` than the best before. None: all `max_iter` passes are made.
     early_stopping : bool, default=False
         Whether `fit` holds out a part of the data and judges a pass by the R² there.
     validation_fraction : float, default=0.1
@@ -70,7 +72,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
         Intercept.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if the data had names.
     n_iter_ : int
         Passes made by the last call.
@@ -79,7 +81,8 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
-        Rounds, mistakes (targets outside the tube), updates, losses, dual value and largest squared norm so far.
+        Rounds, mistakes (targets outside the tube), updates, losses, dual value and largest squared norm so far, of the
+        weights that learn, not of their mean.
 
     See Also
     --------
@@ -87,25 +90,27 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
 
     Notes
     -----
-    [JMLR] sec. 5. A round costs O(non-zeros). For any weights u the losses of PA-I obey
-    :math:`\sum_t \min(C \ell_t, \ell_t^2 / R^2) \le \|u\|^2 + 2C \sum_t \ell^*_t` and those of PA-II
-    :math:`\sum_t \ell_t^2 \le (R^2 + 1/(2C)) (\|u\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`R^2` the largest squared norm of a row and
-    :math:`\ell^*_t` the losses of u.
+    [JMLR] sec. 5. A round costs O(non-zeros). For any weights u the losses of PA-I obey :math:`\sum_t \min(C \ell_t,
+    \ell_t^2 / R^2) \le \|u\|^2 + 2C \sum_t \ell^*_t` and those of PA-II :math:`\sum_t \ell_t^2 \le (R^2 + 1/(2C))
+    (\|u\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`R^2` the largest squared norm of a row and :math:`\ell^*_t` the
+    losses of u.
 
     Deviations from the paper: none in the step; the intercept is a constant feature, and example weights multiply C.
 
     References
     ----------
-    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*, JMLR 7, 2006.
+    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*,
+    JMLR 7:551-585, 2006.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
     >>> from onmargin import PassiveAggressiveRegressor
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PassiveAggressiveRegressor(C=1.0, epsilon=1.0, average=True, random_state=0).fit(X, y)
-    >>> round(model.score(X, y), 1)
-    0.5
+    >>> X, y = map(scale, load_diabetes(return_X_y=True))
+    >>> model = PassiveAggressiveRegressor(C=0.01, average=True, random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.51
     """
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
@@ -150,7 +155,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
 
     def fit(
         self,
-        X: ArrayLike,
+        X: MatrixLike,
         y: ArrayLike,
         coef_init: ArrayLike | None = None,
         intercept_init: ArrayLike | None = None,
@@ -189,7 +194,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
             self._run_passes(rows, target, weight, *held_out)
         return self
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
 
         Parameters
@@ -218,7 +223,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
             self.n_iter_ = 1
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """The predicted targets.
 
         Parameters

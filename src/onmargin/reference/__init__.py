@@ -1,7 +1,8 @@
 """The algorithms in plain NumPy: the readable specification, and what the tests hold the compiled core to.
 
-A task is a function of the scores and the target that gives half-spaces; a step is a function that says how far to go along each;
-`play` is the round. Weights are features by columns, and an intercept is a feature: `with_intercept` appends it.
+A task is a function of the scores and the target that gives half-spaces; a step is a function that says how far to go
+along each; `play` is the round. Weights are features by columns, and an intercept is a feature: `with_intercept`
+appends it.
 
 >>> import numpy as np
 >>> from onmargin.reference import binary, play

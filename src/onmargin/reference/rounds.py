@@ -13,7 +13,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass
 class Run:
-    """The weights after the last round (features x columns), their mean over all rounds, each round's moves, and totals."""
+    """The weights after the last round (features x columns), their mean over all rounds, all moves, and totals."""
 
     weights: Matrix
     mean: Matrix
@@ -55,7 +55,7 @@ def play(X: Matrix, y: Matrix, task: Task, step: Step = pa, *, columns: int = 1,
 
 
 def with_intercept(X: Matrix, scaling: float | None = None) -> Matrix:
-    """X with one more feature for the intercept; None: 0.3 times the norm of the first non-zero row, and 0 before it."""
+    """X with a feature for the intercept; None: 0.3 times the norm of the first non-zero row, and 0 before it."""
     norms = np.linalg.norm(X, axis=1)
     column = np.zeros(len(X)) if scaling is None else np.full(len(X), scaling)
     if scaling is None and norms.any():

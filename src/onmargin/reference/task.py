@@ -1,4 +1,4 @@
-"""What is asked: the half-spaces that the scores violate, and whether the prediction was a mistake ([JMLR] sec. 3, 5 and 7)."""
+"""What is asked: the half-spaces that the scores violate, and whether it was a mistake ([JMLR] sec. 3, 5 and 7)."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,13 +21,13 @@ Task = Callable[[Vector, float], tuple[list[HalfSpace], bool]]
 
 
 def binary(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
-    """y in {-1, +1}: loss [1 - y s]_+."""
+    """y in {-1, +1}: loss ``[1 - y s]_+``."""
     margin = y * scores[0]
     return [HalfSpace(np.array([y], dtype=float), 1 - margin)], bool(margin <= 0)
 
 
 def regression(epsilon: float) -> Task:
-    """y real: loss [|y - s| - epsilon]_+."""
+    """y real: loss ``[|y - s| - epsilon]_+``."""
 
     def task(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
         loss = abs(y - scores[0]) - epsilon
@@ -37,7 +37,7 @@ def regression(epsilon: float) -> Task:
 
 
 def multiclass(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
-    """y a column: loss [1 - (s_y - max_{r != y} s_r)]_+, the right class against its best rival."""
+    """y a column: loss ``[1 - (s_y - max_{r != y} s_r)]_+``, the right class against its best rival."""
     right = int(y)
     rival = int(np.where(np.arange(len(scores)) == right, -np.inf, scores).argmax())
     direction = np.zeros(len(scores))

@@ -6,8 +6,8 @@ def pa1_mistakes(C: float, max_squared_norm: float, competitor_squared_norm: flo
 
     .. math:: M \le \frac{\tfrac12 \|u\|^2 + C \sum_t \ell^*_t}{C' - \tfrac12 C'^2 R^2}, \qquad C' = \min(C, 1/R^2)
 
-    Every mistake raises the dual objective by at least the denominator, and the dual never rises above the numerator, the primal
-    objective of u.
+    Every mistake raises the dual objective by at least the denominator, and the dual never rises above the numerator,
+    the primal objective of u.
 
     Parameters
     ----------

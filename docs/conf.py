@@ -1,0 +1,95 @@
+"""Configuration of the documentation; its words are explained in the handbook of Sphinx."""
+
+import doctest
+import re
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+from pybtex.plugin import register_plugin
+from pybtex.style.formatting.unsrt import Style
+from pybtex.style.labels import BaseLabelStyle
+
+project = "onmargin"
+author = "The onmargin developers"
+project_copyright = author
+version = release = version_of("onmargin")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.doctest",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+
+autosummary_generate = True
+autodoc_typehints = "none"  # docstrings have the types
+numpydoc_show_class_members = False  # the template of a class has them
+
+doctest_default_flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE  # as for pytest
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "onmargin"
+html_static_path = ["_static"]
+html_css_files = ["onmargin.css"]
+html_show_sourcelink = False
+html_sidebars = {page: [] for page in ("index", "start", "choosing", "bounds", "moving*", "how*", "ref*", "changelog")}
+html_theme_options = {
+    "show_prev_next": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "tags"
+
+
+class Tags(BaseLabelStyle):
+    """A source is cited by its key, here as in the code: [JMLR]."""
+
+    def format_labels(self, sorted_entries):
+        return [entry.key for entry in sorted_entries]
+
+
+class TagStyle(Style):
+    """Plain entries with their keys as labels."""
+
+    default_label_style = Tags
+
+
+register_plugin("pybtex.style.formatting", "tags", TagStyle)
+
+
+def include_changelog(app, docname, content):
+    """The page "changelog" is CHANGELOG.md, its little Markdown turned into reStructuredText."""
+    if docname != "changelog":
+        return
+    path = Path(app.srcdir).parent / "CHANGELOG.md"
+    app.env.note_dependency(path)
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"^\[[^]]+\]: .*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"`\1 <\2>`__", re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", text))
+    for marker, line in ("###", "~"), ("##", "-"), ("#", "="):
+        text = re.sub(rf"^{marker} \[?([^]\n]+)\]?(.*)$", rf"\1\2\n{line * 40}", text, flags=re.MULTILINE)
+    content[0] = text
+
+
+def setup(app):
+    app.connect("source-read", include_changelog)
