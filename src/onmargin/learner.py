@@ -106,7 +106,8 @@ def as_rows(X: Any) -> Rows:
         raise ValueError("X is not a sound CSR matrix: its indptr, indices and data do not fit together")
     values, indices = X.data[: ends[-1]], X.indices[: ends[-1]]
     rows = Rows(values, n_features, indices.astype(np.int32, copy=False), ends)
-    if rows.is_canonical() and (indices.dtype == np.int32 or not len(indices) or indices.max() < n_features):
+    narrow = indices.dtype == np.int32 or not len(indices) or 0 <= indices.min() <= indices.max() < n_features
+    if narrow and rows.is_canonical():
         return rows
     if (np.diff(ends) < 0).any() or not 0 <= indices.min() <= indices.max() < n_features:
         raise ValueError(f"X is not a sound CSR matrix: its indices are not all within its {n_features} features")

@@ -33,11 +33,13 @@ cdef class Projection(Step):
     cdef double solve(self, Round* r, const Row* x, Geometry geometry, double weight) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
-        cdef double q, gain = 0, damping = self.damping / weight
+        cdef double q, tau, gain = 0, damping = self.damping / weight
         for i in range(r.n_violated):
             h = &r.violated[i]
             q = geometry.curvature(x, h)
-            # A zero row, or one too large for its norm, cannot be projected onto anything.
-            h.tau = min(self.cap * weight, h.loss / (q + damping)) if 0 < q < INFINITY else 0
-            gain += h.tau * (h.loss - h.tau * (q + damping) / 2) if h.tau > 0 else 0
+            # A zero row, or one whose squares have no number, cannot be projected onto anything.
+            tau = min(self.cap * weight, h.loss / (q + damping))
+            h.tau = tau if 0 < q < INFINITY and tau < INFINITY else 0
+            if h.tau > 0:
+                gain += h.tau * (h.loss - h.tau * (q + damping) / 2)
         return gain

@@ -11,6 +11,7 @@
 #ifndef ONMARGIN_VEC_H
 #define ONMARGIN_VEC_H
 
+#include <math.h>
 #include <string.h>
 
 #include "row.h"

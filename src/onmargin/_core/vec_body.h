@@ -199,12 +199,31 @@ TARGET VEC_INLINE void NAME(add_one)(const Row *x, REAL *W, ptrdiff_t stride, RE
             W[k * stride] += a * v[k];
 }
 
+/* The same for a factor that no REAL holds, though its products with the values are as large as any. */
+TARGET static void NAME(add_far)(const Row *x, REAL *W, ptrdiff_t stride, double a)
+{
+    const REAL *v = x->values;
+    const int32_t *j = x->indices;
+    for (ptrdiff_t k = 0; k < x->n; k++)
+        W[(j ? j[k] : k) * stride] += (REAL)(a * v[k]);
+}
+
+TARGET VEC_INLINE int NAME(is_far)(double a)
+{
+    return sizeof(REAL) < sizeof(double) && (fabs(a) < 1e-30 || fabs(a) > 1e30);
+}
+
 TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdiff_t down, double a)
 {
     const REAL *v = x->values, tau = (REAL)a;
     const int32_t *j = x->indices;
     REAL *W = w->W;
-    if (up >= 0 && down >= 0 && w->stride > 1) /* both stand on the same cache lines */
+    if (NAME(is_far)(a)) {
+        if (up >= 0)
+            NAME(add_far)(x, W + up * w->gap, w->stride, a);
+        if (down >= 0)
+            NAME(add_far)(x, W + down * w->gap, w->stride, -a);
+    } else if (up >= 0 && down >= 0 && w->stride > 1) /* both stand on the same cache lines */
         for (ptrdiff_t k = 0; k < x->n; k++) {
             REAL *f = W + (j ? j[k] : k) * w->stride, step = tau * v[k];
             f[up] += step;
@@ -240,7 +259,13 @@ TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t
 {
     const ptrdiff_t most = VEC_REGISTERS * LANES;
     REAL *W = w->W;
-    if (w->stride == 1)
+    int far = 0;
+    for (ptrdiff_t c = 0; c < w->columns; c++)
+        far |= t[c] != 0 && NAME(is_far)(t[c]);
+    if (far)
+        for (ptrdiff_t c = 0; c < w->columns; c++)
+            NAME(add_far)(x, W + c * w->gap, w->stride, t[c]);
+    else if (w->stride == 1)
         for (ptrdiff_t c = 0; c < w->columns; c++)
             NAME(add_one)(x, W + c * w->gap, 1, (REAL)t[c]);
     else

@@ -16,9 +16,15 @@ from onmargin.learner import Vector
 
 def check_sparse(X: Any, dtypes: Container[Any]) -> Any:
     """X itself; a sparse matrix to be converted is looked through first, since a malformed one can crash that."""
-    if sparse.issparse(X) and (X.format == "csc" or (X.format == "csr" and X.dtype not in dtypes)):
+    if sparse.issparse(X) and (X.format in {"csc", "coo"} or (X.format == "csr" and X.dtype not in dtypes)):
         try:
-            X.check_format(full_check=True)
+            # scipy looks at a COO matrix when it is built, and at no indices if the last item of indptr is negative.
+            if X.format == "coo":
+                sparse.coo_matrix((X.data, (X.row, X.col)), shape=X.shape)
+            elif len(X.indptr) and X.indptr[-1] < 0:
+                raise ValueError(f"indptr ends with {X.indptr[-1]}")
+            else:
+                X.check_format(full_check=True)
         except ValueError as error:
             raise ValueError(f"X is not a sound {X.format.upper()} matrix: {error}") from error
     return X
@@ -64,6 +70,12 @@ def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
             raise ValueError(
                 f"labels must be all strings or all numbers: y holds {y[0]!r}, and {labels[0]!r} is a class already"
             )
+        kinds = labels.dtype.kind + y.dtype.kind
+        # Integers and floats meet as floats, which hold whole numbers up to 2^53.
+        if len(labels) and kinds in {"iu", "ui", "if", "fi", "uf", "fu"} and np.result_type(labels, y).kind == "f":
+            largest = max(np.abs(labels).max(), np.abs(y).max())
+            if largest > 2**53:
+                raise ValueError(f"labels as large as {largest} are not exact as floats: convert y to {labels.dtype}")
 
 
 def check_classes(classes: Any) -> NDArray[Any]:
@@ -78,6 +90,15 @@ def check_classes(classes: Any) -> NDArray[Any]:
         raise ValueError(
             f"classes must be a list or one-dimensional array of labels; got {classes!r}: {error}"
         ) from error
+
+
+def check_class_weight(class_weight: Mapping[Any, float], classes: NDArray[Any]) -> None:
+    """Names may be left out, or be more than y has, as happens in a fold; both at once are a slip of the pen."""
+    named, present = set(class_weight), set(classes.tolist())
+    if named - present and present - named:
+        raise ValueError(
+            f"class_weight names {named - present}, which y does not have, and leaves out {present - named}"
+        )
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
     split off (`_splitter`) and how good scores are (`_quality`).
     """
 
+    _flat: ClassVar[bool] = False  # whether coef_ has one dimension
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
         "C": (Number(0, above=True),),
         "fit_intercept": (FLAG,),
@@ -250,12 +251,23 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
     def coef_(self) -> Any:
         """Weights, one row a column of scores; averaged ones if `average` is on."""
         learner = self._fitted()
-        return learner.geometry.mean()[0] if self._sparse_coef is None else self._sparse_coef
+        if self._sparse_coef is not None:
+            return self._sparse_coef
+        coef = learner.geometry.mean()[0]
+        return coef.ravel() if self._flat else coef
+
+    @coef_.setter
+    def coef_(self, value: ArrayLike) -> None:
+        self.densify()._start_from(value, None)
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """Intercepts in score units."""
         return self._fitted().geometry.mean()[1]
+
+    @intercept_.setter
+    def intercept_(self, value: ArrayLike) -> None:
+        self.densify()._start_from(None, value)
 
     @property
     def intercept_scaling_(self) -> float:

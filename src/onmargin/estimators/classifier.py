@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from onmargin._core.task import Binary, Multiclass, OneVsRest, Task
 from onmargin.estimators._balance import Balance, balanced, balanced_so_far
-from onmargin.estimators._checks import ClassFactors, check_classes, check_labels, check_weight
+from onmargin.estimators._checks import ClassFactors, check_class_weight, check_classes, check_labels, check_weight
 from onmargin.estimators._linear import LinearLearner, MatrixLike
 from onmargin.estimators._parameters import NOTHING, Rule, Word
 from onmargin.learner import Vector
@@ -214,8 +214,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
                     f"fit needs at least two classes, and y has one class only: {classes[0]!r}. To learn from a stream "
                     "in which the others come later, call partial_fit, with classes= if they are known."
                 )
-            if isinstance(self.class_weight, Mapping) and (strange := set(self.class_weight) - set(classes.tolist())):
-                raise ValueError(f"class_weight names {strange}, but y has the classes {classes.tolist()} only")
+            if isinstance(self.class_weight, Mapping):
+                check_class_weight(self.class_weight, classes)
             held_out = self._hold_out(X, y)
             if not warm:
                 self._begin(X)

@@ -113,6 +113,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
     0.51
     """
 
+    _flat = True
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
         "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
         "epsilon": (Number(0),),
@@ -237,12 +238,6 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
             A number for each example.
         """
         return self._scores(X)[:, 0]
-
-    @property
-    def coef_(self) -> Any:
-        """Weights; averaged ones if `average` is on."""
-        coef = super().coef_
-        return coef.ravel() if isinstance(coef, np.ndarray) else coef
 
     def _task(self) -> Task:
         return Regression(self.epsilon)

@@ -1,0 +1,26 @@
+"""CPU time of several ways to do the same work, measured side by side on one thread."""
+
+from collections.abc import Callable, Mapping
+from time import process_time
+
+from threadpoolctl import threadpool_limits
+
+
+def race(runners: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Best CPU seconds of each runner.
+
+    The runners take turns, so that a busy neighbour slows all of them; the best turn is the one it disturbed least.
+    """
+    best = dict.fromkeys(runners, float("inf"))
+    with threadpool_limits(limits=1):
+        for _ in range(repeats):
+            for name, run in runners.items():
+                start = process_time()
+                run()
+                best[name] = min(best[name], process_time() - start)
+    return best
+
+
+def ratios(seconds: Mapping[str, float], to: str) -> dict[str, float]:
+    """How many times as long as `to` each of the others took."""
+    return {name: taken / seconds[to] for name, taken in seconds.items() if name != to}

@@ -1,0 +1,48 @@
+"""Vowpal Wabbit on a workload, as its command line runs it: one pass over a binary cache file."""
+
+from pathlib import Path
+
+import numpy as np
+import vowpalwabbit
+from sklearn.datasets import dump_svmlight_file
+from workloads import Workload
+
+
+class VowpalWabbit:
+    """Its default adaptive updates with hinge loss, or absolute loss (the median's quantile loss) for regression."""
+
+    def __init__(self, work: Workload, folder: Path) -> None:
+        n_classes = 0 if work.classes is None else len(work.classes)
+        if n_classes > 2:
+            task, labels = ["--loss_function", "hinge", "--oaa", str(n_classes)], work.y + 1
+        elif n_classes == 2:
+            task, labels = ["--loss_function", "hinge", "--binary"], 2 * work.y - 1
+        else:
+            task, labels = ["--loss_function", "quantile"], work.y
+        # All weights share one table, of 2^18 by default: large enough to keep features and classes apart.
+        bits = max(18, (work.X.shape[1] * max(1, n_classes - 1) - 1).bit_length())
+        self.work = work
+        self.options = ["-b", str(bits), *task]
+        self.cache = folder / "cache"
+        self._write_cache(labels, folder)
+
+    def _write_cache(self, labels: np.ndarray, folder: Path) -> None:
+        """A pass over Vowpal Wabbit's text leaves a cache; that text is svmlight's with a bar after the label."""
+        svmlight, text = folder / "svmlight", folder / "text"
+        dump_svmlight_file(self.work.X, labels, str(svmlight))
+        with svmlight.open("rb") as lines, text.open("wb") as out:
+            out.writelines(line.replace(b" ", b" | ", 1) for line in lines)
+        self._run("-d", str(text), *self.options)
+
+    def _run(self, *options: str) -> vowpalwabbit.Workspace:
+        return vowpalwabbit.Workspace(arg_list=["--quiet", "--cache_file", str(self.cache), *options])
+
+    def learn(self) -> vowpalwabbit.Workspace:
+        """One pass; the thread that decodes the cache is counted too."""
+        return self._run("--passes", "1", *self.options)
+
+    def progressive_error(self) -> float:
+        """Error rate, or mean absolute error, on each row before it is learned."""
+        mean_loss = self.learn().get_sum_loss() / len(self.work.y)
+        # The loss of a classifier is its mistakes; that of the median is half the absolute error.
+        return 2 * mean_loss if self.work.classes is None else mean_loss

@@ -1,0 +1,105 @@
+"""The compiled round does what the NumPy twin does, for every task, step, type and container."""
+
+from functools import cache
+from math import isnan, nan
+
+import numpy as np
+import pytest
+
+from onmargin import reference
+from onmargin.learner import Learner, as_rows
+from tests.streams import CONTAINERS, RULES, Rule, Stream, current, gaussian, uneven_weights
+
+# One vector of columns and several, columns that fill their vectors and that need padding (a multiple of 256 bytes gets
+# more), one block of registers and several.
+TASKS = [("binary", 1), ("regression", 1)]
+TASKS += [(task, columns) for task in ("multiclass", "one_vs_rest") for columns in (2, 3, 7, 9, 33, 65)]
+AVERAGE = 20  # the round averaging starts at
+
+
+@cache
+def case(task: str, columns: int, dtype: type) -> tuple[Stream, np.ndarray]:
+    stream = gaussian(task, columns, dtype=dtype)
+    return stream, uneven_weights(len(stream.y))
+
+
+@cache
+def twin(task: str, columns: int, dtype: type, rule: Rule) -> tuple[reference.Run, np.ndarray]:
+    """The run, and the mean of its weights from round AVERAGE on."""
+    stream, weight = case(task, columns, dtype)
+    early = np.where(np.cumsum(weight > 0) < AVERAGE, weight, 0)
+    full, start = stream.twin(rule, bias=nan, weight=weight), stream.twin(rule, bias=nan, weight=early)
+    mean = (full.rounds * full.mean - start.rounds * start.mean) / (full.rounds - start.rounds)
+    return full, mean
+
+
+def assert_same(learner: Learner, run: reference.Run, mean: np.ndarray, tolerance: float) -> None:
+    bias = learner.geometry.bias
+    for (coef, intercept), weights in zip(
+        (current(learner), learner.geometry.mean()), (run.weights, mean), strict=True
+    ):
+        np.testing.assert_allclose(coef, weights[:-1].T, atol=tolerance)
+        np.testing.assert_allclose(intercept, bias * weights[-1], atol=tolerance)
+    totals = dict(learner.totals)
+    assert {name: totals[name] for name in ("rounds", "mistakes", "updates")} == {
+        name: getattr(run, name) for name in ("rounds", "mistakes", "updates")
+    }
+    for name in ("loss", "squared_loss", "dual_value", "max_squared_norm"):
+        assert totals[name] == pytest.approx(getattr(run, name), rel=tolerance), name
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array", "csr_array_int64"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize(("task", "columns"), TASKS)
+def test_core_equals_twin(*, task, columns, rule, dtype, sparse, container):
+    """Both layouts of weights, both kinds of rows, with everything on.
+
+    Weights, some zero; an intercept that waits for the first row that is not zero; averaging that starts late.
+    """
+    stream, weight = case(task, columns, dtype)
+    run, mean = twin(task, columns, dtype, rule)
+    rows = CONTAINERS[container](stream.X)
+    learner = stream.learned(rule, weight=weight, rows=rows, sparse=sparse, bias=nan, average=AVERAGE)
+    tolerance = 1e-10 if dtype == np.float64 else 1e-4
+    assert_same(learner, run, mean, tolerance)
+    scores = reference.with_intercept(stream.X.astype(np.float64), learner.geometry.bias) @ mean
+    np.testing.assert_allclose(learner.scores(as_rows(rows)), scores, atol=10 * tolerance)
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [1, 3, 9, 33])
+def test_rows_of_every_length(columns, dtype, sparse, container):
+    """Vectors of 4 to 8 numbers in up to four chains: 32 and all that can be left over, more than once."""
+    random = np.random.default_rng(columns)
+    for n_features in range(1, 71):
+        X = random.standard_normal((5, n_features)).astype(dtype)
+        y = random.integers(0, columns, 5).astype(np.float64)
+        stream = Stream("multiclass", X, y, columns) if columns > 1 else Stream("regression", X, y)
+        run = stream.twin()
+        rows = CONTAINERS[container](stream.X)
+        learner = stream.learned(rows=rows, sparse=sparse)
+        np.testing.assert_allclose(current(learner)[0], run.weights[:-1].T, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(learner.scores(as_rows(rows)), stream.X @ run.weights[:-1], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+def test_order_is_the_order_of_the_rounds(container):
+    stream = gaussian("multiclass", 7)
+    order = np.random.default_rng(2).integers(0, len(stream.y), 100)
+    learner = stream.learner(average=1)
+    learner.learn(as_rows(CONTAINERS[container](stream.X)), stream.y, order=order)
+    run = Stream("multiclass", stream.X[order], stream.y[order], 7).twin()
+    assert_same(learner, run, run.mean, 1e-10)
+
+
+def test_auto_intercept_waits_for_a_row():
+    """Before it there is no intercept coordinate, so nothing can move."""
+    stream = Stream("binary", np.zeros((3, 2)), np.array([1.0, -1.0, 1.0]))
+    learner = stream.learned(bias=nan)
+    assert isnan(learner.geometry.bias)
+    assert not learner.geometry.intercept.any()
+    assert dict(learner.totals) == dict(learner.totals) | {"rounds": 3, "mistakes": 3, "updates": 0, "loss": 3.0}
