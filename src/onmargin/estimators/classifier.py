@@ -223,10 +223,11 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             self._meet(classes)
             self._prepare()
             self._start_from(coef_init, intercept_init)
-            weight = self._weighted(y, weight, balanced)
+            codes = self._codes(y)
+            weight = self._weighted(codes, weight, balanced)
             if weight is not None and not weight.any():
                 raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
-            self._run_passes(rows, self._target(y), weight, *held_out)
+            self._run_passes(rows, self._target(codes), weight, *held_out)
         return self
 
     def partial_fit(
@@ -264,12 +265,9 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             for start, stop, newcomer in self._segments(y):
                 self._meet(newcomer)
                 self._prepare()
-                part = None if weight is None else weight[start:stop]
-                self._learner.learn(
-                    rows.part(start, stop),
-                    self._target(y[start:stop]),
-                    self._weighted(y[start:stop], part, balanced_so_far),
-                )
+                codes = self._codes(y[start:stop])
+                weighted = self._weighted(codes, None if weight is None else weight[start:stop], balanced_so_far)
+                self._learner.learn(rows.part(start, stop), self._target(codes), weighted)
             self.n_iter_ = 1
         return self
 
@@ -321,32 +319,38 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
     def _splitter(self) -> StratifiedShuffleSplit:
         return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
 
-    def _target(self, y: NDArray[Any]) -> Vector:
-        """Labels as the task wants them: -1 and +1 for two classes, otherwise the column."""
-        codes = np.searchsorted(self.classes_, y).astype(np.float64)
-        return 2 * codes - 1 if len(self.classes_) == 2 else codes
+    def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
+        """The class of each label, all of them known."""
+        return np.searchsorted(self.classes_, y)
 
-    def _weighted(self, y: NDArray[Any], weight: Vector | None, rule: Balance) -> Vector | None:
+    def _target(self, codes: NDArray[np.intp]) -> Vector:
+        """Classes as the task wants them: -1 and +1 for two, otherwise the column."""
+        target = codes.astype(np.float64)
+        return 2 * target - 1 if len(self.classes_) == 2 else target
+
+    def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Example weights times class weights, "balanced" ones by the given rule; counts the classes."""
-        codes = np.searchsorted(self.classes_, y)
-        live = np.ones(len(y), bool) if weight is None else weight > 0
+        live = np.ones(len(codes), bool) if weight is None else weight > 0
+        before = self.class_counts_
+        self.class_counts_ = before + np.bincount(codes[live], minlength=len(before))
+        if self.class_weight is None:
+            return weight
         if isinstance(self.class_weight, Mapping):
             table = [self.class_weight.get(label, 1.0) for label in self.classes_.tolist()]
             factors = np.array(table, dtype=np.float64)[codes]
-        elif self.class_weight == "balanced":
-            factors = rule(codes, live, self.class_counts_)
-        self.class_counts_ = self.class_counts_ + np.bincount(codes[live], minlength=len(self.classes_))
-        if self.class_weight is None:
-            return weight
+        else:
+            factors = balance(codes, live, before)
         return factors if weight is None else weight * factors
 
     def _segments(self, y: NDArray[Any]) -> Iterator[tuple[int, int, NDArray[Any]]]:
         """Cut y where a label occurs for the first time: (start, stop, the label that is new at start, if any)."""
-        labels, first = np.unique(y, return_index=True)
-        fresh = set(first[~np.isin(labels, self.classes_)].tolist())
-        cuts = sorted({0, len(y)} | fresh)
-        for start, stop in pairwise(cuts):
-            yield start, stop, y[start : start + (start in fresh)]
+        new = np.ones(len(y), bool)
+        if len(self.classes_):
+            new = self.classes_[np.minimum(self._codes(y), len(self.classes_) - 1)] != y
+        places = np.flatnonzero(new)
+        first = {int(places[k]) for k in np.unique(y[new], return_index=True)[1]}
+        for start, stop in pairwise(sorted({0, len(y)} | first)):
+            yield start, stop, y[start : start + (start in first)]
 
     def _meet(self, labels: NDArray[Any]) -> None:
         """Make room for labels not seen before; margins between the others stay as they are."""
