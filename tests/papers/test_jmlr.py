@@ -123,14 +123,21 @@ def test_theorem3(stream, data):
         assert_holds(theorem3, run, u)
 
 
-@pytest.mark.parametrize("theorem", [*OF_PA1, theorem5])
-@given(data=st.data(), C=finite)
-def test_theorems_4_and_5(theorem, data, C):
-    stream = data.draw(streams(*tasks_of(theorem)))
+@given(streams(*TASKS), finite, st.data())
+def test_theorem4(stream, C, data):
     assume(stream.X.any())
-    run = Played(stream, Rule(C, squared=theorem is theorem5))
+    run = Played(stream, Rule(C))
     for u in (np.zeros_like(run.weights), run.weights, data.draw(competitors(stream))):
-        assert_holds(theorem, run, u)
+        for theorem in OF_PA1:
+            if stream.task in tasks_of(theorem):
+                assert_holds(theorem, run, u)
+
+
+@given(streams(*TASKS), finite, st.data())
+def test_theorem5(stream, C, data):
+    run = Played(stream, Rule(C, squared=True))
+    for u in (np.zeros_like(run.weights), run.weights, data.draw(competitors(stream))):
+        assert_holds(theorem5, run, u)
 
 
 # Against the competitor that makes the bound as small as it can be.
@@ -192,6 +199,18 @@ def test_theorem5_against_the_best(task, C, seed):
     stream = gaussian(task, COLUMNS.get(task, 1), n_rows=41, n_features=6, seed=seed)
     u = best_competitor(stream, lambda u, losses: cp.sum_squares(u) + 2 * C * cp.sum_squares(losses))
     assert_holds(theorem5, Played(stream, Rule(C, squared=True)), u)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_theorem5_with_c_chosen_for_the_competitor(task):
+    """C = |u| / (2 R sqrt(sum l*^2)) makes the bound (R |u| + sqrt(sum l*^2))^2."""
+    stream = gaussian(task, COLUMNS.get(task, 1), n_rows=41, n_features=6)
+    u = best_competitor(stream, lambda u, losses: cp.sum_squares(u) + cp.sum_squares(losses))
+    radius = sqrt(Played(stream, PA).radius2)
+    norm, loss = np.linalg.norm(u), np.linalg.norm(stream.losses(u))
+    run = Played(stream, Rule(norm / (2 * radius * loss), squared=True))
+    assert theorem5(run, u)[1] == pytest.approx((radius * norm + loss) ** 2)
+    assert_holds(theorem5, run, u)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,12 @@ def roomy(X):
     return X
 
 
+def wide_indptr(X):
+    X = sparse.csr_array(X)
+    X.indptr = X.indptr.astype(np.int64)
+    return X
+
+
 def read_only(X):
     X = X.copy()
     X.flags.writeable = False
@@ -51,7 +57,7 @@ def read_only(X):
 
 DENSE = {"fortran": np.asfortranarray, "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2], "read-only": read_only}
 SPARSE = {name: container for name, container in CONTAINERS.items() if name != "dense"}
-SPARSE |= {"unsorted": unsorted, "duplicates": halved, "roomy": roomy}
+SPARSE |= {"unsorted": unsorted, "duplicates": halved, "roomy": roomy, "indptr_int64": wide_indptr}
 
 
 def raw(X):

@@ -21,18 +21,26 @@ def test_totals_stay_finite_in_double_precision(stream, rule, geometry):
     assert np.isfinite(list(dict(stream.learned(rule, **geometry).totals).values())).all()
 
 
+@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("exponent", [-30, -20, -10, 10, 20, 30])
 @pytest.mark.parametrize(
     ("task", "columns"), [("binary", 1), ("multiclass", 3), ("multiclass", 33), ("one_vs_rest", 3)]
 )
-def test_projection_reaches_the_margin_at_any_scale(task, columns, exponent, dtype):
+def test_projection_reaches_the_margin_at_any_scale(task, columns, exponent, dtype, sparse):
     """tau = l / |x|^2 may leave the range of a float where tau x does not."""
     X = (10.0**exponent * np.array([[1.0, 0.0, -2.0]])).astype(dtype)
-    learner = Stream(task, X, np.array([1.0]), columns).learned(PA)
+    learner = Stream(task, X, np.array([1.0]), columns).learned(PA, sparse=sparse)
     scores = learner.scores(as_rows(X))[0]
     margin = scores[0] if task == "binary" else scores[1] if task == "one_vs_rest" else scores[1] - scores[0]
     assert margin == pytest.approx(1, rel=1e-5)
+
+
+@pytest.mark.parametrize("exponent", [-38, -30, -20, -15, 15, 20, 30, 38])
+def test_norm_is_right_where_squares_leave_the_range_of_a_float(exponent):
+    X = (10.0**exponent * np.array([[1.0, 1e-3, 0.0, -2.0] * 9])).astype(np.float32)
+    learner = Stream("binary", X, np.array([1.0])).learned(Rule(1.0))
+    assert learner.totals.max_squared_norm == pytest.approx((X.astype(np.float64) ** 2).sum(), rel=1e-6)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

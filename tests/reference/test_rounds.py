@@ -5,6 +5,7 @@ from math import isnan, nan
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from onmargin import reference
 from onmargin.learner import Learner, as_rows
@@ -14,6 +15,7 @@ from tests.streams import CONTAINERS, RULES, Rule, Stream, current, gaussian, un
 # more), one block of registers and several.
 TASKS = [("binary", 1), ("regression", 1)]
 TASKS += [(task, columns) for task in ("multiclass", "one_vs_rest") for columns in (2, 3, 7, 9, 33, 65)]
+TASKS += [("multiclass", 130)]
 AVERAGE = 20  # the round averaging starts at
 
 
@@ -49,11 +51,11 @@ def assert_same(learner: Learner, run: reference.Run, mean: np.ndarray, toleranc
 
 
 @pytest.mark.parametrize("container", ["dense", "csr_array", "csr_array_int64"])
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("for_sparse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize(("task", "columns"), TASKS)
-def test_core_equals_twin(*, task, columns, rule, dtype, sparse, container):
+def test_core_equals_twin(*, task, columns, rule, dtype, for_sparse, container):
     """Both layouts of weights, both kinds of rows, with everything on.
 
     Weights, some zero; an intercept that waits for the first row that is not zero; averaging that starts late.
@@ -61,7 +63,7 @@ def test_core_equals_twin(*, task, columns, rule, dtype, sparse, container):
     stream, weight = case(task, columns, dtype)
     run, mean = twin(task, columns, dtype, rule)
     rows = CONTAINERS[container](stream.X)
-    learner = stream.learned(rule, weight=weight, rows=rows, sparse=sparse, bias=nan, average=AVERAGE)
+    learner = stream.learned(rule, weight=weight, rows=rows, sparse=for_sparse, bias=nan, average=AVERAGE)
     tolerance = 1e-10 if dtype == np.float64 else 1e-4
     assert_same(learner, run, mean, tolerance)
     scores = reference.with_intercept(stream.X.astype(np.float64), learner.geometry.bias) @ mean
@@ -69,10 +71,10 @@ def test_core_equals_twin(*, task, columns, rule, dtype, sparse, container):
 
 
 @pytest.mark.parametrize("container", ["dense", "csr_array"])
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("for_sparse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [1, 3, 9, 33])
-def test_rows_of_every_length(columns, dtype, sparse, container):
+def test_rows_of_every_length(columns, dtype, for_sparse, container):
     """Vectors of 4 to 8 numbers in up to four chains: 32 and all that can be left over, more than once."""
     random = np.random.default_rng(columns)
     for n_features in range(1, 71):
@@ -81,7 +83,7 @@ def test_rows_of_every_length(columns, dtype, sparse, container):
         stream = Stream("multiclass", X, y, columns) if columns > 1 else Stream("regression", X, y)
         run = stream.twin()
         rows = CONTAINERS[container](stream.X)
-        learner = stream.learned(rows=rows, sparse=sparse)
+        learner = stream.learned(rows=rows, sparse=for_sparse)
         np.testing.assert_allclose(current(learner)[0], run.weights[:-1].T, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(learner.scores(as_rows(rows)), stream.X @ run.weights[:-1], rtol=1e-4, atol=1e-5)
 
@@ -94,6 +96,33 @@ def test_order_is_the_order_of_the_rounds(container):
     learner.learn(as_rows(CONTAINERS[container](stream.X)), stream.y, order=order)
     run = Stream("multiclass", stream.X[order], stream.y[order], 7).twin()
     assert_same(learner, run, run.mean, 1e-10)
+
+
+@pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 5)])
+def test_many_features_of_which_few_are_used(task, columns):
+    """Weights far apart, in memory and from each other, are those of the used features side by side."""
+    narrow = gaussian(task, columns)
+    used = np.sort(np.random.default_rng(3).permutation(2**18)[: narrow.X.shape[1]])
+    rows = sparse.csr_array(narrow.X)
+    wide = sparse.csr_array((rows.data, used[rows.indices], rows.indptr), shape=(len(narrow.y), 2**18))
+    learner = Stream(task, wide, narrow.y, columns).learned(sparse=True)
+    np.testing.assert_allclose(learner.geometry.weights[:, used], narrow.twin().weights[:-1].T, atol=1e-10)
+    assert np.count_nonzero(learner.geometry.weights.any(axis=0)) == len(used)
+
+
+DECODE = {
+    "binary": lambda scores: (scores[:, 0] >= 0).astype(int),
+    "regression": lambda scores: scores[:, 0],
+    "multiclass": lambda scores: scores.argmax(axis=1),
+    "one_vs_rest": lambda scores: scores.argmax(axis=1),
+}
+
+
+@pytest.mark.parametrize("task", DECODE)
+def test_prediction_is_decoded_from_the_scores(task):
+    stream = gaussian(task, 7 if task in ("multiclass", "one_vs_rest") else 1)
+    learner, rows = stream.learned(bias=nan), as_rows(stream.X)
+    np.testing.assert_array_equal(learner.predict(rows), DECODE[task](learner.scores(rows)))
 
 
 def test_auto_intercept_waits_for_a_row():

@@ -37,9 +37,11 @@ cdef class Projection(Step):
         for i in range(r.n_violated):
             h = &r.violated[i]
             q = geometry.curvature(x, h)
+            h.tau = 0
             # A zero row, or one whose squares have no number, cannot be projected onto anything.
-            tau = min(self.cap * weight, h.loss / (q + damping))
-            h.tau = tau if 0 < q < INFINITY and tau < INFINITY else 0
+            if 0 < q < INFINITY:
+                tau = min(self.cap * weight, h.loss / (q + damping))
+                h.tau = tau if tau < INFINITY else 0
             if h.tau > 0:
                 gain += h.tau * (h.loss - h.tau * (q + damping) / 2)
         return gain
