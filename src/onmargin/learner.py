@@ -33,6 +33,8 @@ class Totals:
         The dual objective that the updates climbed: no fixed weights had a smaller regularised loss on these rounds.
     max_squared_norm : float
         The largest squared norm of a row, intercept coordinate included.
+    cost : float
+        Sum of the costs of the predictions; 0 without costs.
     """
 
     rounds: int
@@ -42,6 +44,7 @@ class Totals:
     squared_loss: float
     dual_value: float
     max_squared_norm: float
+    cost: float
 
     def keys(self) -> Iterator[str]:
         return (field.name for field in fields(self))

@@ -65,7 +65,7 @@ def test_relaxation_is_pa2(task, g):
     stream = gaussian(task, 4 if task == "multiclass" else 1)
     model = stream.estimator(Rule(1 / (2 * g), squared=True)).partial_fit(stream.X, stream.y, **stream.classes)
 
-    def relaxed(loss, s, weight):
+    def relaxed(loss, s, mistaken, weight):
         return loss / (s + g), 0.0
 
     run = reference.play(stream.X, stream.y, TASKS[task][1], relaxed, columns=stream.columns)

@@ -13,7 +13,7 @@ cdef class Geometry:
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil
     cdef void measure(self, Row* x) noexcept nogil
     cdef double curvature(self, const Row* x, const HalfSpace* h) noexcept nogil
-    cdef void move(self, const Row* x, const Round* r) noexcept nogil
+    cdef double move(self, const Row* x, const Round* r) noexcept nogil
 
 
 cdef class Euclidean(Geometry):
@@ -35,4 +35,5 @@ cdef class Euclidean(Geometry):
     cdef double* t
 
     cdef Weights place(self, object memory)
+    cdef double combine(self, const Round* r) noexcept nogil
     cdef void shift(self, const Row* x, const Round* r, const Weights* w, double* b, double scale) noexcept nogil

@@ -28,7 +28,7 @@ cdef class Geometry:
     mean_scores  the same with the weights that predict: the averaged ones, if any
     measure      the row is being learned: count it and take its norm, intercept coordinate included
     curvature    the squared length of a half-space's direction
-    move         go tau along every violated half-space of the round
+    move         go tau along every violated half-space of the round; answer the squared length of the move
     """
 
     cdef void scores(self, const Row* x, double* s) noexcept nogil:
@@ -43,8 +43,8 @@ cdef class Geometry:
     cdef double curvature(self, const Row* x, const HalfSpace* h) noexcept nogil:
         return 0
 
-    cdef void move(self, const Row* x, const Round* r) noexcept nogil:
-        pass
+    cdef double move(self, const Row* x, const Round* r) noexcept nogil:
+        return 0
 
 
 cdef class Euclidean(Geometry):
@@ -183,32 +183,54 @@ cdef class Euclidean(Geometry):
     cdef double curvature(self, const Row* x, const HalfSpace* h) noexcept nogil:
         return x.squared_norm * ((h.up >= 0) + (h.down >= 0))
 
-    cdef void move(self, const Row* x, const Round* r) noexcept nogil:
+    cdef double move(self, const Row* x, const Round* r) noexcept nogil:
+        cdef double squares = self.combine(r)
         self.shift(x, r, &self.w, self.b, 1)
         if self.average and self.clock > self.average:
             self.shift(x, r, &self.l, self.lb, self.clock - self.average)
+        return squares * x.squared_norm
 
-    cdef void shift(self, const Row* x, const Round* r, const Weights* w, double* b, double scale) noexcept nogil:
-        """W += scale * (the round's move): half-space by half-space, or all columns at once where that is cheaper."""
+    cdef double combine(self, const Round* r) noexcept nogil:
+        """The change of each column as a multiple of the row, where there are several; the sum of its squares."""
         cdef Py_ssize_t i
-        cdef HalfSpace* h
-        cdef double tau, squared_bias = 0 if isnan(self.bias) else self.bias * self.bias
-        cdef bint at_once = r.n_violated * 8 > self.n_scores > 1
-        if at_once:
-            memset(self.t, 0, self.n_scores * sizeof(double))
+        cdef HalfSpace* h = r.violated
+        cdef double squares = 0, rise = 0
+        if r.n_violated == 1:
+            return h.tau * h.tau * ((h.up >= 0) + (h.down >= 0))
+        memset(self.t, 0, self.n_scores * sizeof(double))
         for i in range(r.n_violated):
             h = &r.violated[i]
-            tau = scale * h.tau
-            if h.up >= 0:
-                b[h.up] += tau * squared_bias
             if h.down >= 0:
-                b[h.down] -= tau * squared_bias
-            if not at_once:
-                self.vec.add(x, w, h.up, h.down, tau)
-                continue
+                self.t[h.down] -= h.tau
+            # Rivals of one class share it: sum them before they are stored.
             if h.up >= 0:
-                self.t[h.up] += tau
+                rise += h.tau
+                if i + 1 == r.n_violated or r.violated[i + 1].up != h.up:
+                    self.t[h.up] += rise
+                    rise = 0
+        for i in range(self.n_columns):
+            squares += self.t[i] * self.t[i]
+        return squares
+
+    cdef void shift(self, const Row* x, const Round* r, const Weights* w, double* b, double scale) noexcept nogil:
+        """W += scale * (the round's move)."""
+        cdef Py_ssize_t c, touched = 0
+        cdef HalfSpace* h = r.violated
+        cdef double squared_bias = 0 if isnan(self.bias) else self.bias * self.bias
+        if r.n_violated == 1:
+            self.vec.add(x, w, h.up, h.down, scale * h.tau)
+            if h.up >= 0:
+                b[h.up] += scale * h.tau * squared_bias
             if h.down >= 0:
-                self.t[h.down] -= tau
-        if at_once:
+                b[h.down] -= scale * h.tau * squared_bias
+            return
+        for c in range(self.n_columns):
+            self.t[c] *= scale
+            b[c] += self.t[c] * squared_bias
+            touched += self.t[c] != 0
+        if touched * 8 > self.n_scores:  # a vector of columns moves at the price of one
             self.vec.add_all(x, w, self.t)
+            return
+        for c in range(self.n_columns):
+            if self.t[c] != 0:
+                self.vec.add(x, w, c, -1, self.t[c])

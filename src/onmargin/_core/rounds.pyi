@@ -16,6 +16,7 @@ class Totals:
     squared_loss: float
     dual_value: float
     max_squared_norm: float
+    cost: float
     def __getstate__(self) -> tuple[Any, ...]: ...
     def __setstate__(self, state: tuple[Any, ...]) -> None: ...
 

@@ -12,24 +12,23 @@ cdef class Totals:
     """What the rounds so far came to."""
 
     cdef public long long rounds, mistakes, updates
-    cdef public double loss, squared_loss, dual_value, max_squared_norm
+    cdef public double loss, squared_loss, dual_value, max_squared_norm, cost
 
-    cdef inline void count(self, const Round* r, const Row* x, double gain) noexcept nogil:
+    cdef inline void count(self, const Round* r, const Row* x) noexcept nogil:
         self.rounds += 1
         self.mistakes += r.mistake
-        self.updates += gain > 0
         self.loss += r.loss
         self.squared_loss += r.squared_loss
-        self.dual_value += gain
+        self.cost += r.cost
         self.max_squared_norm = max(self.max_squared_norm, x.squared_norm)
 
     def __getstate__(self):
         return (self.rounds, self.mistakes, self.updates, self.loss, self.squared_loss, self.dual_value,
-                self.max_squared_norm)
+                self.max_squared_norm, self.cost)
 
     def __setstate__(self, state):
         (self.rounds, self.mistakes, self.updates, self.loss, self.squared_loss, self.dual_value,
-         self.max_squared_norm) = state
+         self.max_squared_norm, self.cost) = state
 
     def __reduce__(self):
         return type(self), (), self.__getstate__()
@@ -68,13 +67,14 @@ def play(Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weig
             geometry.scores(&x, s)                                        # predict
             geometry.measure(&x)
             r.n_violated = r.mistake = 0
-            r.loss = r.squared_loss = gain = 0
+            r.loss = r.squared_loss = r.cost = 0
             task.constrain(s, geometry.n_columns, target[i], &r)          # receive y_t, suffer the loss
             if r.n_violated > 0:                                          # otherwise passive
                 gain = step.solve(&r, &x, geometry, w)
-                if gain > 0:
-                    geometry.move(&x, &r)                                 # aggressive
-            totals.count(&r, &x, gain)
+                if gain > 0:                                              # aggressive
+                    totals.updates += 1
+                    totals.dual_value += gain - geometry.move(&x, &r) / 2
+            totals.count(&r, &x)
 
 
 def score(Geometry geometry, Rows X, out):

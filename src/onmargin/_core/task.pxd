@@ -6,7 +6,8 @@ cdef struct HalfSpace:
     Py_ssize_t up
     Py_ssize_t down
     double loss
-    double tau  # how far to go along it: the step's answer
+    double tau      # how far to go along it: the step's answer
+    bint mistaken   # violated by so much that it makes the prediction wrong
 
 
 cdef struct Round:
@@ -14,6 +15,7 @@ cdef struct Round:
     Py_ssize_t n_violated
     double loss
     double squared_loss
+    double cost
     bint mistake
 
 

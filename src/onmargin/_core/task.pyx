@@ -6,18 +6,41 @@
 
 import numpy as np
 
-from libc.math cimport fabs
+from libc.math cimport fabs, sqrt
+
+from onmargin._core.row cimport address
 
 
-cdef inline void violate(Round* r, Py_ssize_t up, Py_ssize_t down, double loss) noexcept nogil:
+cdef inline void violate(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, bint mistaken) noexcept nogil:
     """Add a half-space to the round."""
     cdef HalfSpace* h = &r.violated[r.n_violated]
     h.up = up
     h.down = down
     h.loss = loss
+    h.mistaken = mistaken
     r.n_violated += 1
+
+
+cdef inline void suffer(Round* r, double loss) noexcept nogil:
     r.loss += loss
     r.squared_loss += loss * loss
+
+
+cdef inline Py_ssize_t best_rival(const double* s, Py_ssize_t n_columns, Py_ssize_t right) noexcept nogil:
+    """The first column of highest score but for the right one."""
+    cdef Py_ssize_t c, rival = 1 if right == 0 else 0
+    for c in range(rival + 1, n_columns):
+        if s[c] > s[rival] and c != right:
+            rival = c
+    return rival
+
+
+cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n_columns) noexcept nogil:
+    cdef Py_ssize_t c, best = 0
+    for c in range(1, n_columns):
+        if s[c] > s[best]:
+            best = c
+    return best
 
 
 cdef class Task:
@@ -31,13 +54,22 @@ cdef class Task:
 
 
 cdef class Binary(Task):
-    """y in {-1, +1} and one column; loss [1 - y s]_+ ([JMLR] sec. 3). A score of zero is a mistake."""
+    """y in {-1, +1} and one column; loss [margin - y s]_+ ([JMLR] sec. 3). A score of zero is a mistake."""
+
+    cdef readonly double margin
+
+    def __init__(self, double margin=1.0):
+        self.margin = margin
+
+    def __reduce__(self):
+        return type(self), (self.margin,)
 
     cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil:
-        cdef double margin = y * s[0]
-        r.mistake = margin <= 0
-        if margin < 1:
-            violate(r, 0 if y > 0 else -1, -1 if y > 0 else 0, 1 - margin)
+        cdef double loss = self.margin - y * s[0]
+        r.mistake = y * s[0] <= 0
+        if loss > 0:
+            violate(r, 0 if y > 0 else -1, -1 if y > 0 else 0, loss, r.mistake)
+            suffer(r, loss)
 
     def decode(self, scores):
         return (scores[:, 0] >= 0).astype(np.intp)
@@ -58,27 +90,48 @@ cdef class Regression(Task):
         cdef double loss = fabs(y - s[0]) - self.epsilon
         r.mistake = loss > 0
         if loss > 0:
-            violate(r, 0 if y > s[0] else -1, -1 if y > s[0] else 0, loss)
+            violate(r, 0 if y > s[0] else -1, -1 if y > s[0] else 0, loss, True)
+            suffer(r, loss)
 
     def decode(self, scores):
         return scores[:, 0]
 
 
 cdef class Multiclass(Task):
-    """y a column, one prototype a class; loss [1 - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7, max update)."""
+    """y a column, one prototype a class; loss [margin - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
+
+    The half-space of the best rival alone, or with `every` those of all rivals that come too near: a trial for
+    simultaneous projections ([SIMPROJ] sec. 2).
+    """
+
+    cdef readonly double margin
+    cdef readonly bint every
+
+    def __init__(self, double margin=1.0, bint every=False):
+        self.margin = margin
+        self.every = every
+
+    def __reduce__(self):
+        return type(self), (self.margin, self.every)
 
     cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil:
-        cdef Py_ssize_t right = <Py_ssize_t>y
-        cdef Py_ssize_t c, rival = 1 if right == 0 else 0
+        cdef Py_ssize_t c, right = <Py_ssize_t>y, rival
+        cdef double loss
         if n_columns < 2:
             return
-        for c in range(rival + 1, n_columns):
-            if s[c] > s[rival] and c != right:
-                rival = c
-        cdef double margin = s[right] - s[rival]
-        r.mistake = margin <= 0
-        if margin < 1:
-            violate(r, right, rival, 1 - margin)
+        rival = best_rival(s, n_columns, right)
+        loss = self.margin - (s[right] - s[rival])
+        r.mistake = s[right] <= s[rival]
+        if loss <= 0:
+            return
+        suffer(r, loss)
+        if not self.every:
+            violate(r, right, rival, loss, r.mistake)
+            return
+        for c in range(n_columns):
+            loss = self.margin - (s[right] - s[c])
+            if c != right and loss > 0:
+                violate(r, right, c, loss, s[right] <= s[c])
 
     def decode(self, scores):
         return scores.argmax(axis=1)
@@ -95,7 +148,57 @@ cdef class OneVsRest(Multiclass):
         cdef double margin
         for c in range(n_columns):
             margin = s[c] if c == right else -s[c]
-            if margin < 1:
-                violate(r, c if c == right else -1, -1 if c == right else c, 1 - margin)
+            if margin < self.margin:
+                violate(r, c if c == right else -1, -1 if c == right else c, self.margin - margin, margin <= 0)
+                suffer(r, self.margin - margin)
             if c != right and s[right] <= s[c]:
                 r.mistake = True
+
+
+cdef class CostSensitive(Multiclass):
+    """y a column, rho[y, q] the cost of predicting q for it; loss s_q - s_y + sqrt(rho(y, q)) ([JMLR] sec. 6).
+
+    q is the prediction, or with `max_loss` the class of largest loss. The cost of the round is that of the prediction.
+    Two classes have one column, which is the difference of their scores, and targets -1 and +1.
+    """
+
+    cdef readonly object cost
+    cdef readonly bint max_loss
+    cdef double* rho
+
+    def __init__(self, cost, bint max_loss):
+        self.cost = np.ascontiguousarray(cost, dtype=np.float64)
+        self.max_loss = max_loss
+        self.rho = <double*>address(self.cost, "d", self.cost.size)
+
+    def __reduce__(self):
+        return type(self), (self.cost, self.max_loss)
+
+    cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil:
+        cdef double[2] two
+        if n_columns == 1:
+            two[0], two[1] = 0, s[0]
+            self.choose(two, 2, y > 0, s[0] >= 0, r)
+            if r.n_violated > 0:
+                r.violated.up, r.violated.down = (0, -1) if y > 0 else (-1, 0)
+        else:
+            self.choose(s, n_columns, <Py_ssize_t>y, first_best(s, n_columns), r)
+
+    cdef void choose(
+        self, const double* s, Py_ssize_t k, Py_ssize_t right, Py_ssize_t predicted, Round* r
+    ) noexcept nogil:
+        cdef const double* rho = self.rho + right * k
+        cdef Py_ssize_t c, q = 0 if self.max_loss else predicted
+        if self.max_loss:
+            for c in range(1, k):
+                if s[c] + sqrt(rho[c]) > s[q] + sqrt(rho[q]):
+                    q = c
+        r.mistake = s[right] <= s[best_rival(s, k, right)]
+        r.cost = rho[predicted]
+        cdef double loss = s[q] - s[right] + sqrt(rho[q])
+        if q != right and loss > 0:
+            violate(r, right, q, loss, r.mistake)
+            suffer(r, loss)
+
+    def decode(self, scores):
+        return (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)

@@ -61,7 +61,7 @@ TARGET static double NAME(squared_norm)(const Row *x)
 {
     const REAL *v = x->values;
     double total;
-    NAME(dots)(1, VEC_REGISTERS, v, x->n, v, 0, &total);
+    NAME(dots)(1, 4, v, x->n, v, 0, &total);
     if (sizeof(REAL) == sizeof(double) || (total > 1e-30 && total < 1e30))
         return total;
     total = 0;
@@ -164,7 +164,7 @@ TARGET VEC_INLINE void NAME(column_major)(const Row *x, const Weights *w, double
         for (; c < w->columns; c++)
             s[c] = NAME(gather)(x, W + c * w->gap);
     else if (w->columns == 1)
-        NAME(dots)(1, VEC_REGISTERS, v, x->n, W, 0, s);
+        NAME(dots)(1, 4, v, x->n, W, 0, s);
     else {
         for (; c + 4 <= w->columns; c += 4)
             NAME(dots)(4, 2, v, x->n, W + c * w->gap, w->gap, s + c);

@@ -38,7 +38,7 @@ def check_numbers(value: Any, name: str, dtype: DTypeLike = np.float64) -> Vecto
         )
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be finite numbers: {error}") from error
-    if (largest := np.abs(numbers).max(initial=0)) > np.finfo(dtype).max:
+    if (largest := max(numbers.max(initial=0), -numbers.min(initial=0))) > np.finfo(dtype).max:
         raise ValueError(f"{name} must fit the weights, which are {np.dtype(dtype)}; got {largest:g}")
     return numbers
 
@@ -99,6 +99,25 @@ def check_class_weight(class_weight: Mapping[Any, float], classes: NDArray[Any])
         raise ValueError(
             f"class_weight names {named - present}, which y does not have, and leaves out {present - named}"
         )
+
+
+def check_cost(cost: Any, classes: NDArray[Any]) -> Vector:
+    """The costs as a matrix, one row and one column a class."""
+    n = len(classes)
+    if isinstance(cost, str):
+        if cost not in {"absolute", "squared"}:
+            raise ValueError(f"cost must be 'absolute', 'squared' or a matrix; got {cost!r}")
+        distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(np.float64)
+        return distance if cost == "absolute" else distance**2
+    matrix = check_numbers(cost, "cost")
+    if matrix.shape != (n, n):
+        raise ValueError(
+            f"cost must have shape ({n}, {n}) for the classes {classes.tolist()}; got {matrix.shape}. "
+            "In partial_fit give classes= in the first call."
+        )
+    if (matrix < 0).any() or np.diagonal(matrix).any():
+        raise ValueError(f"cost must be at least 0, and 0 on the diagonal; got {matrix.tolist()}")
+    return matrix
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onmargin._core.geometry import Euclidean
 from onmargin._core.row import Rows
-from onmargin._core.step import Projection
+from onmargin._core.step import Projection, Step
 from onmargin._core.task import Task
 from onmargin.estimators._checks import check_numbers, check_sparse
 from onmargin.estimators._parameters import FLAG, NOTHING, Instance, Number, Rule, Word, check_parameters
@@ -84,7 +84,7 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
         """How good these scores are for early stopping; higher is better."""
         raise NotImplementedError
 
-    def _step(self) -> Projection:
+    def _step(self) -> Step:
         """PA-I caps the step, PA-II damps it; C = inf makes both plain PA ([JMLR] sec. 3)."""
         return Projection(damping=1 / (2 * self.C)) if self.loss.startswith("squared") else Projection(cap=self.C)
 

@@ -1,7 +1,6 @@
 """Passive-aggressive classification."""
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,11 +8,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from onmargin._core.task import Binary, Multiclass, OneVsRest, Task
+from onmargin._core.step import Step
+from onmargin._core.task import Binary, CostSensitive, Multiclass, OneVsRest, Task
 from onmargin.estimators._balance import Balance, balanced, balanced_so_far
-from onmargin.estimators._checks import ClassFactors, check_class_weight, check_classes, check_labels, check_weight
+from onmargin.estimators._checks import (
+    ClassFactors,
+    check_class_weight,
+    check_classes,
+    check_cost,
+    check_labels,
+    check_weight,
+)
+from onmargin.estimators._classes import mixing, segments
 from onmargin.estimators._linear import LinearLearner, MatrixLike
 from onmargin.estimators._parameters import NOTHING, Rule, Word
+from onmargin.estimators._updates import SIMULTANEOUS, check_combination
 from onmargin.learner import Vector
 
 
@@ -70,6 +79,17 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         far.
     average : bool or int, default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    update : str, default="max"
+        Which rivals of the right class a round moves. "max": the best. All that come too near at once: "simproj" takes
+        the mean of their projections, "simopt" weighs them, "exact" solves the joint problem (Sopopo). The like on
+        mistakes only: "simperc", "conproj", "conopt". "perceptron" is the uniform multiclass Perceptron, "mira" MIRA
+        with beta = 1 / C. All but "max" need ``loss="hinge"``; "simproj" and "simopt" have no mistake bound.
+    cost : array-like of shape (n_classes, n_classes), "absolute", "squared" or None, default=None
+        ``cost[i, j]``, at least 0, is paid for predicting class j for class i; nothing for the right one. The margin
+        asked for is its square root, and ``totals_.cost`` sums what the predictions cost. "absolute" and "squared" are
+        distances in the order of ``classes_``.
+    cost_update : {"prediction", "max_loss"}, default="prediction"
+        With `cost`, whether the right class moves against the prediction or against the class of largest loss.
     strategy : {"joint", "ovr"}, default="joint"
         With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against
         all others, as scikit-learn does.
@@ -131,6 +151,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         "loss": (Word("hinge", "squared_hinge"),),
         "class_weight": (NOTHING, Word("balanced"), ClassFactors()),
         "strategy": (Word("joint", "ovr"),),
+        "update": (Word("max", *SIMULTANEOUS),),
+        "cost_update": (Word("prediction", "max_loss"),),
     }
 
     classes_: NDArray[Any]
@@ -155,6 +177,9 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         warm_start: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         average: bool | int = False,
+        update: str = "max",
+        cost: ArrayLike | str | None = None,
+        cost_update: str = "prediction",
         strategy: str = "joint",
     ) -> None:
         self.C = C
@@ -173,6 +198,9 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.average = average
+        self.update = update
+        self.cost = cost
+        self.cost_update = cost_update
         self.strategy = strategy
 
     def fit(
@@ -204,6 +232,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             The fitted estimator.
         """
         with self._all_or_nothing():
+            check_combination(self)
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm)
             check_labels(y, *([self.classes_] if warm else []))
@@ -252,6 +281,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             The estimator, having learned.
         """
         with self._all_or_nothing():
+            check_combination(self)
             first = not hasattr(self, "_learner")
             X, y, rows = self._validate(X, y, keep=not first)
             known = y[:0] if classes is None else check_classes(classes)
@@ -261,8 +291,11 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
                 self._begin(X)
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
             self.densify()
+            # A matrix of costs speaks of all classes from the first round on.
+            known = known if self.cost is None else np.union1d(known, y)
             self._meet(known)
-            for start, stop, newcomer in self._segments(y):
+            self._task()
+            for start, stop, newcomer in segments(y, self.classes_):
                 self._meet(newcomer)
                 self._prepare()
                 codes = self._codes(y[start:stop])
@@ -312,9 +345,17 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         return float(np.mean(self._labels(scores) == y))
 
     def _task(self) -> Task:
+        if len(self.classes_) < 2:
+            return Multiclass()
+        if self.cost is not None:
+            return CostSensitive(check_cost(self.cost, self.classes_), self.cost_update == "max_loss")
+        margin = 1 / self.C if self.update == "mira" else 1.0
         if len(self.classes_) == 2:
-            return Binary()
-        return OneVsRest() if self.strategy == "ovr" and len(self.classes_) > 2 else Multiclass()
+            return Binary(margin)
+        return OneVsRest() if self.strategy == "ovr" else Multiclass(margin, every=self.update != "max")
+
+    def _step(self) -> Step:
+        return super()._step() if self.update == "max" else SIMULTANEOUS[self.update](self.C)
 
     def _splitter(self) -> StratifiedShuffleSplit:
         return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
@@ -342,28 +383,12 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             factors = balance(codes, live, before)
         return factors if weight is None else weight * factors
 
-    def _segments(self, y: NDArray[Any]) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        """Cut y where a label occurs for the first time: (start, stop, the label that is new at start, if any)."""
-        new = np.ones(len(y), bool)
-        if len(self.classes_):
-            new = self.classes_[np.minimum(self._codes(y), len(self.classes_) - 1)] != y
-        places = np.flatnonzero(new)
-        first = {int(places[k]) for k in np.unique(y[new], return_index=True)[1]}
-        for start, stop in pairwise(sorted({0, len(y)} | first)):
-            yield start, stop, y[start : start + (start in first)]
-
     def _meet(self, labels: NDArray[Any]) -> None:
         """Make room for labels not seen before; margins between the others stay as they are."""
         known, classes = self.classes_, np.union1d(self.classes_, labels)
-        place = np.searchsorted(classes, known)
         if len(classes) > max(len(known), 2):
-            # One column serves two classes: w x is the difference of two prototypes, or the score of one class
-            # against the other.
             half = 0.5 if self.strategy == "joint" else 1.0
-            columns = np.eye(len(known)) if len(known) > 2 else np.array([[-half], [half]])[: len(known)]
-            mixing = np.zeros((len(classes), columns.shape[1]))
-            mixing[place] = columns
-            self._learner.geometry = self._learner.geometry.recombined(mixing)
+            self._learner.geometry = self._learner.geometry.recombined(mixing(known, classes, half))
         counts = np.zeros(len(classes))
-        counts[place] = self.class_counts_
+        counts[np.searchsorted(classes, known)] = self.class_counts_
         self.classes_, self.class_counts_ = classes, counts

@@ -12,13 +12,25 @@ array([ 0., -1.])
 """
 
 from onmargin.reference.rounds import Run, play, with_intercept
+from onmargin.reference.simultaneous import conopt, conproj, simopt, simperc, simproj, simultaneous, sopopo
 from onmargin.reference.step import pa, pa1, pa2
-from onmargin.reference.task import HalfSpace, binary, multiclass, one_vs_rest, regression
+from onmargin.reference.task import (
+    HalfSpace,
+    binary,
+    cost_sensitive,
+    multiclass,
+    one_vs_rest,
+    regression,
+    rivals,
+)
 
 __all__ = [
     "HalfSpace",
     "Run",
     "binary",
+    "conopt",
+    "conproj",
+    "cost_sensitive",
     "multiclass",
     "one_vs_rest",
     "pa",
@@ -26,5 +38,11 @@ __all__ = [
     "pa2",
     "play",
     "regression",
+    "rivals",
+    "simopt",
+    "simperc",
+    "simproj",
+    "simultaneous",
+    "sopopo",
     "with_intercept",
 ]

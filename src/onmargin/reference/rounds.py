@@ -1,5 +1,6 @@
 """The round, as the papers tell it."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,32 +26,51 @@ class Run:
     squared_loss: float = 0.0
     dual_value: float = 0.0
     max_squared_norm: float = 0.0
+    cost: float = 0.0
 
 
-def play(X: Matrix, y: Matrix, task: Task, step: Step = pa, *, columns: int = 1, weight: Matrix | None = None) -> Run:
-    """Learn the rows of X in their order; `weight` scales C row by row, and 0 skips a row."""
+def play(
+    X: Matrix,
+    y: Matrix,
+    task: Task,
+    step: Step = pa,
+    *,
+    columns: int = 1,
+    weight: Matrix | None = None,
+    total: Callable[[Iterable[float]], float] = sum,
+    cost: Matrix | None = None,
+) -> Run:
+    """Learn the rows of X in their order; `weight` scales C row by row, and 0 skips a row.
+
+    The loss of a round is the `total` of its losses: their sum, or their max if they are one trial. Its cost, if there
+    are any, is cost[y, prediction].
+    """
     W = np.zeros((X.shape[1], columns))
     run = Run(weights=W, mean=np.zeros_like(W))
     for x, target, scale in zip(X, y, np.ones(len(X)) if weight is None else weight, strict=True):
         if scale == 0:
             continue
-        halfspaces, mistake = task(x @ W, target)  # predict, receive the target
-        taus, gains = [], 0.0
-        for direction, loss in halfspaces:
-            q = (x @ x) * (direction @ direction)
-            tau, gain = step(loss, q, scale) if loss > 0 and q > 0 else (0.0, 0.0)  # passive, or aggressive
-            W += np.outer(x, tau * direction)
-            taus.append(tau)
-            gains += gain
+        scores = (W.T * x).sum(axis=1)  # predict; summed so that equal prototypes score alike, to the last bit
+        halfspaces, mistake = task(scores, target)  # receive the target
+        directions = np.array([h.direction for h in halfspaces])
+        losses = np.array([max(h.loss, 0.0) for h in halfspaces])
+        q = (x @ x) * (directions**2).sum(axis=1)
+        taus, live = np.zeros(len(losses)), (losses > 0) & (q > 0)
+        if live.any():  # aggressive; otherwise passive
+            mistaken = np.array([h.mistaken for h in halfspaces])
+            taus[live], gain = step(losses[live], q[live], mistaken[live], scale)
+            move = np.outer(x, taus @ directions)
+            W += move
+            run.dual_value += gain - (move**2).sum() / 2
         run.rounds += 1
         run.mistakes += mistake
-        run.updates += any(tau > 0 for tau in taus)
-        run.loss += sum(max(loss, 0.0) for _, loss in halfspaces)
-        run.squared_loss += sum(max(loss, 0.0) ** 2 for _, loss in halfspaces)
-        run.dual_value += gains
+        run.cost += 0.0 if cost is None else cost[int(target), scores.argmax()]
+        run.updates += bool(taus.any())
+        run.loss += total(losses.tolist())
+        run.squared_loss += total((losses**2).tolist())
         run.max_squared_norm = max(run.max_squared_norm, x @ x)
         run.mean += (W - run.mean) / run.rounds
-        run.taus.append(taus)
+        run.taus.append(taus.tolist())
     return run
 
 

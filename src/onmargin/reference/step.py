@@ -1,23 +1,27 @@
-"""How far to go: tau for a loss and a squared length q of the direction, and the dual value gained ([JMLR] sec. 3)."""
+"""How far to go: tau for losses and squared lengths q of directions, and sum(tau * loss) less the price of slack."""
 
 from collections.abc import Callable
 
-# loss, q, the example's weight -> tau, dual gain
-Step = Callable[[float, float, float], tuple[float, float]]
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+# losses (all positive), q, which half-spaces are mistaken, the example's weight -> tau, gain before the move is paid
+Step = Callable[[Vector, Vector, NDArray[np.bool_], float], tuple[Vector, float]]
 
 
-def pa(loss: float, q: float, weight: float) -> tuple[float, float]:
+def pa(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
     """Project: ``min 1/2 |w - w_t|^2`` so that the loss is zero."""
     tau = loss / q
-    return tau, tau * loss - tau**2 * q / 2
+    return tau, float(tau @ loss)
 
 
 def pa1(C: float) -> Step:
     """Project softly: ``min 1/2 |w - w_t|^2 + C xi``."""
 
-    def step(loss: float, q: float, weight: float) -> tuple[float, float]:
-        tau = min(C * weight, loss / q)
-        return tau, tau * loss - tau**2 * q / 2
+    def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
+        tau = np.minimum(C * weight, loss / q)
+        return tau, float(tau @ loss)
 
     return step
 
@@ -25,9 +29,9 @@ def pa1(C: float) -> Step:
 def pa2(C: float) -> Step:
     """Project softly: ``min 1/2 |w - w_t|^2 + C xi^2``."""
 
-    def step(loss: float, q: float, weight: float) -> tuple[float, float]:
+    def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
         damping = 1 / (2 * C * weight)
         tau = loss / (q + damping)
-        return tau, tau * loss - tau**2 * (q + damping) / 2
+        return tau, float(tau @ loss - damping / 2 * tau @ tau)
 
     return step

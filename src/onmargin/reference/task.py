@@ -14,6 +14,7 @@ class HalfSpace(NamedTuple):
 
     direction: Vector
     loss: float
+    mistaken: bool = True
 
 
 # scores, target -> the half-spaces, and whether the round is a mistake
@@ -52,3 +53,30 @@ def one_vs_rest(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
     sign = np.where(np.arange(len(scores)) == right, 1.0, -1.0)
     halfspaces = [HalfSpace(row, 1 - row @ scores) for row in np.diag(sign)]
     return halfspaces, bool(scores[right] <= np.delete(scores, right).max())
+
+
+def rivals(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+    """y a column: the right class against each of the others; the loss of the round is the largest."""
+    right = int(y)
+    eye = np.eye(len(scores))
+    halfspaces = [
+        HalfSpace(eye[right] - eye[r], 1 - (scores[right] - scores[r]), bool(scores[right] <= scores[r]))
+        for r in range(len(scores))
+        if r != right
+    ]
+    return halfspaces, any(h.mistaken for h in halfspaces)
+
+
+def cost_sensitive(cost: NDArray[np.float64], *, max_loss: bool = False) -> Task:
+    """y a column, cost[y, q] that of predicting q: loss ``s_q - s_y + sqrt(cost)`` of the prediction or the worst q."""
+
+    def task(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+        right = int(y)
+        q = int((scores + np.sqrt(cost[right]) if max_loss else scores).argmax())
+        direction = np.zeros(len(scores))
+        direction[q] -= 1
+        direction[right] += 1
+        loss = scores[q] - scores[right] + np.sqrt(cost[right, q])
+        return [HalfSpace(direction, loss)], bool(scores[right] <= np.delete(scores, right).max())
+
+    return task

@@ -1,0 +1,31 @@
+"""Classes that turn up in the middle of a stream."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def segments(y: NDArray[Any], classes: NDArray[Any]) -> Iterator[tuple[int, int, NDArray[Any]]]:
+    """Cut y where a label occurs for the first time: (start, stop, the label that is new at start, if any)."""
+    new = np.ones(len(y), bool)
+    if len(classes):
+        new = classes[np.minimum(np.searchsorted(classes, y), len(classes) - 1)] != y
+    places = np.flatnonzero(new)
+    first = {int(places[k]) for k in np.unique(y[new], return_index=True)[1]}
+    for start, stop in pairwise(sorted({0, len(y)} | first)):
+        yield start, stop, y[start : start + (start in first)]
+
+
+def mixing(known: NDArray[Any], classes: NDArray[Any], half: float) -> NDArray[np.float64]:
+    """The columns of `classes` as combinations of those of the known ones; new classes start at zero.
+
+    Two classes have one column w, which stands for -half w and half w: the difference of two prototypes, or with
+    half = 1 the score of one class against the other.
+    """
+    columns = np.eye(len(known)) if len(known) > 2 else np.array([[-half], [half]])[: len(known)]
+    mixed = np.zeros((len(classes), columns.shape[1]))
+    mixed[np.searchsorted(classes, known)] = columns
+    return mixed
