@@ -131,15 +131,14 @@ class LinearLearner(BaseEstimator):  # type: ignore[misc]
 
     def _begin(self, X: Any) -> None:
         """A learner that has seen nothing, with one column of weights; `_prepare` gives it its task and step."""
-        bias = (
-            0.0
-            if not self.fit_intercept
-            else nan
-            if self.intercept_scaling == "auto"
-            else float(self.intercept_scaling)
-        )
+        scaling = nan if self.intercept_scaling == "auto" else float(self.intercept_scaling)
         geometry = Euclidean(
-            self.n_features_in_, 1, X.dtype, sparse=sparse.issparse(X), bias=bias, average=int(self.average)
+            self.n_features_in_,
+            1,
+            X.dtype,
+            sparse=sparse.issparse(X),
+            bias=scaling if self.fit_intercept else 0.0,
+            average=int(self.average),
         )
         self._sparse_coef = None
         self._learner = Learner(Task(), self._step(), geometry)
