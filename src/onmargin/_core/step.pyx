@@ -53,6 +53,23 @@ cdef class Projection(Step):
         return gain
 
 
+cdef inline Py_ssize_t keep_above(HalfSpace* h, Py_ssize_t n, double level, double* total) noexcept nogil:
+    """Of the first n numbers kept in the taus, keep those above the level, in front; answer how many and their total.
+
+    Without branches, which could not be foreseen.
+    """
+    cdef Py_ssize_t i, kept = 0
+    cdef double number
+    for i in range(n):
+        number = h[i].tau
+        h[kept].tau = number
+        kept += number > level
+    total[0] = 0
+    for i in range(kept):
+        total[0] += h[i].tau
+    return kept
+
+
 cdef class Scheme(Step):
     """Simultaneous projections onto the half-spaces of one row, all of one length: sum_j tau_j <= C ([SIMPROJ]).
 
@@ -118,19 +135,17 @@ cdef class Separable(Scheme):
     """
 
     cdef double share(self, Round* r, double q, double C) noexcept nogil:
-        cdef Py_ssize_t i, n
+        cdef Py_ssize_t i, n = r.n_violated
         cdef HalfSpace* h
         cdef double theta = max(r.loss - C * q, 0), step, total, gain = 0
+        for i in range(n):
+            h = &r.violated[i]
+            h.tau = h.loss if self.takes(h) else -1
         # Newton's method from the left on a sum that is convex and piecewise linear in theta: it ends on its piece. It
         # starts where the largest loss alone would end.
         while True:
-            total = n = 0
-            for i in range(r.n_violated):
-                h = &r.violated[i]
-                if h.loss > theta and self.takes(h):
-                    total += h.loss - theta
-                    n += 1
-            step = (total - C * q) / n if n > 0 else 0
+            n = keep_above(r.violated, n, theta, &total)
+            step = (total - n * theta - C * q) / n if n > 0 else 0
             if step <= 1e-15 * theta:
                 break
             theta += step
@@ -154,20 +169,19 @@ cdef class Exact(Scheme):
         return type(self), (self.C,)
 
     cdef double share(self, Round* r, double q, double C) noexcept nogil:
-        cdef Py_ssize_t i, n
+        cdef Py_ssize_t i, n = r.n_violated
         cdef HalfSpace* h = r.violated
-        cdef double A = q / 2, rho = max(min(r.loss / 2, C * A), r.loss - C * A), step, total, over, gain = 0
+        cdef double A = q / 2, rho = max(min(r.loss / 2, C * A), r.loss - C * A), step, total, gain = 0
         if r.n_violated == 1:
             h.tau = projection(h, q, C, 0)
             return h.tau * h.loss
         # Newton's method from the left, on a sum that is convex and piecewise linear in rho up to C A and again beyond;
         # from where the largest loss alone would end.
+        for i in range(n):
+            h[i].tau = h[i].loss
         while True:
-            total = n = 0
-            for i in range(r.n_violated):
-                over = r.violated[i].loss - rho
-                total += over if over > 0 else 0
-                n += over > 0
+            n = keep_above(h, n, rho, &total)
+            total -= n * rho
             step = (total - rho) / (n + 1) if rho < C * A else (total - C * A) / n if n > 0 else 0
             if rho < C * A < rho + step:
                 step = C * A - rho
