@@ -237,18 +237,20 @@ TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdi
     }
 }
 
-TARGET VEC_INLINE void NAME(add_block)(const Row *x, REAL *W, ptrdiff_t stride, ptrdiff_t columns, const double *t)
+/* W[j, c] += t[c] x_j for `width` vectors of columns, their factors in registers. */
+TARGET VEC_INLINE void NAME(add_block)(const int width, const Row *x, REAL *W, ptrdiff_t stride, const double *t)
 {
     const REAL *v = x->values;
     const int32_t *j = x->indices;
-    REAL some[VEC_REGISTERS * sizeof(V) / sizeof(REAL)] = {0};
+    REAL some[VEC_REGISTERS * sizeof(V) / sizeof(REAL)];
     V tau[VEC_REGISTERS];
-    for (ptrdiff_t c = 0; c < columns; c++)
+    for (ptrdiff_t c = 0; c < width * LANES; c++)
         some[c] = (REAL)t[c];
-    memcpy(tau, some, sizeof tau);
+    memcpy(tau, some, width * sizeof(V));
     for (ptrdiff_t k = 0; k < x->n; k++) {
         REAL *f = W + (j ? j[k] : k) * stride;
-        for (ptrdiff_t r = 0; r < columns / LANES; r++) {
+        VEC_UNROLL
+        for (int r = 0; r < width; r++) {
             V moved = NAME(load)(f + r * LANES) + v[k] * tau[r];
             memcpy(f + r * LANES, &moved, sizeof moved);
         }
@@ -257,7 +259,6 @@ TARGET VEC_INLINE void NAME(add_block)(const Row *x, REAL *W, ptrdiff_t stride, 
 
 TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t)
 {
-    const ptrdiff_t most = VEC_REGISTERS * LANES;
     REAL *W = w->W;
     int far = 0;
     for (ptrdiff_t c = 0; c < w->columns; c++)
@@ -269,8 +270,19 @@ TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t
         for (ptrdiff_t c = 0; c < w->columns; c++)
             NAME(add_one)(x, W + c * w->gap, 1, (REAL)t[c]);
     else
-        for (ptrdiff_t c = 0; c < w->stride; c += most)
-            NAME(add_block)(x, W + c, w->stride, w->stride - c < most ? w->stride - c : most, t + c);
+        for (ptrdiff_t c = 0; c < w->stride; c += VEC_REGISTERS * LANES) {
+            ptrdiff_t left = (w->stride - c) / LANES;
+            switch (left < VEC_REGISTERS ? left : VEC_REGISTERS) {
+            case 1: NAME(add_block)(1, x, W + c, w->stride, t + c); break;
+            case 2: NAME(add_block)(2, x, W + c, w->stride, t + c); break;
+            case 3: NAME(add_block)(3, x, W + c, w->stride, t + c); break;
+            case 4: NAME(add_block)(4, x, W + c, w->stride, t + c); break;
+            case 5: NAME(add_block)(5, x, W + c, w->stride, t + c); break;
+            case 6: NAME(add_block)(6, x, W + c, w->stride, t + c); break;
+            case 7: NAME(add_block)(7, x, W + c, w->stride, t + c); break;
+            default: NAME(add_block)(8, x, W + c, w->stride, t + c); break;
+            }
+        }
 }
 
 static const Vec NAME(table) = {NAME(squared_norm), NAME(scores), NAME(add), NAME(add_all)};
