@@ -296,11 +296,11 @@ def test_class_weights_in_fit_are_sample_weights(class_weight, sample_weight):
 
 
 def balanced_so_far(y, classes, sample_weight):
-    """n_samples / (n_classes * count of the class) as of each example; one of weight 0 is not counted."""
+    """n_samples / (n_classes * count of the class) as of each example; one of weight 0 is not there."""
     seen, counts, factors = set(classes), {}, np.zeros(len(y))
     for t, label in enumerate(y):
-        seen.add(label)
         if sample_weight[t] > 0:
+            seen.add(label)
             counts[label] = counts.get(label, 0) + 1
             factors[t] = sample_weight[t] * sum(counts.values()) / (len(seen) * counts[label])
     return factors

@@ -8,15 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def segments(y: NDArray[Any], classes: NDArray[Any]) -> Iterator[tuple[int, int, NDArray[Any]]]:
-    """Cut y where a label occurs for the first time: (start, stop, the label that is new at start, if any)."""
-    new = np.ones(len(y), bool)
+def segments(
+    y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_]
+) -> Iterator[tuple[int, int, NDArray[Any]]]:
+    """Cut y where a label is learned for the first time: (start, stop, the label that is new at start, if any).
+
+    Pieces in which nothing is learned are left out.
+    """
+    new = live.copy()
     if len(classes):
-        new = classes[np.minimum(np.searchsorted(classes, y), len(classes) - 1)] != y
+        new &= classes[np.minimum(np.searchsorted(classes, y), len(classes) - 1)] != y
     places = np.flatnonzero(new)
     first = {int(places[k]) for k in np.unique(y[new], return_index=True)[1]}
     for start, stop in pairwise(sorted({0, len(y)} | first)):
-        yield start, stop, y[start : start + (start in first)]
+        if live[start:stop].any():
+            yield start, stop, y[start : start + (start in first)]
 
 
 def mixing(known: NDArray[Any], classes: NDArray[Any], half: float) -> NDArray[np.float64]:

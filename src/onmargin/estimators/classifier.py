@@ -292,10 +292,11 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
             self.densify()
             # A matrix of costs speaks of all classes from the first round on.
-            known = known if self.cost is None else np.union1d(known, y)
+            live = np.ones(len(y), bool) if weight is None else weight > 0
+            known = known if self.cost is None else np.union1d(known, y[live])
             self._meet(known)
             self._task()
-            for start, stop, newcomer in segments(y, self.classes_):
+            for start, stop, newcomer in segments(y, self.classes_, live):
                 self._meet(newcomer)
                 self._prepare()
                 codes = self._codes(y[start:stop])
@@ -361,8 +362,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """The class of each label, all of them known."""
-        return np.searchsorted(self.classes_, y)
+        """The class of each label; any, where a label is not known because its examples weigh nothing."""
+        return np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
 
     def _target(self, codes: NDArray[np.intp]) -> Vector:
         """Classes as the task wants them: -1 and +1 for two, otherwise the column."""
