@@ -146,7 +146,8 @@ cdef class Euclidean(Geometry):
         copy = self.alike(self.n_features, len(mixing))
         if self.clock > 0:  # before that all is zero
             for name, array in self.arrays().items():
-                getattr(copy, name)[:] = mixing.astype(array.dtype) @ array
+                # Transposed, the product is written in the order in which feature-major weights lie.
+                getattr(copy, name).T[:] = array.T @ mixing.T.astype(array.dtype)
         return copy
 
     def resized(self, Py_ssize_t n_features):
