@@ -117,12 +117,15 @@ cdef class Even(Scheme):
     cdef double share(self, Round* r, double q, double C) noexcept nogil:
         cdef Py_ssize_t i, n = 0
         cdef HalfSpace* h
-        cdef double gain = 0
+        cdef double rate = 1 / q, part, gain = 0
         for i in range(r.n_violated):
             n += self.takes(&r.violated[i])
+        if n == 0:
+            return 0
+        part = 1 / <double>n
         for i in range(r.n_violated):
             h = &r.violated[i]
-            h.tau = (C if self.fixed else min(C, h.loss / q)) / n if self.takes(h) else 0
+            h.tau = (C if self.fixed else min(C, h.loss * rate)) * part if self.takes(h) else 0
             gain += h.tau * h.loss
         return gain
 
@@ -137,7 +140,7 @@ cdef class Separable(Scheme):
     cdef double share(self, Round* r, double q, double C) noexcept nogil:
         cdef Py_ssize_t i, n = r.n_violated
         cdef HalfSpace* h
-        cdef double theta = max(r.loss - C * q, 0), step, total, gain = 0
+        cdef double theta = max(r.loss - C * q, 0), rate = 1 / q, step, total, gain = 0
         for i in range(n):
             h = &r.violated[i]
             h.tau = h.loss if self.takes(h) else -1
@@ -151,7 +154,7 @@ cdef class Separable(Scheme):
             theta += step
         for i in range(r.n_violated):
             h = &r.violated[i]
-            h.tau = (h.loss - theta) / q if h.loss > theta and self.takes(h) else 0
+            h.tau = (h.loss - theta) * rate if h.loss > theta and self.takes(h) else 0
             gain += h.tau * h.loss
         return gain
 
@@ -171,7 +174,8 @@ cdef class Exact(Scheme):
     cdef double share(self, Round* r, double q, double C) noexcept nogil:
         cdef Py_ssize_t i, n = r.n_violated
         cdef HalfSpace* h = r.violated
-        cdef double A = q / 2, rho = max(min(r.loss / 2, C * A), r.loss - C * A), step, total, gain = 0
+        cdef double A = q / 2, rho = max(min(r.loss / 2, C * A), r.loss - C * A)
+        cdef double rate = 1 / A, step, total, gain = 0
         if r.n_violated == 1:
             h.tau = projection(h, q, C, 0)
             return h.tau * h.loss
@@ -190,6 +194,6 @@ cdef class Exact(Scheme):
             rho += step
         for i in range(r.n_violated):
             h = &r.violated[i]
-            h.tau = max(h.loss - rho, 0) / A
+            h.tau = max(h.loss - rho, 0) * rate
             gain += h.tau * h.loss
         return gain
