@@ -291,8 +291,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
                 self._begin(X)
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
             self.densify()
-            # A matrix of costs speaks of all classes from the first round on.
             live = np.ones(len(y), bool) if weight is None else weight > 0
+            # Costs speak of all classes from the first round on; those that do not fit are refused before it.
             known = known if self.cost is None else np.union1d(known, y[live])
             self._meet(known)
             self._task()
