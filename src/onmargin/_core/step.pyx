@@ -91,7 +91,7 @@ cdef class Scheme(Step):
 
     cdef double solve(self, Round* r, const Row* x, Geometry geometry, double weight) noexcept nogil:
         cdef double q = geometry.curvature(x, r.violated)
-        return self.share(r, q, self.C * weight) if 0 < q < INFINITY else 0
+        return self.share(r, q, self.C * weight) if 0 < q < INFINITY and 1 / q < INFINITY else 0
 
     cdef double share(self, Round* r, double q, double C) noexcept nogil:
         """Fill in each tau and answer sum_j tau_j loss_j."""
