@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from onmargin._core.task import Task
 __all__ = ["Learner", "Totals", "as_rows"]
 
 Vector = NDArray[np.float64]
+Offsets = NDArray[np.intp]
+SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Totals:
         return getattr(self, name)
 
 
-class Learner:
+class Learner(Generic[SomeGeometry]):
     """Plays rounds: a task says what is asked, a step how far to go for it, a geometry holds the weights.
 
     The step and the task may be replaced between calls; the geometry carries the state.
@@ -68,15 +70,29 @@ class Learner:
         Holds the weights and moves them.
     """
 
-    def __init__(self, task: Task, step: Step, geometry: Geometry) -> None:
+    def __init__(self, task: Task, step: Step, geometry: SomeGeometry) -> None:
         self.task = task
         self.step = step
         self.geometry = geometry
         self._totals = rounds.Totals()
 
-    def learn(self, X: Rows, y: Vector, weight: Vector | None = None, order: NDArray[np.intp] | None = None) -> None:
-        """Play one round for each row, in the given order; `weight` scales C row by row and 0 skips a row."""
-        rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, order)
+    def learn(
+        self,
+        X: Rows,
+        y: Vector,
+        weight: Vector | None = None,
+        order: Offsets | None = None,
+        *,
+        trials: Offsets | None = None,
+        targets: Offsets | None = None,
+    ) -> None:
+        """Play one round for each row, in the given order; `weight` scales C row by row and 0 skips a row.
+
+        `trials` are the offsets of trials of several rows in X, `targets` those of targets of several numbers in y.
+        """
+        rounds.play(
+            self.task, self.step, self.geometry, self._totals, X, y, weight, order, trials=trials, targets=targets
+        )
 
     def scores(self, X: Rows) -> NDArray[np.float64]:
         """Rows by columns; of the averaged weights where the geometry averages."""

@@ -50,6 +50,8 @@ def primitive(result, *arguments):
 class Vec(ctypes.Structure):
     _fields_ = (
         ("squared_norm", primitive(real)),
+        ("dot", primitive(real, ctypes.POINTER(Row))),
+        ("squared_distance", primitive(real, ctypes.POINTER(Row))),
         ("scores", primitive(None, ctypes.POINTER(Weights), pointer)),
         ("add", primitive(None, ctypes.POINTER(Weights), size, size, real)),
         ("add_all", primitive(None, ctypes.POINTER(Weights), pointer)),
@@ -125,6 +127,26 @@ def test_squared_norm(library, dtype):
     vec = library.table(dtype.itemsize).contents
     for case in cases(library, 1, dtype, feature_major=False):
         assert vec.squared_norm(case.row) == pytest.approx(case.x @ case.x, rel=1e-5)
+
+
+@parametrize_dtype
+@pytest.mark.parametrize("sparse", [False, True])
+def test_two_rows(library, sparse, dtype):
+    """Rows that share features and that do not; equal ones are at a distance of exactly zero."""
+    vec = library.table(dtype.itemsize).contents
+    random = np.random.default_rng(0)
+    for n in [*range(20), *range(30, 36), 70]:
+        full = random.standard_normal((3, n)).astype(dtype) * (random.random((3, n)) < 0.5)
+        full[2] = full[0]
+        values = [np.ascontiguousarray(x[x != 0]) if sparse else x for x in full]
+        indices = [np.flatnonzero(x).astype(np.int32) for x in full]
+        a, b, same = (
+            Row(v.ctypes.data, i.ctypes.data if sparse else None, len(v), len(v), 0)
+            for v, i in zip(values, indices, strict=True)
+        )
+        assert_close(dtype.type(vec.dot(a, b)), full[0] @ full[1])
+        assert_close(dtype.type(vec.squared_distance(a, b)), ((full[0] - full[1]) ** 2).sum())
+        assert vec.squared_distance(a, same) == 0
 
 
 @parametrize_dtype

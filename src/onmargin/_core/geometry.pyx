@@ -24,26 +24,30 @@ cdef double AUTO_BIAS = 0.3
 cdef class Geometry:
     """The interface.
 
-    scores       s[c] = <W[:, c], x> for every column
-    mean_scores  the same with the weights that predict: the averaged ones, if any
-    measure      the row is being learned: count it and take its norm, intercept coordinate included
-    curvature    the squared length of a half-space's direction
-    move         go tau along every violated half-space of the round; answer the squared length of the move
+    scores       of the rows of a round, s[c] = <W[:, c], x> for every column
+    mean_scores  of one row, with the weights that predict: the averaged ones, if any
+    measure      the round is being learned: count it and take the norms of its rows, intercept coordinate included
+    curvatures   the squared length of the direction of every half-space
+    gram         the inner products of all those directions
+    move         go tau along every half-space; answer the squared length of the move
     """
 
-    cdef void scores(self, const Row* x, double* s) noexcept nogil:
+    cdef void scores(self, Round* r) noexcept nogil:
         pass
 
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
-        self.scores(x, s)
-
-    cdef void measure(self, Row* x) noexcept nogil:
         pass
 
-    cdef double curvature(self, const Row* x, const HalfSpace* h) noexcept nogil:
-        return 0
+    cdef void measure(self, Round* r) noexcept nogil:
+        pass
 
-    cdef double move(self, const Row* x, const Round* r) noexcept nogil:
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        pass
+
+    cdef void gram(self, const Round* r, double* G) noexcept nogil:
+        pass
+
+    cdef double move(self, const Round* r) noexcept nogil:
         return 0
 
 
@@ -64,14 +68,14 @@ cdef class Euclidean(Geometry):
         self.n_columns = n_columns
         self.dtype = np.dtype(dtype)
         self.sparse = sparse
-        self.feature_major = sparse and n_columns > 1
+        self.vectors = self.count_vectors()
+        self.feature_major = sparse and self.vectors > 1
         self.bias = bias
         self.average = average
         self.vec = vec_for(self.dtype.itemsize)
         self.n_scores = vec_padded(n_columns, self.dtype.itemsize) if self.feature_major else n_columns
-        self.intercept, self.change = np.zeros(n_columns), np.zeros(self.n_scores)
+        self.intercept = np.zeros(n_columns)
         self.b = <double*>address(self.intercept, "d", n_columns, writable=True)
-        self.t = <double*>address(self.change, "d", self.n_scores, writable=True)
         memory = self.blank()
         self.w, self.weights = self.place(memory), self.view(memory)
         if average:
@@ -80,9 +84,12 @@ cdef class Euclidean(Geometry):
             self.lag_intercept = np.zeros(n_columns)
             self.lb = <double*>address(self.lag_intercept, "d", n_columns, writable=True)
 
+    cdef Py_ssize_t count_vectors(self):
+        return self.n_columns
+
     def blank(self):
         """Memory for weights, all zero, from the start of a cache line."""
-        shape = (self.n_features, self.n_scores) if self.feature_major else (self.n_columns, self.n_features)
+        shape = (self.n_features, self.n_scores) if self.feature_major else (self.vectors, self.n_features)
         size = shape[0] * shape[1] * self.dtype.itemsize
         raw = np.zeros(size + 64, dtype=np.uint8)
         first = -raw.ctypes.data % 64
@@ -90,12 +97,12 @@ cdef class Euclidean(Geometry):
 
     def view(self, memory):
         """The weights in it, columns by features."""
-        return memory.T[:self.n_columns] if self.feature_major else memory
+        return memory.T[:self.vectors] if self.feature_major else memory
 
     cdef Weights place(self, object memory):
         cdef Weights w
         w.W = <void*>address(memory, "fd", memory.size, writable=True)
-        w.columns = self.n_columns
+        w.columns = self.vectors
         w.stride = self.n_scores if self.feature_major else 1
         w.gap = 1 if self.feature_major else self.n_features
         return w
@@ -159,79 +166,106 @@ cdef class Euclidean(Geometry):
             getattr(copy, name)[..., part] = array[..., part]
         return copy
 
-    cdef void scores(self, const Row* x, double* s) noexcept nogil:
+    cdef void scores(self, Round* r) noexcept nogil:
+        self.project(r.x, &self.w, self.b, r.s)
+        r.n_scores = self.n_columns
+
+    cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil:
         cdef Py_ssize_t c
-        self.vec.scores(x, &self.w, s)
+        self.vec.scores(x, w, s)
         for c in range(self.n_columns):
-            s[c] += self.b[c]
+            s[c] += b[c]
 
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
         cdef Py_ssize_t c, rounds = self.clock - self.average + 1
-        self.scores(x, s)
+        self.project(x, &self.w, self.b, s)
         if self.average and rounds > 0:
-            self.vec.scores(x, &self.l, spare)
+            self.project(x, &self.l, self.lb, spare)
             for c in range(self.n_columns):
-                s[c] -= (spare[c] + self.lb[c]) / rounds
+                s[c] -= spare[c] / rounds
 
-    cdef void measure(self, Row* x) noexcept nogil:
+    cdef void measure(self, Round* r) noexcept nogil:
+        self.measure_row(r.x)
+        self.clock += 1
+
+    cdef void measure_row(self, Row* x) noexcept nogil:
         x.squared_norm = self.vec.squared_norm(x)
         if isnan(self.bias) and 0 < x.squared_norm < INFINITY:
             self.bias = AUTO_BIAS * sqrt(x.squared_norm)
-        if not isnan(self.bias):
-            x.squared_norm += self.bias * self.bias
-        self.clock += 1
+        x.squared_norm += self.squared_bias()
 
-    cdef double curvature(self, const Row* x, const HalfSpace* h) noexcept nogil:
-        return x.squared_norm * ((h.up >= 0) + (h.down >= 0))
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* h
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            h.q = r.x.squared_norm * ((h.up >= 0) + (h.down >= 0))
 
-    cdef double move(self, const Row* x, const Round* r) noexcept nogil:
+    cdef void gram(self, const Round* r, double* G) noexcept nogil:
+        cdef Py_ssize_t i, j, n = r.n_halfspaces
+        cdef HalfSpace* g
+        cdef HalfSpace* h
+        for i in range(n):
+            for j in range(n):
+                g, h = &r.halfspaces[i], &r.halfspaces[j]
+                G[i * n + j] = r.x.squared_norm * (
+                    (g.up == h.up and g.up >= 0) + (g.down == h.down and g.down >= 0)
+                    - (g.up == h.down and g.up >= 0) - (g.down == h.up and g.down >= 0)
+                )
+
+    cdef double move(self, const Round* r) noexcept nogil:
         cdef double squares = self.combine(r)
-        self.shift(x, r, &self.w, self.b, 1)
+        self.shift(r, &self.w, self.b, 1)
         if self.average and self.clock > self.average:
-            self.shift(x, r, &self.l, self.lb, self.clock - self.average)
-        return squares * x.squared_norm
+            self.shift(r, &self.l, self.lb, self.clock - self.average)
+        return squares * r.x.squared_norm
 
     cdef double combine(self, const Round* r) noexcept nogil:
-        """The change of each column as a multiple of the row, where there are several; the sum of its squares."""
+        """The change of each score's weights, in multiples of its row; the sum of its squares.
+
+        A single half-space says it all: nothing is written.
+        """
         cdef Py_ssize_t i
-        cdef HalfSpace* h = r.violated
+        cdef HalfSpace* h = r.halfspaces
         cdef double squares = 0, rise = 0
-        if r.n_violated == 1:
+        if r.n_halfspaces == 1:
             return h.tau * h.tau * ((h.up >= 0) + (h.down >= 0))
-        memset(self.t, 0, self.n_scores * sizeof(double))
-        for i in range(r.n_violated):
-            h = &r.violated[i]
+        memset(r.change, 0, r.n_scores * sizeof(double))
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
             if h.down >= 0:
-                self.t[h.down] -= h.tau
+                r.change[h.down] -= h.tau
             # Rivals of one class share it: sum them before they are stored.
             if h.up >= 0:
                 rise += h.tau
-                if i + 1 == r.n_violated or r.violated[i + 1].up != h.up:
-                    self.t[h.up] += rise
+                if i + 1 == r.n_halfspaces or r.halfspaces[i + 1].up != h.up:
+                    r.change[h.up] += rise
                     rise = 0
-        for i in range(self.n_columns):
-            squares += self.t[i] * self.t[i]
+        for i in range(r.n_scores):
+            squares += r.change[i] * r.change[i]
         return squares
 
-    cdef void shift(self, const Row* x, const Round* r, const Weights* w, double* b, double scale) noexcept nogil:
+    cdef void shift(self, const Round* r, const Weights* w, double* b, double scale) noexcept nogil:
         """W += scale * (the round's move)."""
         cdef Py_ssize_t c, touched = 0
-        cdef HalfSpace* h = r.violated
-        cdef double squared_bias = 0 if isnan(self.bias) else self.bias * self.bias
-        if r.n_violated == 1:
-            self.vec.add(x, w, h.up, h.down, scale * h.tau)
+        cdef HalfSpace* h = r.halfspaces
+        cdef double* t = r.change
+        cdef double squared_bias = self.squared_bias()
+        if r.n_halfspaces == 1:
+            self.vec.add(r.x, w, h.up, h.down, scale * h.tau)
             if h.up >= 0:
                 b[h.up] += scale * h.tau * squared_bias
             if h.down >= 0:
                 b[h.down] -= scale * h.tau * squared_bias
             return
+        memset(t + self.n_columns, 0, (self.n_scores - self.n_columns) * sizeof(double))  # padding stays as it is
         for c in range(self.n_columns):
-            self.t[c] *= scale
-            b[c] += self.t[c] * squared_bias
-            touched += self.t[c] != 0
+            t[c] *= scale
+            b[c] += t[c] * squared_bias
+            touched += t[c] != 0
         if touched * 8 > self.n_scores:  # a vector of columns moves at the price of one
-            self.vec.add_all(x, w, self.t)
+            self.vec.add_all(r.x, w, t)
             return
         for c in range(self.n_columns):
-            if self.t[c] != 0:
-                self.vec.add(x, w, c, -1, self.t[c])
+            if t[c] != 0:
+                self.vec.add(r.x, w, c, -1, t[c])

@@ -29,5 +29,8 @@ def play(
     y: NDArray[np.float64],
     weight: NDArray[np.float64] | None = None,
     order: NDArray[np.intp] | None = None,
+    *,
+    trials: NDArray[np.intp] | None = None,
+    targets: NDArray[np.intp] | None = None,
 ) -> None: ...
 def score(geometry: Geometry, X: Rows, out: NDArray[np.float64]) -> None: ...

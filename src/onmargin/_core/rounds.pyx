@@ -14,13 +14,15 @@ cdef class Totals:
     cdef public long long rounds, mistakes, updates
     cdef public double loss, squared_loss, dual_value, max_squared_norm, cost
 
-    cdef inline void count(self, const Round* r, const Row* x) noexcept nogil:
+    cdef inline void count(self, const Round* r) noexcept nogil:
+        cdef Py_ssize_t j
         self.rounds += 1
         self.mistakes += r.mistake
         self.loss += r.loss
         self.squared_loss += r.squared_loss
         self.cost += r.cost
-        self.max_squared_norm = max(self.max_squared_norm, x.squared_norm)
+        for j in range(r.n_rows):
+            self.max_squared_norm = max(self.max_squared_norm, r.x[j].squared_norm)
 
     def __getstate__(self):
         return (self.rounds, self.mistakes, self.updates, self.loss, self.squared_loss, self.dual_value,
@@ -42,39 +44,67 @@ cdef check_fit(Geometry geometry, Rows X):
         )
 
 
-def play(Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None):
-    """Learn the rows of X in the given order (None: as they come); `weight` scales C row by row, 0 skips a row."""
+cdef Py_ssize_t widest(offsets):
+    """The most that one trial has of what the offsets cut up; without any, each has one."""
+    return 1 if offsets is None else int(np.diff(offsets).max(initial=0))
+
+
+def play(
+    Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None, *, trials=None,
+    targets=None,
+):
+    """Learn the rows of X in the given order (None: as they come); `weight` scales C row by row, 0 skips a row.
+
+    With `trials`, trial i is the rows from trials[i] up to trials[i + 1], and weights and order are of trials. With
+    `targets` its target is the numbers of y from targets[i] up to targets[i + 1].
+    """
     check_fit(geometry, X)
-    scores = np.empty(geometry.n_scores)
-    halfspaces = np.empty(geometry.n_columns * sizeof(HalfSpace), np.uint8)  # no task violates more than one a column
-    cdef Py_ssize_t t, i, n = X.n_rows if order is None else len(order)
-    cdef double* target = <double*>address(y, "d", X.n_rows)
-    cdef double* weights = NULL if weight is None else <double*>address(weight, "d", X.n_rows)
+    cdef Py_ssize_t rows = widest(trials), width = rows * geometry.n_scores
+    cdef Py_ssize_t halfspaces = width + 1  # at most one a score, and one more for a label between others
+    cdef Py_ssize_t n_trials = X.n_rows if trials is None else len(trials) - 1
+    row_memory = np.zeros(rows * sizeof(Row), np.uint8)
+    halfspace_memory = np.empty(halfspaces * sizeof(HalfSpace), np.uint8)
+    scratch = np.empty(2 * width + step.room(halfspaces))
+    cdef Py_ssize_t t, i, j, n = n_trials if order is None else len(order)
+    cdef Py_ssize_t* row_of = NULL if trials is None else <Py_ssize_t*>address(trials, "lq", n_trials + 1)
+    cdef Py_ssize_t* target_of = NULL if targets is None else <Py_ssize_t*>address(targets, "lq", n_trials + 1)
+    cdef double* target = <double*>address(y, "d", n_trials if targets is None else len(y))
+    cdef double* weights = NULL if weight is None else <double*>address(weight, "d", n_trials)
     cdef Py_ssize_t* sequence = NULL if order is None else <Py_ssize_t*>address(order, "lq", n)
-    cdef double* s = <double*>address(scores, "d", scores.size, writable=True)
-    cdef double w = 1, gain
-    cdef Row x
+    cdef double gain
     cdef Round r
-    r.violated = <HalfSpace*>address(halfspaces, "B", halfspaces.size, writable=True)
+    r.x = <Row*>address(row_memory, "B", row_memory.size, writable=True)
+    r.halfspaces = <HalfSpace*>address(halfspace_memory, "B", halfspace_memory.size, writable=True)
+    r.s = <double*>address(scratch, "d", scratch.size, writable=True)
+    r.change = r.s + width
+    r.work = r.change + width
+    r.weight = r.n_rows = r.n_y = 1
     with nogil:
         for t in range(n):
             i = t if sequence == NULL else sequence[t]
             if weights != NULL:
-                w = weights[i]
-                if w == 0:
+                r.weight = weights[i]
+                if r.weight == 0:
                     continue
-            X.row(i, &x)                                                  # receive x_t
-            geometry.scores(&x, s)                                        # predict
-            geometry.measure(&x)
-            r.n_violated = r.mistake = 0
+            if row_of != NULL:
+                r.n_rows = row_of[i + 1] - row_of[i]
+            for j in range(r.n_rows):                                     # receive x_t
+                X.row((i if row_of == NULL else row_of[i]) + j, &r.x[j])
+            geometry.scores(&r)                                           # predict
+            geometry.measure(&r)
+            r.y = target + (i if target_of == NULL else target_of[i])     # receive y_t
+            if target_of != NULL:
+                r.n_y = target_of[i + 1] - target_of[i]
+            r.n_halfspaces = r.mistake = 0
+            r.n_parts = 1
             r.loss = r.squared_loss = r.cost = 0
-            task.constrain(s, geometry.n_columns, target[i], &r)          # receive y_t, suffer the loss
-            if r.n_violated > 0:                                          # otherwise passive
-                gain = step.solve(&r, &x, geometry, w)
+            task.constrain(&r)                                            # suffer the loss
+            if r.loss > 0:                                                # otherwise passive
+                gain = step.solve(&r, geometry)
                 if gain > 0:                                              # aggressive
                     totals.updates += 1
-                    totals.dual_value += gain - geometry.move(&x, &r) / 2
-            totals.count(&r, &x)
+                    totals.dual_value += gain - geometry.move(&r) / 2
+            totals.count(&r)
 
 
 def score(Geometry geometry, Rows X, out):

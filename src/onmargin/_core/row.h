@@ -42,6 +42,9 @@ typedef struct {
 /* The vector primitives for one type of weights on one kind of CPU: see vec.h. A column of -1 is absent. */
 typedef struct {
     double (*squared_norm)(const Row *x);
+    /* of two rows, both dense or both sparse: a.b, and |a - b|^2, which is exactly zero for equal rows */
+    double (*dot)(const Row *a, const Row *b);
+    double (*squared_distance)(const Row *a, const Row *b);
     /* s[c] = sum_j x_j W[j, c]; padding columns, where the layout has them, are written too */
     void (*scores)(const Row *x, const Weights *w, double *s);
     /* W[j, up] += a x_j and W[j, down] -= a x_j */

@@ -1,9 +1,29 @@
-"""A step says how far to go along each violated half-space."""
+"""A step says how far to go along each half-space."""
 
 from onmargin._core.geometry cimport Geometry
-from onmargin._core.row cimport Row
-from onmargin._core.task cimport Round
+from onmargin._core.task cimport HalfSpace, Round
 
 
 cdef class Step:
-    cdef double solve(self, Round* r, const Row* x, Geometry geometry, double weight) noexcept nogil
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil
+    cdef Py_ssize_t room(self, Py_ssize_t n) noexcept
+
+
+cdef class Projection(Step):
+    cdef readonly double cap, damping
+
+
+cdef class Scheme(Step):
+    cdef readonly double C
+    cdef readonly bint mistaken
+
+    cdef void select(self, Round* r) noexcept nogil
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil
+
+
+cdef class Largest(Scheme):
+    cdef readonly bint squared
+
+
+cdef class Even(Scheme):
+    cdef readonly bint fixed

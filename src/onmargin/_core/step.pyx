@@ -3,26 +3,30 @@
 from libc.math cimport INFINITY
 
 from onmargin._core.geometry cimport Geometry
-from onmargin._core.row cimport Row
 from onmargin._core.task cimport HalfSpace, Round
 
 
 cdef class Step:
-    """The interface: fill in each tau, and answer sum_j tau_j loss_j, less what a damped step pays for its slack.
+    """The interface.
 
-    That sum less half the squared length of the move is what the dual value gains. The example's weight scales C.
+    solve  fill in each tau, and answer sum_j tau_j loss_j, less what a damped step pays for its slack. That sum less
+           half the squared length of the move is what the dual value gains. The example's weight scales C
+    room   how many numbers of scratch a round of n half-spaces takes
     """
 
-    cdef double solve(self, Round* r, const Row* x, Geometry geometry, double weight) noexcept nogil:
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        return 0
+
+    cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
         return 0
 
 
-cdef inline double projection(const HalfSpace* h, double q, double cap, double damping) noexcept nogil:
+cdef inline double projection(const HalfSpace* h, double cap, double damping) noexcept nogil:
     """tau = min(cap, loss / (q + damping)), the maximiser of tau loss - tau^2 (q + damping) / 2 over 0 <= tau <= cap.
 
     A zero row, or one whose squares have no number, cannot be projected onto anything: 0.
     """
-    cdef double tau = min(cap, h.loss / (q + damping)) if 0 < q < INFINITY else 0
+    cdef double tau = min(cap, h.loss / (h.q + damping)) if 0 < h.q < INFINITY else 0
     return tau if tau < INFINITY else 0
 
 
@@ -32,8 +36,6 @@ cdef class Projection(Step):
     The pair (cap, damping) is (inf, 0) for PA, (C, 0) for PA-I and (inf, 1 / (2 C)) for PA-II.
     """
 
-    cdef readonly double cap, damping
-
     def __init__(self, double cap=INFINITY, double damping=0.0):
         self.cap = cap
         self.damping = damping
@@ -41,43 +43,25 @@ cdef class Projection(Step):
     def __reduce__(self):
         return type(self), (self.cap, self.damping)
 
-    cdef double solve(self, Round* r, const Row* x, Geometry geometry, double weight) noexcept nogil:
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
-        cdef double damping = self.damping / weight, gain = 0
-        for i in range(r.n_violated):
-            h = &r.violated[i]
-            h.tau = projection(h, geometry.curvature(x, h), self.cap * weight, damping)
+        cdef double damping = self.damping / r.weight, gain = 0
+        geometry.curvatures(r)
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            h.tau = projection(h, self.cap * r.weight, damping)
             if h.tau > 0:
                 gain += h.tau * (h.loss - h.tau * damping / 2)
         return gain
 
 
-cdef inline Py_ssize_t keep_above(HalfSpace* h, Py_ssize_t n, double level, double* total) noexcept nogil:
-    """Of the first n numbers kept in the taus, keep those above the level, in front; answer how many and their total.
-
-    Without branches, which could not be foreseen.
-    """
-    cdef Py_ssize_t i, kept = 0
-    cdef double number
-    for i in range(n):
-        number = h[i].tau
-        h[kept].tau = number
-        kept += number > level
-    total[0] = 0
-    for i in range(kept):
-        total[0] += h[i].tau
-    return kept
-
-
 cdef class Scheme(Step):
-    """Simultaneous projections onto the half-spaces of one row, all of one length: sum_j tau_j <= C ([SIMPROJ]).
+    """Simultaneous projections onto the half-spaces of a trial: sum_j tau_j <= C ([SIMPROJ]).
 
-    With `mistaken` only those that make the prediction wrong take part.
+    With `mistaken` only those that make the prediction wrong take part. Each part of the trial, if it falls into
+    several, has an equal share of C.
     """
-
-    cdef readonly double C
-    cdef readonly bint mistaken
 
     def __init__(self, double C, bint mistaken):
         self.C = C
@@ -86,16 +70,63 @@ cdef class Scheme(Step):
     def __reduce__(self):
         return type(self), (self.C, self.mistaken)
 
-    cdef inline bint takes(self, const HalfSpace* h) noexcept nogil:
-        return h.mistaken or not self.mistaken
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i, part, n, first
+        cdef double gain = 0
+        geometry.curvatures(r)
+        self.select(r)
+        if r.n_parts == 1:
+            return self.share(r.halfspaces, r.n_halfspaces, self.C * r.weight) if r.n_halfspaces > 0 else 0
+        n = 0
+        for part in range(r.n_parts):
+            first = n
+            for i in range(first, r.n_halfspaces):  # those of this part come next
+                if r.halfspaces[i].part == part:
+                    r.halfspaces[n], r.halfspaces[i] = r.halfspaces[i], r.halfspaces[n]
+                    n += 1
+            if n > first:
+                gain += self.share(r.halfspaces + first, n - first, self.C * r.weight / r.n_parts)
+        return gain
 
-    cdef double solve(self, Round* r, const Row* x, Geometry geometry, double weight) noexcept nogil:
-        cdef double q = geometry.curvature(x, r.violated)
-        return self.share(r, q, self.C * weight) if 0 < q < INFINITY and 1 / q < INFINITY else 0
+    cdef void select(self, Round* r) noexcept nogil:
+        """Keep the half-spaces that are violated and can be projected onto: 1 / q must have a number."""
+        cdef Py_ssize_t i, n = 0
+        cdef HalfSpace* h
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            if h.loss > 0 and (h.mistaken or not self.mistaken) and 1e-300 < h.q < INFINITY:
+                r.halfspaces[n] = h[0]
+                n += 1
+        r.n_halfspaces = n
 
-    cdef double share(self, Round* r, double q, double C) noexcept nogil:
-        """Fill in each tau and answer sum_j tau_j loss_j."""
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
+        """Fill in the taus of half-spaces that are all violated, and answer sum_j tau_j loss_j."""
         return 0
+
+
+cdef class Largest(Scheme):
+    """The passive-aggressive step onto the half-space of largest loss, of equal ones the first ([SIMPROJ]: MaxPA).
+
+    PA-I, or with `squared` PA-II.
+    """
+
+    def __init__(self, double C, bint squared=False):
+        super().__init__(C, mistaken=False)
+        self.squared = squared
+
+    def __reduce__(self):
+        return type(self), (self.C, self.squared)
+
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* worst = h
+        cdef double damping = 1 / (2 * C) if self.squared else 0
+        for i in range(n):
+            h[i].tau = 0
+            if h[i].loss > worst.loss:
+                worst = &h[i]
+        worst.tau = projection(worst, INFINITY if self.squared else C, damping)
+        return worst.tau * (worst.loss - worst.tau * damping / 2)
 
 
 cdef class Even(Scheme):
@@ -105,8 +136,6 @@ cdef class Even(Scheme):
     no mistake bound.
     """
 
-    cdef readonly bint fixed
-
     def __init__(self, double C, bint mistaken, bint fixed=False):
         super().__init__(C, mistaken)
         self.fixed = fixed
@@ -114,53 +143,46 @@ cdef class Even(Scheme):
     def __reduce__(self):
         return type(self), (self.C, self.mistaken, self.fixed)
 
-    cdef double share(self, Round* r, double q, double C) noexcept nogil:
-        cdef Py_ssize_t i, n = 0
-        cdef HalfSpace* h
-        cdef double rate = 1 / q, part, gain = 0
-        for i in range(r.n_violated):
-            n += self.takes(&r.violated[i])
-        if n == 0:
-            return 0
-        part = 1 / <double>n
-        for i in range(r.n_violated):
-            h = &r.violated[i]
-            h.tau = (C if self.fixed else min(C, h.loss * rate)) * part if self.takes(h) else 0
-            gain += h.tau * h.loss
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double part = 1 / <double>n, gain = 0
+        for i in range(n):
+            h[i].tau = (C if self.fixed else min(C, h[i].loss / h[i].q)) * part
+            gain += h[i].tau * h[i].loss
         return gain
 
 
 cdef class Separable(Scheme):
-    """max sum_j tau_j loss_j - tau_j^2 q / 2, tau >= 0, sum tau <= C: the dual without its cross terms.
+    """max sum_j tau_j loss_j - tau_j^2 q_j / 2, tau >= 0, sum tau <= C: the dual without its cross terms.
 
     SimOpt on all that are violated, ConOpt on mistakes ([SIMPROJ] sec. 5.4). SimOpt has no mistake bound, whatever the
-    paper says (E9); ConOpt has. tau_j = [loss_j - theta]_+ / q with theta = 0, or so large that they sum to C.
+    paper says (E9); ConOpt has. tau_j = [loss_j - theta]_+ / q_j with theta = 0, or so large that they sum to C.
     """
 
-    cdef double share(self, Round* r, double q, double C) noexcept nogil:
-        cdef Py_ssize_t i, n = r.n_violated
-        cdef HalfSpace* h
-        cdef double theta = max(r.loss - C * q, 0), rate = 1 / q, step, total, gain = 0
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double theta = 0, step, total, rates, gain = 0
         for i in range(n):
-            h = &r.violated[i]
-            h.tau = h.loss if self.takes(h) else -1
-        # Newton's method from the left on a sum that is convex and piecewise linear in theta: it ends on its piece. It
-        # starts where the largest loss alone would end.
+            theta = max(theta, h[i].loss - C * h[i].q)  # where it would end alone
+            h[i].tau = 1 / h[i].q
+        # Newton's method from the left on a sum that is convex and piecewise linear in theta: it ends on its piece.
         while True:
-            n = keep_above(r.violated, n, theta, &total)
-            step = (total - n * theta - C * q) / n if n > 0 else 0
+            total, rates = -C, 0
+            for i in range(n):
+                total += (h[i].loss - theta) * h[i].tau if h[i].loss > theta else 0
+                rates += h[i].tau if h[i].loss > theta else 0
+            step = total / rates if rates > 0 else 0
             if step <= 1e-15 * theta:
                 break
             theta += step
-        for i in range(r.n_violated):
-            h = &r.violated[i]
-            h.tau = (h.loss - theta) * rate if h.loss > theta and self.takes(h) else 0
-            gain += h.tau * h.loss
+        for i in range(n):
+            h[i].tau *= max(h[i].loss - theta, 0)
+            gain += h[i].tau * h[i].loss
         return gain
 
 
-cdef class Exact(Scheme):
-    """min |W' - W|^2 / 2 + C xi, the right prototype beating each rival by the margin less xi: Sopopo.
+cdef class Sopopo(Scheme):
+    """min |W' - W|^2 / 2 + C xi, the right prototype beating each rival by the margin less xi: the dual itself.
 
     Rival r moves by [loss_r - rho]_+ / A with A = |x|^2, and the right one by their sum, which must be min(rho / A, C).
     """
@@ -171,29 +193,27 @@ cdef class Exact(Scheme):
     def __reduce__(self):
         return type(self), (self.C,)
 
-    cdef double share(self, Round* r, double q, double C) noexcept nogil:
-        cdef Py_ssize_t i, n = r.n_violated
-        cdef HalfSpace* h = r.violated
-        cdef double A = q / 2, rho = max(min(r.loss / 2, C * A), r.loss - C * A)
-        cdef double rate = 1 / A, step, total, gain = 0
-        if r.n_violated == 1:
-            h.tau = projection(h, q, C, 0)
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
+        cdef Py_ssize_t i, above
+        cdef double A = h.q / 2, rho = 0, step, total, gain = 0
+        if n == 1:
+            h.tau = projection(h, C, 0)
             return h.tau * h.loss
-        # Newton's method from the left, on a sum that is convex and piecewise linear in rho up to C A and again beyond;
-        # from where the largest loss alone would end.
-        for i in range(n):
-            h[i].tau = h[i].loss
+        for i in range(n):  # where the largest loss alone would end
+            rho = max(rho, max(min(h[i].loss / 2, C * A), h[i].loss - C * A))
+        # Newton's method from the left, on a sum that is convex and piecewise linear in rho up to C A and again beyond.
         while True:
-            n = keep_above(h, n, rho, &total)
-            total -= n * rho
-            step = (total - rho) / (n + 1) if rho < C * A else (total - C * A) / n if n > 0 else 0
+            above, total = 0, 0
+            for i in range(n):
+                total += max(h[i].loss - rho, 0)
+                above += h[i].loss > rho
+            step = (total - rho) / (above + 1) if rho < C * A else (total - C * A) / above if above > 0 else 0
             if rho < C * A < rho + step:
                 step = C * A - rho
             if step <= 1e-15 * rho:
                 break
             rho += step
-        for i in range(r.n_violated):
-            h = &r.violated[i]
-            h.tau = max(h.loss - rho, 0) * rate
-            gain += h.tau * h.loss
+        for i in range(n):
+            h[i].tau = max(h[i].loss - rho, 0) / A
+            gain += h[i].tau * h[i].loss
         return gain

@@ -1,23 +1,53 @@
 """A task turns scores and a target into half-spaces, and scores into a prediction."""
 
+from onmargin._core.row cimport Row
+
 
 cdef struct HalfSpace:
-    # {W : <W[:, up], x> - <W[:, down], x> must grow by at least `loss`}; a column of -1 is absent.
+    # {W : s[up] - s[down] must grow by at least `loss`}, s being the scores; -1: that side is absent.
     Py_ssize_t up
     Py_ssize_t down
-    double loss
-    double tau      # how far to go along it: the step's answer
-    bint mistaken   # violated by so much that it makes the prediction wrong
+    double loss       # at most zero if it is met already
+    double q          # squared length of its direction: the geometry's answer
+    double tau        # how far to go along it: the step's answer
+    Py_ssize_t part   # of a trial that falls into parts: which
+    bint mistaken     # violated by so much that it makes the prediction wrong
 
 
 cdef struct Round:
-    HalfSpace* violated
-    Py_ssize_t n_violated
+    Row* x                    # the rows of the trial: one, but for blocks
+    Py_ssize_t n_rows
+    const double* y           # the target: one number, or several
+    Py_ssize_t n_y
+    double weight             # of the example; scales C
+    double* s                 # the scores
+    Py_ssize_t n_scores
+    HalfSpace* halfspaces     # all that are violated, and more where a step may need them
+    Py_ssize_t n_halfspaces
+    Py_ssize_t n_parts        # each part of the trial has an equal share of C
     double loss
     double squared_loss
     double cost
     bint mistake
+    double* change            # scratch for the geometry, as long as the scores
+    double* work              # scratch for the step
 
 
 cdef class Task:
-    cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil
+    cdef void constrain(self, Round* r) noexcept nogil
+
+
+cdef inline void demand(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, bint mistaken) noexcept nogil:
+    """Add a half-space to the round."""
+    cdef HalfSpace* h = &r.halfspaces[r.n_halfspaces]
+    h.up = up
+    h.down = down
+    h.loss = loss
+    h.part = 0
+    h.mistaken = mistaken
+    r.n_halfspaces += 1
+
+
+cdef inline void suffer(Round* r, double loss) noexcept nogil:
+    r.loss += loss
+    r.squared_loss += loss * loss

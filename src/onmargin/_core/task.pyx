@@ -1,6 +1,6 @@
 """A task turns scores and a target into half-spaces, and scores into a prediction.
 
-`constrain` fills in the half-spaces that the weights violate, the loss of the round and whether it is a mistake;
+`constrain` fills in the half-spaces that the scores violate, the loss of the round and whether it is a mistake;
 `decode` predicts from a matrix of scores, one row an example.
 """
 
@@ -9,21 +9,6 @@ import numpy as np
 from libc.math cimport fabs, sqrt
 
 from onmargin._core.row cimport address
-
-
-cdef inline void violate(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, bint mistaken) noexcept nogil:
-    """Add a half-space to the round."""
-    cdef HalfSpace* h = &r.violated[r.n_violated]
-    h.up = up
-    h.down = down
-    h.loss = loss
-    h.mistaken = mistaken
-    r.n_violated += 1
-
-
-cdef inline void suffer(Round* r, double loss) noexcept nogil:
-    r.loss += loss
-    r.squared_loss += loss * loss
 
 
 cdef inline Py_ssize_t best_rival(const double* s, Py_ssize_t n_columns, Py_ssize_t right) noexcept nogil:
@@ -46,7 +31,7 @@ cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n_columns) noexcep
 cdef class Task:
     """The interface, and how a task without parameters is copied and pickled."""
 
-    cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil:
+    cdef void constrain(self, Round* r) noexcept nogil:
         pass
 
     def __reduce__(self):
@@ -64,11 +49,11 @@ cdef class Binary(Task):
     def __reduce__(self):
         return type(self), (self.margin,)
 
-    cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil:
-        cdef double loss = self.margin - y * s[0]
-        r.mistake = y * s[0] <= 0
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double y = r.y[0], loss = self.margin - y * r.s[0]
+        r.mistake = y * r.s[0] <= 0
         if loss > 0:
-            violate(r, 0 if y > 0 else -1, -1 if y > 0 else 0, loss, r.mistake)
+            demand(r, 0 if y > 0 else -1, -1 if y > 0 else 0, loss, r.mistake)
             suffer(r, loss)
 
     def decode(self, scores):
@@ -86,22 +71,51 @@ cdef class Regression(Task):
     def __reduce__(self):
         return type(self), (self.epsilon,)
 
-    cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil:
-        cdef double loss = fabs(y - s[0]) - self.epsilon
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double y = r.y[0], loss = fabs(y - r.s[0]) - self.epsilon
         r.mistake = loss > 0
         if loss > 0:
-            violate(r, 0 if y > s[0] else -1, -1 if y > s[0] else 0, loss, True)
+            demand(r, 0 if y > r.s[0] else -1, -1 if y > r.s[0] else 0, loss, True)
             suffer(r, loss)
 
     def decode(self, scores):
         return scores[:, 0]
 
 
+cdef class Uniclass(Task):
+    """No target: a ball of the given radius must hold the row; loss [d - radius]_+ ([JMLR] sec. 6).
+
+    The scores are the distance d from the centre and its part `height` that no row can change (see Centre). The cost
+    of the round is the distance from the ball among the rows, [|x - c| - sqrt(radius^2 - height^2)]_+.
+    """
+
+    cdef readonly double radius
+
+    def __init__(self, double radius):
+        self.radius = radius
+
+    def __reduce__(self):
+        return type(self), (self.radius,)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double d = r.s[0], height = r.s[1], loss = d - self.radius, apart, reach
+        r.mistake = loss > 0
+        if loss > 0:
+            apart = sqrt((d - height) * (d + height))
+            reach = sqrt((self.radius - height) * (self.radius + height))
+            r.cost = loss * (d + self.radius) / (apart + reach)
+            demand(r, 0, -1, loss, True)
+            suffer(r, loss)
+
+    def decode(self, scores):
+        return np.where(scores[:, 0] <= self.radius, 1, -1)
+
+
 cdef class Multiclass(Task):
     """y a column, one prototype a class; loss [margin - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
 
-    The half-space of the best rival alone, or with `every` those of all rivals that come too near: a trial for
-    simultaneous projections ([SIMPROJ] sec. 2).
+    The half-space of the best rival alone, or with `every` those of all rivals: a trial for simultaneous projections
+    ([SIMPROJ] sec. 2).
     """
 
     cdef readonly double margin
@@ -114,24 +128,24 @@ cdef class Multiclass(Task):
     def __reduce__(self):
         return type(self), (self.margin, self.every)
 
-    cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil:
-        cdef Py_ssize_t c, right = <Py_ssize_t>y, rival
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef const double* s = r.s
+        cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0], rival
         cdef double loss
-        if n_columns < 2:
+        if r.n_scores < 2:
             return
-        rival = best_rival(s, n_columns, right)
+        rival = best_rival(s, r.n_scores, right)
         loss = self.margin - (s[right] - s[rival])
         r.mistake = s[right] <= s[rival]
         if loss <= 0:
             return
         suffer(r, loss)
         if not self.every:
-            violate(r, right, rival, loss, r.mistake)
+            demand(r, right, rival, loss, r.mistake)
             return
-        for c in range(n_columns):
-            loss = self.margin - (s[right] - s[c])
-            if c != right and loss > 0:
-                violate(r, right, c, loss, s[right] <= s[c])
+        for c in range(r.n_scores):
+            if c != right:
+                demand(r, right, c, self.margin - (s[right] - s[c]), s[right] <= s[c])
 
     def decode(self, scores):
         return scores.argmax(axis=1)
@@ -143,13 +157,14 @@ cdef class OneVsRest(Multiclass):
     Loss and squared loss are summed over the columns; a mistake is one of the joint prediction.
     """
 
-    cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil:
-        cdef Py_ssize_t c, right = <Py_ssize_t>y
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef const double* s = r.s
+        cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0]
         cdef double margin
-        for c in range(n_columns):
+        for c in range(r.n_scores):
             margin = s[c] if c == right else -s[c]
             if margin < self.margin:
-                violate(r, c if c == right else -1, -1 if c == right else c, self.margin - margin, margin <= 0)
+                demand(r, c if c == right else -1, -1 if c == right else c, self.margin - margin, margin <= 0)
                 suffer(r, self.margin - margin)
             if c != right and s[right] <= s[c]:
                 r.mistake = True
@@ -174,15 +189,16 @@ cdef class CostSensitive(Multiclass):
     def __reduce__(self):
         return type(self), (self.cost, self.max_loss)
 
-    cdef void constrain(self, const double* s, Py_ssize_t n_columns, double y, Round* r) noexcept nogil:
+    cdef void constrain(self, Round* r) noexcept nogil:
         cdef double[2] two
-        if n_columns == 1:
-            two[0], two[1] = 0, s[0]
-            self.choose(two, 2, y > 0, s[0] >= 0, r)
-            if r.n_violated > 0:
-                r.violated.up, r.violated.down = (0, -1) if y > 0 else (-1, 0)
+        cdef double y = r.y[0]
+        if r.n_scores == 1:
+            two[0], two[1] = 0, r.s[0]
+            self.choose(two, 2, y > 0, r.s[0] >= 0, r)
+            if r.n_halfspaces > 0:
+                r.halfspaces.up, r.halfspaces.down = (0, -1) if y > 0 else (-1, 0)
         else:
-            self.choose(s, n_columns, <Py_ssize_t>y, first_best(s, n_columns), r)
+            self.choose(r.s, r.n_scores, <Py_ssize_t>y, first_best(r.s, r.n_scores), r)
 
     cdef void choose(
         self, const double* s, Py_ssize_t k, Py_ssize_t right, Py_ssize_t predicted, Round* r
@@ -197,7 +213,7 @@ cdef class CostSensitive(Multiclass):
         r.cost = rho[predicted]
         cdef double loss = s[q] - s[right] + sqrt(rho[q])
         if q != right and loss > 0:
-            violate(r, right, q, loss, r.mistake)
+            demand(r, right, q, loss, r.mistake)
             suffer(r, loss)
 
     def decode(self, scores):

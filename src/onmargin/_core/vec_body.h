@@ -70,6 +70,60 @@ TARGET static double NAME(squared_norm)(const Row *x)
     return total;
 }
 
+/* The sum over the features of two sparse rows of a_j b_j, or with `apart` of (a_j - b_j)^2. */
+TARGET VEC_INLINE double NAME(merge)(const int apart, const Row *a, const Row *b)
+{
+    const REAL *v = a->values, *w = b->values;
+    ptrdiff_t k = 0, l = 0;
+    double total = 0;
+    while (k < a->n && l < b->n) {
+        int32_t i = a->indices[k], j = b->indices[l];
+        double left = i <= j ? v[k] : 0, right = j <= i ? w[l] : 0;
+        total += apart ? (left - right) * (left - right) : left * right;
+        k += i <= j;
+        l += j <= i;
+    }
+    for (; apart && k < a->n; k++)
+        total += (double)v[k] * v[k];
+    for (; apart && l < b->n; l++)
+        total += (double)w[l] * w[l];
+    return total;
+}
+
+TARGET static double NAME(dot)(const Row *a, const Row *b)
+{
+    double total;
+    if (a->indices)
+        return NAME(merge)(0, a, b);
+    NAME(dots)(1, 4, a->values, a->n, b->values, 0, &total);
+    return total;
+}
+
+TARGET static double NAME(squared_distance)(const Row *a, const Row *b)
+{
+    const REAL *v = a->values, *w = b->values;
+    V chain[4] = {{0}};
+    ptrdiff_t k = 0;
+    double rest = 0, total;
+    if (a->indices)
+        return NAME(merge)(1, a, b);
+    for (; k + 4 * LANES <= a->n; k += 4 * LANES)
+        VEC_UNROLL
+        for (int u = 0; u < 4; u++) {
+            V apart = NAME(load)(v + k + u * LANES) - NAME(load)(w + k + u * LANES);
+            chain[u] += apart * apart;
+        }
+    for (; k < a->n; k++)
+        rest += ((double)v[k] - w[k]) * ((double)v[k] - w[k]);
+    total = rest + NAME(sum)(chain[0] + chain[1] + (chain[2] + chain[3]));
+    if (sizeof(REAL) == sizeof(double) || total == 0 || (total > 1e-30 && total < 1e30))
+        return total;
+    total = 0;
+    for (k = 0; k < a->n; k++)
+        total += ((double)v[k] - w[k]) * ((double)v[k] - w[k]);
+    return total;
+}
+
 /* Sparse x.w: each weight is a cache miss waiting to happen, so ask for it early. */
 TARGET VEC_INLINE double NAME(gather)(const Row *x, const REAL *w)
 {
@@ -285,7 +339,9 @@ TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t
         }
 }
 
-static const Vec NAME(table) = {NAME(squared_norm), NAME(scores), NAME(add), NAME(add_all)};
+static const Vec NAME(table) = {
+    NAME(squared_norm), NAME(dot), NAME(squared_distance), NAME(scores), NAME(add), NAME(add_all),
+};
 
 #undef LANES
 #undef V

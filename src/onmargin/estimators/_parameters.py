@@ -84,7 +84,7 @@ def check_parameters(estimator: Any, rules: Mapping[str, tuple[Rule, ...]]) -> N
     wrong = [
         f"{name} must be {', or '.join(map(str, accepted))}; got {value!r}"
         for name, accepted in rules.items()
-        if not any(rule.accepts(value := getattr(estimator, name)) for rule in accepted)
+        if hasattr(estimator, name) and not any(rule.accepts(value := getattr(estimator, name)) for rule in accepted)
     ]
     if wrong:
         names = ", ".join(message.split()[0] + "=..." for message in wrong)

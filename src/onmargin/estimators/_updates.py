@@ -1,33 +1,46 @@
-"""The words for `update`: which rivals of the right class a round moves, and how far."""
+"""The words for `update`: which half-spaces of a round move the weights, and how far."""
 
 from collections.abc import Callable
-from typing import Any
 
-from onmargin._core.step import Even, Exact, Separable, Step
+from onmargin._core.step import Even, Largest, Separable, Sopopo, Step
+from onmargin._core.step_joint import Joint
+from onmargin._core.step_pairs import EvenPairs, SeparablePairs, SopopoPairs
 
-# C -> the step that moves several rivals at once.
-SIMULTANEOUS: dict[str, Callable[[float], Step]] = {
+# Each table: C -> the step.
+Steps = dict[str, Callable[[float], Step]]
+
+_SCHEMES: Steps = {
     "simperc": lambda C: Even(C, mistaken=True, fixed=True),
     "conproj": lambda C: Even(C, mistaken=True),
     "simproj": lambda C: Even(C, mistaken=False),
     "simopt": lambda C: Separable(C, mistaken=False),
     "conopt": lambda C: Separable(C, mistaken=True),
-    "exact": Exact,
+}
+
+# Several rivals of the right class, one prototype each.
+RIVALS: Steps = {
+    **_SCHEMES,
+    "exact": Sopopo,
     "perceptron": lambda C: Even(1.0, mistaken=True, fixed=True),
-    "mira": lambda C: Exact(1.0),  # in units of C: the margin is beta = 1 / C
+    "mira": lambda C: Sopopo(1.0),  # in units of C: the margin is beta = 1 / C
+}
+
+# The half-spaces of a trial over one vector of weights.
+TRIALS: Steps = {"max": Largest, **_SCHEMES, "exact": Joint}
+
+# The pairs of a relevant and another label.
+PAIRS: Steps = {
+    "simperc": lambda C: EvenPairs(C, mistaken=True, fixed=True),
+    "conproj": lambda C: EvenPairs(C, mistaken=True),
+    "simproj": lambda C: EvenPairs(C, mistaken=False),
+    "simopt": lambda C: SeparablePairs(C, mistaken=False),
+    "conopt": lambda C: SeparablePairs(C, mistaken=True),
+    "exact": SopopoPairs,
 }
 
 
-def check_combination(model: Any) -> None:
+def check_combination(given: str, needs: dict[str, bool]) -> None:
     """Refuse parameters that do not go together, naming all that would have to change."""
-    plain = model.update == "max"
-    needs = {
-        "loss='hinge'": plain or model.loss == "hinge",
-        "cost=None": plain or model.cost is None,
-        "strategy='joint'": (plain and model.cost is None) or model.strategy == "joint",
-        "a finite C": model.update not in {"simperc", "mira"} or float("inf") > model.C,
-    }
     missing = [need for need, met in needs.items() if not met]
     if missing:
-        given = "cost" if plain else f"update={model.update!r}"
         raise ValueError(f"{given} needs {', '.join(missing)}")

@@ -1,6 +1,7 @@
 """Passive-aggressive classification."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from onmargin._core.step import Step
 from onmargin._core.task import Binary, CostSensitive, Multiclass, OneVsRest, Task
-from onmargin.estimators._balance import Balance, balanced, balanced_so_far
+from onmargin.estimators._balance import balanced, balanced_so_far
 from onmargin.estimators._checks import (
     ClassFactors,
     check_class_weight,
@@ -19,14 +20,14 @@ from onmargin.estimators._checks import (
     check_labels,
     check_weight,
 )
-from onmargin.estimators._classes import mixing, segments
-from onmargin.estimators._linear import LinearLearner, MatrixLike
+from onmargin.estimators._classes import segments
+from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._parameters import NOTHING, Rule, Word
-from onmargin.estimators._updates import SIMULTANEOUS, check_combination
-from onmargin.learner import Vector
+from onmargin.estimators._prototypes import PrototypeLearner
+from onmargin.estimators._updates import RIVALS, check_combination
 
 
-class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
+class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: ignore[misc]
     r"""Passive-aggressive classifier: stay where you are, unless the margin asks you to move.
 
     Each example that is classified with a margin of at least 1 leaves the weights alone. Any other moves them just
@@ -147,11 +148,11 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
     0.87
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = PrototypeLearner._rules | {
         "loss": (Word("hinge", "squared_hinge"),),
         "class_weight": (NOTHING, Word("balanced"), ClassFactors()),
         "strategy": (Word("joint", "ovr"),),
-        "update": (Word("max", *SIMULTANEOUS),),
+        "update": (Word("max", *RIVALS),),
         "cost_update": (Word("prediction", "max_loss"),),
     }
 
@@ -232,7 +233,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             The fitted estimator.
         """
         with self._all_or_nothing():
-            check_combination(self)
+            self._check_combination()
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm)
             check_labels(y, *([self.classes_] if warm else []))
@@ -245,7 +246,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
                 )
             if isinstance(self.class_weight, Mapping):
                 check_class_weight(self.class_weight, classes)
-            held_out = self._hold_out(X, y)
+            train, judge = self._hold_out(X, y)
             if not warm:
                 self._begin(X)
                 self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
@@ -256,7 +257,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             weight = self._weighted(codes, weight, balanced)
             if weight is not None and not weight.any():
                 raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
-            self._run_passes(rows, self._target(codes), weight, *held_out)
+            self._run_passes(rows, self._target(codes), weight, train=train, judge=judge)
         return self
 
     def partial_fit(
@@ -281,7 +282,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
             The estimator, having learned.
         """
         with self._all_or_nothing():
-            check_combination(self)
+            self._check_combination()
             first = not hasattr(self, "_learner")
             X, y, rows = self._validate(X, y, keep=not first)
             known = y[:0] if classes is None else check_classes(classes)
@@ -356,40 +357,19 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearLearner):  # type: igno
         return OneVsRest() if self.strategy == "ovr" else Multiclass(margin, every=self.update != "max")
 
     def _step(self) -> Step:
-        return super()._step() if self.update == "max" else SIMULTANEOUS[self.update](self.C)
+        return super()._step() if self.update == "max" else RIVALS[self.update](self.C)
+
+    def _check_combination(self) -> None:
+        plain = self.update == "max"
+        check_combination(
+            "cost" if plain else f"update={self.update!r}",
+            {
+                "loss='hinge'": plain or self.loss == "hinge",
+                "cost=None": plain or self.cost is None,
+                "strategy='joint'": (plain and self.cost is None) or self.strategy == "joint",
+                "a finite C": self.update not in {"simperc", "mira"} or inf > self.C,
+            },
+        )
 
     def _splitter(self) -> StratifiedShuffleSplit:
         return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
-
-    def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """The class of each label; any, where a label is not known because its examples weigh nothing."""
-        return np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-
-    def _target(self, codes: NDArray[np.intp]) -> Vector:
-        """Classes as the task wants them: -1 and +1 for two, otherwise the column."""
-        target = codes.astype(np.float64)
-        return 2 * target - 1 if len(self.classes_) == 2 else target
-
-    def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
-        """Example weights times class weights, "balanced" ones by the given rule; counts the classes."""
-        live = np.ones(len(codes), bool) if weight is None else weight > 0
-        before = self.class_counts_
-        self.class_counts_ = before + np.bincount(codes[live], minlength=len(before))
-        if self.class_weight is None:
-            return weight
-        if isinstance(self.class_weight, Mapping):
-            table = [self.class_weight.get(label, 1.0) for label in self.classes_.tolist()]
-            factors = np.array(table, dtype=np.float64)[codes]
-        else:
-            factors = balance(codes, live, before)
-        return factors if weight is None else weight * factors
-
-    def _meet(self, labels: NDArray[Any]) -> None:
-        """Make room for labels not seen before; margins between the others stay as they are."""
-        known, classes = self.classes_, np.union1d(self.classes_, labels)
-        if len(classes) > max(len(known), 2):
-            half = 0.5 if self.strategy == "joint" else 1.0
-            self._learner.geometry = self._learner.geometry.recombined(mixing(known, classes, half))
-        counts = np.zeros(len(classes))
-        counts[np.searchsorted(classes, known)] = self.class_counts_
-        self.classes_, self.class_counts_ = classes, counts

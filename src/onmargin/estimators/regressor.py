@@ -10,11 +10,12 @@ from sklearn.model_selection import ShuffleSplit
 
 from onmargin._core.task import Regression, Task
 from onmargin.estimators._checks import check_numbers, check_weight
-from onmargin.estimators._linear import LinearLearner, MatrixLike
+from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._parameters import Number, Rule, Word
+from onmargin.estimators._validation import ValidatedLearner
 
 
-class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore[misc]
+class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ignore[misc]
     r"""Passive-aggressive regressor: stay where you are, as long as predictions are within epsilon of the target.
 
     An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far
@@ -114,7 +115,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
     """
 
     _flat = True
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = ValidatedLearner._rules | {
         "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
         "epsilon": (Number(0),),
     }
@@ -187,12 +188,12 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearLearner):  # type: ignore
             X, y, rows = self._validate(X, y, keep=warm)
             target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
-            held_out = self._hold_out(X, y)
+            train, judge = self._hold_out(X, y)
             if not warm:
                 self._begin(X)
             self._prepare()
             self._start_from(coef_init, intercept_init)
-            self._run_passes(rows, target, weight, *held_out)
+            self._run_passes(rows, target, weight, train=train, judge=judge)
         return self
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

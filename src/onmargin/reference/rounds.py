@@ -1,7 +1,8 @@
 """The round, as the papers tell it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class Run:
 
 def play(
     X: Matrix,
-    y: Matrix,
+    y: Sequence[Any] | Matrix,
     task: Task,
     step: Step = pa,
     *,
@@ -52,22 +53,22 @@ def play(
             continue
         scores = (W.T * x).sum(axis=1)  # predict; summed so that equal prototypes score alike, to the last bit
         halfspaces, mistake = task(scores, target)  # receive the target
-        directions = np.array([h.direction for h in halfspaces])
+        directions = np.array([h.direction for h in halfspaces]).reshape(-1, columns)
         losses = np.array([max(h.loss, 0.0) for h in halfspaces])
         q = (x @ x) * (directions**2).sum(axis=1)
         taus, live = np.zeros(len(losses)), (losses > 0) & (q > 0)
         if live.any():  # aggressive; otherwise passive
             mistaken = np.array([h.mistaken for h in halfspaces])
             taus[live], gain = step(losses[live], q[live], mistaken[live], scale)
-            move = np.outer(x, taus @ directions)
+            move = np.outer(x, (taus[:, None] * directions).sum(axis=0))  # in order: equal columns stay equal
             W += move
             run.dual_value += gain - (move**2).sum() / 2
         run.rounds += 1
         run.mistakes += mistake
         run.cost += 0.0 if cost is None else cost[int(target), scores.argmax()]
         run.updates += bool(taus.any())
-        run.loss += total(losses.tolist())
-        run.squared_loss += total((losses**2).tolist())
+        run.loss += total([0.0, *losses])
+        run.squared_loss += total([0.0, *losses**2])
         run.max_squared_norm = max(run.max_squared_norm, x @ x)
         run.mean += (W - run.mean) / run.rounds
         run.taus.append(taus.tolist())

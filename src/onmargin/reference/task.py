@@ -1,7 +1,7 @@
 """What is asked: the half-spaces that the scores violate, and whether it was a mistake ([JMLR] sec. 3, 5 and 7)."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,19 @@ Vector = NDArray[np.float64]
 
 
 class HalfSpace(NamedTuple):
-    """The scores must move along `direction`, one coefficient a column, until `loss` is made up for."""
+    """The scores must move along `direction`, one coefficient a score, until `loss` is made up for.
+
+    `part`: of a trial that falls into parts, which.
+    """
 
     direction: Vector
     loss: float
     mistaken: bool = True
+    part: int = 0
 
 
 # scores, target -> the half-spaces, and whether the round is a mistake
-Task = Callable[[Vector, float], tuple[list[HalfSpace], bool]]
+Task = Callable[[Vector, Any], tuple[list[HalfSpace], bool]]
 
 
 def binary(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
@@ -78,5 +82,37 @@ def cost_sensitive(cost: NDArray[np.float64], *, max_loss: bool = False) -> Task
         direction[right] += 1
         loss = scores[q] - scores[right] + np.sqrt(cost[right, q])
         return [HalfSpace(direction, loss)], bool(scores[right] <= np.delete(scores, right).max())
+
+    return task
+
+
+def label_pairs(*, calibrated: bool = False) -> Task:
+    """y the relevant labels: each against every other one; the loss of the round is the largest.
+
+    With `calibrated` the last score is that of a label between the relevant ones and the others.
+    """
+
+    def task(scores: Vector, y: Vector) -> tuple[list[HalfSpace], bool]:
+        eye = np.eye(len(scores))
+        labels = range(len(scores) - calibrated)
+        above, below = [r for r in labels if r in y], [q for q in labels if q not in y]
+        middle = [len(scores) - 1] if calibrated else []
+        pairs = [(r, q) for r in above for q in below] + [(r, m) for r in above for m in middle]
+        pairs += [(m, q) for m in middle for q in below]
+        halfspaces = [
+            HalfSpace(eye[r] - eye[q], 1 - (scores[r] - scores[q]), bool(scores[r] <= scores[q])) for r, q in pairs
+        ]
+        return halfspaces, any(h.mistaken for h in halfspaces)
+
+    return task
+
+
+def label_ranking(*, calibrated: bool = False) -> Task:
+    """y the relevant labels: the worst pair alone."""
+    pairs = label_pairs(calibrated=calibrated)
+
+    def task(scores: Vector, y: Vector) -> tuple[list[HalfSpace], bool]:
+        halfspaces, mistake = pairs(scores, y)
+        return sorted(halfspaces, key=lambda h: -h.loss)[:1], mistake
 
     return task

@@ -1,0 +1,116 @@
+"""The geometry of a ball: a centre that follows its rows."""
+
+from functools import partial
+
+import numpy as np
+
+from libc.math cimport sqrt
+
+from onmargin._core.geometry cimport Geometry
+from onmargin._core.row cimport Row, Vec, Weights, address
+from onmargin._core.task cimport Round
+
+
+cdef extern from "vec.h" nogil:
+    const Vec* vec_for(Py_ssize_t itemsize)
+
+
+# A scale this small is multiplied into the vector: as good as never, and long before anything leaves its range.
+cdef double SMALLEST_SCALE = 1e-100
+
+
+cdef class Centre(Geometry):
+    """The centre c of a ball, and how far its rows are: d = sqrt(|x - c|^2 + height^2) ([JMLR] sec. 6).
+
+    The only direction is that of the row from the centre, of length 1; tau along it makes c <- (1 - a) c + a x with
+    a = tau / d. To touch the non-zeros of x alone, c is kept as `scale` times a vector, and its norm beside it.
+
+    The height is a coordinate of the centre that is zero in every row, and shrinks like the others. Started at B, with
+    balls of radius B, it makes a radius sqrt(B^2 - height^2) that is learned ([NIPS] sec. 6); 0: there is none.
+
+    Rows are float64: a distance is the small difference of large numbers.
+    """
+
+    cdef readonly double scale, squared_norm, height
+    cdef readonly Py_ssize_t clock
+    cdef readonly object vector
+    cdef const Vec* vec
+    cdef Weights w
+    cdef double along  # <c, x> of the round's row
+
+    def __init__(self, Py_ssize_t n_features, *, double height=0.0):
+        self.n_features = n_features
+        self.n_columns = self.n_scores = 2
+        self.dtype = np.dtype(np.float64)
+        self.height = height
+        self.scale = 1
+        self.vec = vec_for(self.dtype.itemsize)
+        self.vector = np.zeros(n_features)
+        self.w.W = address(self.vector, "d", n_features, writable=True)
+        self.w.columns = self.w.stride = self.w.gap = 1
+
+    def __reduce__(self):
+        state = self.clock, self.height, self.scale, self.squared_norm, self.vector
+        return partial(type(self), self.n_features), (), state
+
+    def __setstate__(self, state):
+        self.clock, self.height, self.scale, self.squared_norm, self.vector[:] = state
+
+    def centre(self):
+        """A copy of the centre."""
+        return self.scale * self.vector
+
+    def assign(self, centre):
+        """Put the centre here."""
+        self.vector[:] = centre
+        self.scale = 1
+        self.squared_norm = self.vector @ self.vector
+
+    cdef double distance(self, const Row* x, double squared_norm, double* along) noexcept nogil:
+        """d, and <c, x> on the way. Term by term where nothing is scaled and dense, otherwise by the norms."""
+        cdef Row centre
+        cdef double squared
+        self.vec.scores(x, &self.w, along)
+        along[0] *= self.scale
+        if x.indices == NULL and self.scale == 1:
+            centre.values, centre.indices, centre.n = self.w.W, NULL, self.n_features
+            squared = self.vec.squared_distance(x, &centre)
+        else:
+            squared = max(squared_norm - 2 * along[0] + self.squared_norm, 0)
+        return sqrt(squared + self.height * self.height)
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        r.x.squared_norm = self.vec.squared_norm(r.x)
+        r.s[0] = self.distance(r.x, r.x.squared_norm, &self.along)
+        r.s[1] = self.height
+        r.n_scores = 2
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        s[0] = self.distance(x, self.vec.squared_norm(x), spare)
+        s[1] = self.height
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        self.clock += 1
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        r.halfspaces.q = 1
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef double tau = r.halfspaces.tau, a = tau / r.s[0], rest = 1 - a
+        self.height *= rest
+        self.scale *= rest
+        self.squared_norm *= rest * rest
+        if r.x.indices == NULL or self.scale < SMALLEST_SCALE:
+            self.unscale()
+        self.vec.add(r.x, &self.w, 0, -1, a / self.scale)
+        self.squared_norm += 2 * a * rest * self.along + a * a * r.x.squared_norm
+        return tau * tau
+
+    cdef void unscale(self) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double* v = <double*>self.w.W
+        self.squared_norm = 0
+        for j in range(self.n_features):
+            v[j] *= self.scale
+            self.squared_norm += v[j] * v[j]
+        self.scale = 1

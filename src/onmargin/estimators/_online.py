@@ -1,0 +1,187 @@
+"""What all estimators share: validation, passes over the data, and what the rounds came to."""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy, deepcopy
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from onmargin._core.row import Rows
+from onmargin._core.step import Projection, Step
+from onmargin._core.task import Task
+from onmargin.estimators._checks import check_sparse
+from onmargin.estimators._parameters import FLAG, NOTHING, Instance, Number, Rule, check_parameters
+from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
+
+# What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
+MatrixLike = Any
+
+
+class OnlineLearner(BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator over a `Learner`.
+
+    A subclass adds the rules of its own parameters and says which task it learns (`_task`).
+    """
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
+        "C": (Number(0, above=True),),
+        "max_iter": (Number(1, whole=True),),
+        "tol": (Number(0), NOTHING),
+        "n_iter_no_change": (Number(1, whole=True),),
+        "shuffle": (FLAG,),
+        "verbose": (FLAG, Number(0, whole=True)),
+        "random_state": (NOTHING, Number(0, 2**32 - 1, whole=True), Instance(np.random.RandomState, "a RandomState")),
+        "warm_start": (FLAG,),
+    }
+    # The types that rows may have; the first is what others are converted to.
+    _dtypes: ClassVar[tuple[Any, ...]] = (np.dtype(np.float64), np.dtype(np.float32))
+
+    C: float
+    loss: str
+    max_iter: int
+    tol: float | None
+    n_iter_no_change: int
+    shuffle: bool
+    verbose: int
+    random_state: int | np.random.RandomState | None
+    warm_start: bool
+
+    n_features_in_: int
+    n_iter_: int
+    _learner: Learner[Any]
+
+    def _task(self) -> Task:
+        """What is learned, with the parameters as they are now."""
+        raise NotImplementedError
+
+    def _step(self) -> Step:
+        """PA-I caps the step, PA-II damps it; C = inf makes both plain PA ([JMLR] sec. 3)."""
+        return Projection(damping=1 / (2 * self.C)) if self.loss.startswith("squared") else Projection(cap=self.C)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Check the parameters first; if anything raises, the estimator is as it was before."""
+        check_parameters(self, self._rules)
+        before = dict(vars(self))
+        try:
+            if hasattr(self, "_learner"):
+                # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
+                self._learner = copy(self._learner)
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _validate(self, X: Any, y: Any, *, keep: bool) -> tuple[Any, NDArray[Any], Rows]:
+        """X and y checked by scikit-learn, and X as rows; `keep`: they must fit what was learned so far."""
+        if not (
+            keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and y.dtype.kind in "biuU"
+        ):
+            X, y = self._checked(X, y, keep=keep)
+        return X, y, as_rows(X)
+
+    def _checked(self, X: Any, *y: Any, keep: bool) -> Any:
+        """By scikit-learn: X as a C-contiguous or CSR matrix of the weights' type, or of any the weights may have."""
+        dtypes = [self._learner.geometry.dtype] if keep else list(self._dtypes)
+        return validate_data(
+            self, check_sparse(X, dtypes), *y, reset=not keep, accept_sparse="csr", dtype=dtypes, order="C"
+        )
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether X is a few rows that scikit-learn's validation, slower than learning, would give back unchanged."""
+        return (
+            type(X) is np.ndarray
+            and 0 < X.size <= 10_000
+            and X.dtype == self._learner.geometry.dtype
+            and X.shape[1:] == (self.n_features_in_,)
+            and X.flags.c_contiguous
+            and not hasattr(self, "feature_names_in_")
+            and bool(np.isfinite(X).all())
+        )
+
+    def _go_on(self) -> bool:
+        """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""
+        warm = self.warm_start and hasattr(self, "_learner")
+        if warm:
+            self._learner = deepcopy(self._learner)
+        return warm
+
+    def _prepare(self) -> None:
+        """Take over the parameters as they are now."""
+        self._learner.task = self._task()
+        self._learner.step = self._step()
+
+    def _run_passes(
+        self,
+        rows: Rows,
+        target: Vector,
+        weight: Vector | None = None,
+        *,
+        train: Offsets | None = None,
+        judge: Callable[[], float] | None = None,
+        trials: Offsets | None = None,
+        targets: Offsets | None = None,
+    ) -> None:
+        """Passes over the rows until `n_iter_no_change` in a row were not better than the best before by `tol`.
+
+        `train` are the rows (or trials) to learn, None: all. `judge` says how good a pass was, None: its mean loss.
+        """
+        learner = self._learner
+        random = check_random_state(self.random_state)
+        best, stale = -inf, 0
+        everything = rows.n_rows if trials is None else len(trials) - 1
+        for self.n_iter_ in range(1, self.max_iter + 1):  # noqa: B020
+            before = learner.totals
+            order = random.permutation(everything if train is None else train) if self.shuffle else train
+            learner.learn(
+                rows, target, weight, None if order is None else order.astype(np.intp), trials=trials, targets=targets
+            )
+            after = learner.totals
+            loss = (after.loss - before.loss) / max(after.rounds - before.rounds, 1)
+            quality = -loss if judge is None else judge()
+            if self.verbose:
+                print(f"pass {self.n_iter_}: mean loss {loss:.6g}, {after.mistakes - before.mistakes} mistakes")  # noqa: T201
+            if self.tol is not None:
+                stale = 0 if quality >= best + self.tol else stale + 1  # a quality of nan is no improvement
+                best = max(best, quality)
+                if stale >= self.n_iter_no_change:
+                    return
+        if self.tol is not None:
+            warnings.warn(
+                f"max_iter={self.max_iter} passes ended before tol={self.tol} was met: raise max_iter, or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fitted(self) -> Learner[Any]:
+        if not hasattr(self, "_learner"):
+            raise AttributeError(
+                f"this {type(self).__name__} has not learned anything yet: call fit or partial_fit first"
+            )
+        return self._learner
+
+    @property
+    def totals_(self) -> Totals:
+        """What the rounds so far came to."""
+        return self._fitted().totals
+
+    @property
+    def t_(self) -> float:
+        """One plus the number of rounds."""
+        return 1.0 + self._fitted().totals.rounds

@@ -1,0 +1,48 @@
+"""Early stopping: a part of the data is held out and judges each pass."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._parameters import FLAG, Number, Rule
+from onmargin.learner import Offsets, as_rows
+
+
+class ValidatedLearner(LinearLearner):
+    """A linear estimator whose `fit` can stop early.
+
+    A subclass says how the validation part is split off (`_splitter`) and how good scores are (`_quality`).
+    """
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+        "early_stopping": (FLAG,),
+        "validation_fraction": (Number(0, 1, above=True, below=True),),
+    }
+
+    early_stopping: bool
+    validation_fraction: float
+
+    def _splitter(self) -> Any:
+        """Splits off the validation part."""
+        raise NotImplementedError
+
+    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
+        """How good these scores are; higher is better."""
+        raise NotImplementedError
+
+    def _hold_out(self, X: Any, y: NDArray[Any]) -> tuple[Offsets | None, Callable[[], float] | None]:
+        """Which examples to learn (None: all), and with early stopping what judges a pass on the others."""
+        if not self.early_stopping:
+            return None, None
+        try:
+            train, held_out = next(self._splitter().split(np.empty(len(y)), y))
+        except ValueError as error:
+            raise ValueError(
+                f"early_stopping=True cannot hold out validation_fraction={self.validation_fraction} of {len(y)} "
+                f"examples: {error}"
+            ) from error
+        rows, truth = as_rows(X[held_out]), y[held_out]
+        return train, lambda: self._quality(self._learner.scores(rows), truth)

@@ -1,0 +1,132 @@
+"""Trials of several half-spaces over one vector of weights ([SIMPROJ] sec. 2 and 3).
+
+A trial is a matrix of rows with one score each. An ordinal round is a trial of its thresholds, and a class with
+features of its own is a row of its trial.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin.reference.rounds import Matrix, Run
+from onmargin.reference.step import Step, Vector
+from onmargin.reference.task import HalfSpace
+
+# losses, inner products of the directions, which are mistaken, the part of each, the trial's weight -> tau, gain
+TrialStep = Callable[[Vector, Matrix, NDArray[np.bool_], NDArray[np.intp], float], tuple[Vector, float]]
+
+
+def play_trials(
+    trials: Sequence[Matrix],
+    targets: Sequence[Any],
+    task: Callable[[Vector, Any], tuple[list[HalfSpace], bool]],
+    step: TrialStep,
+    *,
+    weight: Vector | None = None,
+) -> Run:
+    """Learn the trials in their order; the loss of each is the mean over its parts of their largest loss."""
+    w = np.zeros(trials[0].shape[1])
+    run = Run(weights=w, mean=np.zeros_like(w))
+    for X, target, scale in zip(trials, targets, np.ones(len(trials)) if weight is None else weight, strict=True):
+        if scale == 0:
+            continue
+        halfspaces, mistake = task(X @ w, target)
+        V = np.array([h.direction for h in halfspaces]) @ X
+        loss = np.array([h.loss for h in halfspaces])
+        mistaken = np.array([h.mistaken for h in halfspaces])
+        parts = np.array([h.part for h in halfspaces])
+        tau, live = np.zeros(len(loss)), (V**2).sum(axis=1) > 0
+        if loss.max() > 0 and live.any():
+            V_live = V[live]
+            tau[live], gain = step(loss[live], V_live @ V_live.T, mistaken[live], parts[live], scale)
+            w += tau @ V
+            run.dual_value += gain - ((tau @ V) ** 2).sum() / 2
+        worst = [max(loss[parts == part].max(), 0.0) for part in np.unique(parts)]
+        run.rounds += 1
+        run.mistakes += mistake
+        run.updates += bool(tau.any())
+        run.loss += np.mean(worst)
+        run.squared_loss += np.mean(worst) ** 2
+        run.cost += np.mean([mistaken[parts == part].any() for part in np.unique(parts)])
+        run.max_squared_norm = max(run.max_squared_norm, (X**2).sum(axis=1).max())
+        run.mean += (w - run.mean) / run.rounds
+        run.taus.append(tau.tolist())
+    return run
+
+
+def each_part(step: Step) -> TrialStep:
+    """The step by itself for the violated half-spaces of every part, with an equal share of C."""
+
+    def solve(
+        loss: Vector, G: Matrix, mistaken: NDArray[np.bool_], parts: NDArray[np.intp], weight: float
+    ) -> tuple[Vector, float]:
+        tau, gain = np.zeros_like(loss), 0.0
+        n_parts = parts.max() + 1
+        for part in range(n_parts):
+            mine = (parts == part) & (loss > 0)
+            if mine.any():
+                tau[mine], gained = step(loss[mine], np.diag(G)[mine], mistaken[mine], weight / n_parts)
+                gain += gained
+        return tau, gain
+
+    return solve
+
+
+def joint(C: float, *, accuracy: float = 1e-13, most: int = 100_000) -> TrialStep:
+    """The dual itself, ``max tau loss - tau G tau / 2`` with each part's sum at most its share of C.
+
+    By projected gradients with Nesterov's momentum, which starts afresh when it turns against the gradient.
+    """
+
+    def solve(
+        loss: Vector, G: Matrix, mistaken: NDArray[np.bool_], parts: NDArray[np.intp], weight: float
+    ) -> tuple[Vector, float]:
+        n_parts = parts.max() + 1
+        rate = 1 / np.linalg.norm(G, 2)
+        tau = ahead = np.zeros_like(loss)
+        momentum = 1.0
+        for _ in range(most):
+            new = ahead + rate * (loss - G @ ahead)
+            for part in range(n_parts):
+                new[parts == part] = _onto_simplex(new[parts == part], C * weight / n_parts)
+            if np.abs(new - ahead).max() <= accuracy * new.max(initial=1e-300):
+                return new, float(new @ loss)
+            momentum = 1.0 if (ahead - new) @ (new - tau) > 0 else momentum
+            following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+            ahead, tau, momentum = new + (momentum - 1) / following * (new - tau), new, following
+        return tau, float(tau @ loss)
+
+    return solve
+
+
+def _onto_simplex(v: Vector, size: float) -> Vector:
+    """The nearest point of ``{v >= 0, sum(v) <= size}``."""
+    if np.maximum(v, 0).sum() <= size:
+        return np.asarray(np.maximum(v, 0))
+    falling = np.sort(v)[::-1]
+    level = ((np.cumsum(falling) - size) / np.arange(1, len(v) + 1)).max()
+    return np.asarray(np.maximum(v - level, 0))
+
+
+def block(margin: float = 1.0) -> Callable[[Vector, Vector], tuple[list[HalfSpace], bool]]:
+    """A label of -1 or +1 for each row; times the number of its set, from 1, if the trial falls into sets."""
+
+    def task(scores: Vector, y: Vector) -> tuple[list[HalfSpace], bool]:
+        margins = np.sign(y) * scores
+        directions = np.diag(np.sign(y))
+        halfspaces = [
+            HalfSpace(directions[j], margin - margins[j], bool(margins[j] <= 0), int(abs(y[j])) - 1)
+            for j in range(len(y))
+        ]
+        return halfspaces, bool((margins <= 0).any())
+
+    return task
+
+
+def ordinal_trial(x: Vector, rank: int, ranks: int) -> tuple[Matrix, Vector]:
+    """A row as the trial of its thresholds, (x, -e_j) for each, and their labels: +1 below the rank, counted from 0."""
+    thresholds = ranks - 1
+    trial = np.column_stack([np.tile(x, (thresholds, 1)), -np.eye(thresholds)])
+    return trial, np.where(np.arange(thresholds) < rank, 1.0, -1.0)
