@@ -4,16 +4,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
     from onmargin.estimators.classifier import PassiveAggressiveClassifier
+    from onmargin.estimators.ordinal import OrdinalRegressor
     from onmargin.estimators.regressor import PassiveAggressiveRegressor
+    from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 
 # Public names are imported when first touched (PEP 562): scikit-learn alone takes over a second.
 _HOME = {
+    "ClassFeatureClassifier": "onmargin.estimators.class_feature_classifier",
+    "OrdinalRegressor": "onmargin.estimators.ordinal",
     "PassiveAggressiveClassifier": "onmargin.estimators.classifier",
     "PassiveAggressiveRegressor": "onmargin.estimators.regressor",
+    "PassiveAggressiveUniclass": "onmargin.estimators.uniclass",
 }
 
-__all__ = ["PassiveAggressiveClassifier", "PassiveAggressiveRegressor"]
+__all__ = [
+    "ClassFeatureClassifier",
+    "OrdinalRegressor",
+    "PassiveAggressiveClassifier",
+    "PassiveAggressiveRegressor",
+    "PassiveAggressiveUniclass",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -100,6 +100,12 @@ class Learner(Generic[SomeGeometry]):
         rounds.score(self.geometry, X, out)
         return out[:, : self.geometry.n_columns]
 
+    def losses(self, X: Rows, y: Vector) -> Vector:
+        """The loss that each row would suffer now."""
+        out = np.empty(X.n_rows)
+        rounds.losses(self.task, self.geometry, X, y, out)
+        return out
+
     def predict(self, X: Rows) -> NDArray[Any]:
         """What the task makes of the scores: an index of a class, or a number."""
         return self.task.decode(self.scores(X))

@@ -1,4 +1,4 @@
-"""[JMLR] sec. 6: cost-sensitive multiclass, by the prediction (PB) and by the largest loss (ML). B9 to B11."""
+"""[JMLR] sec. 8: cost-sensitive multiclass, by the prediction (PB) and by the largest loss (ML). B9 to B11."""
 
 import numpy as np
 import pytest

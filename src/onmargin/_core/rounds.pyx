@@ -44,9 +44,33 @@ cdef check_fit(Geometry geometry, Rows X):
         )
 
 
-cdef Py_ssize_t widest(offsets):
-    """The most that one trial has of what the offsets cut up; without any, each has one."""
-    return 1 if offsets is None else int(np.diff(offsets).max(initial=0))
+cdef class Stage:
+    """A round, and the memory of all its parts."""
+
+    cdef Round r
+    cdef tuple owners
+
+    def __init__(self, Geometry geometry, Step step=None, trials=None):
+        cdef Py_ssize_t rows = 1 if trials is None else int(np.diff(trials).max(initial=0))
+        cdef Py_ssize_t width = rows * geometry.n_scores
+        cdef Py_ssize_t halfspaces = width + 1  # at most one a score, and one more for a label between others
+        self.owners = (
+            np.zeros(rows * sizeof(Row), np.uint8),
+            np.zeros(halfspaces * sizeof(HalfSpace), np.uint8),
+            np.zeros(2 * width + (0 if step is None else step.room(halfspaces))),
+        )
+        self.r.x = <Row*>address(self.owners[0], "B", self.owners[0].size, writable=True)
+        self.r.halfspaces = <HalfSpace*>address(self.owners[1], "B", self.owners[1].size, writable=True)
+        self.r.s = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
+        self.r.change = self.r.s + width
+        self.r.work = self.r.change + width
+        self.r.weight = self.r.n_rows = self.r.n_y = 1
+
+    cdef inline void clear(self) noexcept nogil:
+        """Nothing is asked yet, and nothing suffered."""
+        self.r.n_halfspaces = self.r.mistake = 0
+        self.r.n_parts = 1
+        self.r.loss = self.r.squared_loss = self.r.cost = 0
 
 
 def play(
@@ -59,12 +83,9 @@ def play(
     `targets` its target is the numbers of y from targets[i] up to targets[i + 1].
     """
     check_fit(geometry, X)
-    cdef Py_ssize_t rows = widest(trials), width = rows * geometry.n_scores
-    cdef Py_ssize_t halfspaces = width + 1  # at most one a score, and one more for a label between others
+    cdef Stage stage = Stage(geometry, step, trials)
+    cdef Round* r = &stage.r
     cdef Py_ssize_t n_trials = X.n_rows if trials is None else len(trials) - 1
-    row_memory = np.zeros(rows * sizeof(Row), np.uint8)
-    halfspace_memory = np.empty(halfspaces * sizeof(HalfSpace), np.uint8)
-    scratch = np.empty(2 * width + step.room(halfspaces))
     cdef Py_ssize_t t, i, j, n = n_trials if order is None else len(order)
     cdef Py_ssize_t* row_of = NULL if trials is None else <Py_ssize_t*>address(trials, "lq", n_trials + 1)
     cdef Py_ssize_t* target_of = NULL if targets is None else <Py_ssize_t*>address(targets, "lq", n_trials + 1)
@@ -72,13 +93,6 @@ def play(
     cdef double* weights = NULL if weight is None else <double*>address(weight, "d", n_trials)
     cdef Py_ssize_t* sequence = NULL if order is None else <Py_ssize_t*>address(order, "lq", n)
     cdef double gain
-    cdef Round r
-    r.x = <Row*>address(row_memory, "B", row_memory.size, writable=True)
-    r.halfspaces = <HalfSpace*>address(halfspace_memory, "B", halfspace_memory.size, writable=True)
-    r.s = <double*>address(scratch, "d", scratch.size, writable=True)
-    r.change = r.s + width
-    r.work = r.change + width
-    r.weight = r.n_rows = r.n_y = 1
     with nogil:
         for t in range(n):
             i = t if sequence == NULL else sequence[t]
@@ -90,21 +104,36 @@ def play(
                 r.n_rows = row_of[i + 1] - row_of[i]
             for j in range(r.n_rows):                                     # receive x_t
                 X.row((i if row_of == NULL else row_of[i]) + j, &r.x[j])
-            geometry.scores(&r)                                           # predict
-            geometry.measure(&r)
+            geometry.scores(r)                                            # predict
+            geometry.measure(r)
             r.y = target + (i if target_of == NULL else target_of[i])     # receive y_t
             if target_of != NULL:
                 r.n_y = target_of[i + 1] - target_of[i]
-            r.n_halfspaces = r.mistake = 0
-            r.n_parts = 1
-            r.loss = r.squared_loss = r.cost = 0
-            task.constrain(&r)                                            # suffer the loss
+            stage.clear()
+            task.constrain(r)                                             # suffer the loss
             if r.loss > 0:                                                # otherwise passive
-                gain = step.solve(&r, geometry)
+                gain = step.solve(r, geometry)
                 if gain > 0:                                              # aggressive
                     totals.updates += 1
-                    totals.dual_value += gain - geometry.move(&r) / 2
-            totals.count(&r)
+                    totals.dual_value += gain - geometry.move(r) / 2
+            totals.count(r)
+
+
+def losses(Task task, Geometry geometry, Rows X, y, out):
+    """Fill `out` with the loss that each row would suffer now; nothing is learned."""
+    check_fit(geometry, X)
+    cdef Stage stage = Stage(geometry)
+    cdef Py_ssize_t i
+    cdef double* target = <double*>address(y, "d", X.n_rows)
+    cdef double* loss = <double*>address(out, "d", X.n_rows, writable=True)
+    with nogil:
+        for i in range(X.n_rows):
+            X.row(i, stage.r.x)
+            geometry.scores(&stage.r)
+            stage.r.y = target + i
+            stage.clear()
+            task.constrain(&stage.r)
+            loss[i] = stage.r.loss
 
 
 def score(Geometry geometry, Rows X, out):

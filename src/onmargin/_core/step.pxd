@@ -13,6 +13,11 @@ cdef class Projection(Step):
     cdef readonly double cap, damping
 
 
+cdef class Reach(Projection):
+    cdef readonly double target
+    cdef readonly Py_ssize_t left
+
+
 cdef class Scheme(Step):
     cdef readonly double C
     cdef readonly bint mistaken

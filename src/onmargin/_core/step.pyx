@@ -56,6 +56,25 @@ cdef class Projection(Step):
         return gain
 
 
+cdef class Reach(Projection):
+    """Plain PA onto losses above `target`, as often as there are updates `left`: batch conversion ([NIPS], E5)."""
+
+    def __init__(self, double target, Py_ssize_t left):
+        super().__init__()
+        self.target = target
+        self.left = left
+
+    def __reduce__(self):
+        return type(self), (self.target, self.left)
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef double gain = 0
+        if r.loss > self.target and self.left > 0:
+            gain = Projection.solve(self, r, geometry)
+            self.left -= gain > 0
+        return gain
+
+
 cdef class Scheme(Step):
     """Simultaneous projections onto the half-spaces of a trial: sum_j tau_j <= C ([SIMPROJ]).
 

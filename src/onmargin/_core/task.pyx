@@ -171,7 +171,7 @@ cdef class OneVsRest(Multiclass):
 
 
 cdef class CostSensitive(Multiclass):
-    """y a column, rho[y, q] the cost of predicting q for it; loss s_q - s_y + sqrt(rho(y, q)) ([JMLR] sec. 6).
+    """y a column, rho[y, q] the cost of predicting q for it; loss s_q - s_y + sqrt(rho(y, q)) ([JMLR] sec. 8).
 
     q is the prediction, or with `max_loss` the class of largest loss. The cost of the round is that of the prediction.
     Two classes have one column, which is the difference of their scores, and targets -1 and +1.

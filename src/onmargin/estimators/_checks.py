@@ -1,33 +1,16 @@
-"""What estimators take beside X: refused with the argument's name, before anything is learned."""
+"""What estimators take beside X and labels: refused with the argument's name, before anything is learned."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 
+from onmargin._checks import check_classes, check_labels
 from onmargin.estimators._parameters import Number
 from onmargin.learner import Vector
-
-
-def check_sparse(X: Any, dtypes: Container[Any]) -> Any:
-    """X itself; a sparse matrix to be converted is looked through first, since a malformed one can crash that."""
-    if sparse.issparse(X) and (X.format in {"csc", "coo"} or (X.format == "csr" and X.dtype not in dtypes)):
-        try:
-            # scipy looks at a COO matrix when it is built, and at no indices if the last item of indptr is negative.
-            if X.format == "coo":
-                sparse.coo_matrix((X.data, (X.row, X.col)), shape=X.shape)
-            elif len(X.indptr) and X.indptr[-1] < 0:
-                raise ValueError(f"indptr ends with {X.indptr[-1]}")
-            else:
-                X.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"X is not a sound {X.format.upper()} matrix: {error}") from error
-    return X
 
 
 def check_numbers(value: Any, name: str, dtype: DTypeLike = np.float64) -> Vector:
@@ -59,37 +42,6 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> Vector | No
             "sample_weight is zero for all examples: nothing to learn. Give at least one a positive weight."
         )
     return weight
-
-
-def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
-    """Labels are classes, not real numbers, and all strings or all numbers, as those known are."""
-    if y.dtype.kind not in "biuU" and set(map(type, y.tolist())) != {str}:
-        check_classification_targets(y)
-    for labels in known:
-        if len(labels) and (labels.dtype.kind in "OU") != (y.dtype.kind in "OU"):
-            raise ValueError(
-                f"labels must be all strings or all numbers: y holds {y[0]!r}, and {labels[0]!r} is a class already"
-            )
-        kinds = labels.dtype.kind + y.dtype.kind
-        # Integers and floats meet as floats, which hold whole numbers up to 2^53.
-        if len(labels) and kinds in {"iu", "ui", "if", "fi", "uf", "fu"} and np.result_type(labels, y).kind == "f":
-            largest = max(np.abs(labels).max(), np.abs(y).max())
-            if largest > 2**53:
-                raise ValueError(f"labels as large as {largest} are not exact as floats: convert y to {labels.dtype}")
-
-
-def check_classes(classes: Any) -> NDArray[Any]:
-    """The labels given as `classes`, sorted."""
-    try:
-        labels: NDArray[Any] = check_array(classes, dtype=None, ensure_2d=False, input_name="classes")
-        check_labels(labels)
-        if labels.ndim != 1:
-            raise ValueError(f"they have {labels.ndim} dimensions")
-        return np.unique(labels)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"classes must be a list or one-dimensional array of labels; got {classes!r}: {error}"
-        ) from error
 
 
 def check_class_weight(class_weight: Mapping[Any, float], classes: NDArray[Any]) -> None:
@@ -130,3 +82,34 @@ class ClassFactors:
 
     def __str__(self) -> str:
         return "a dict of class: factor, each factor a number at least 0"
+
+
+def check_ranks(y: NDArray[Any]) -> NDArray[Any]:
+    """The ranks in y, which must be integers without gaps."""
+    check_labels(y)
+    ranks = np.unique(y)
+    if ranks.dtype.kind not in "biuf":
+        raise ValueError(
+            f"y must hold ranks, integers without gaps; got {ranks[:5].tolist()}. Name ranks that are no numbers, from "
+            "low to high, with classes= in the first call of partial_fit."
+        )
+    if len(ranks) < 2:
+        raise ValueError(f"y must hold at least two ranks, and has one class only: {ranks[0]!r}")
+    gaps = np.flatnonzero(np.diff(ranks.astype(np.float64)) > 1)
+    if len(gaps):
+        raise ValueError(
+            f"y has ranks with gaps: none between {ranks[gaps[0]]} and {ranks[gaps[0] + 1]}. Number them without gaps, "
+            "or name all of them, from low to high, with classes= in the first call of partial_fit."
+        )
+    return ranks
+
+
+def check_ordered(classes: Any) -> NDArray[Any]:
+    """The ranks given as `classes`, from low to high."""
+    ranks = np.asarray(classes)
+    labels = check_classes(classes)
+    if len(labels) != len(ranks) or len(ranks) < 2:
+        raise ValueError(f"classes must be at least two ranks, each named once; got {ranks.tolist()}")
+    if ranks.dtype.kind in "biuf" and (labels != ranks).any():
+        raise ValueError(f"classes must be the ranks from low to high; got {ranks.tolist()}")
+    return ranks

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from onmargin._checks import check_sparse
 from onmargin._core.row import Rows
 from onmargin._core.step import Projection, Step
 from onmargin._core.task import Task
-from onmargin.estimators._checks import check_sparse
 from onmargin.estimators._parameters import FLAG, NOTHING, Instance, Number, Rule, check_parameters
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 

@@ -75,6 +75,24 @@ class Instance:
         return self.words
 
 
+@dataclass(frozen=True, init=False)
+class Member:
+    """An object that has one of some methods, named in words."""
+
+    names: tuple[str, ...]
+    words: str
+
+    def __init__(self, *names: str, words: str) -> None:
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "words", words)
+
+    def accepts(self, value: Any) -> bool:
+        return any(hasattr(value, name) for name in self.names)
+
+    def __str__(self) -> str:
+        return self.words
+
+
 FLAG = Instance((bool, np.bool_), "True or False")
 NOTHING = Instance(type(None), "None")
 

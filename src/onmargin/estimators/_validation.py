@@ -1,4 +1,4 @@
-"""Early stopping: a part of the data is held out and judges each pass."""
+"""How the passes of `fit` end: by their loss, by a part of the data held out, or when a target is reached."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -6,18 +6,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.row import Rows
+from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._parameters import FLAG, Number, Rule
-from onmargin.learner import Offsets, as_rows
+from onmargin.estimators._updates import check_combination
+from onmargin.learner import Offsets, Vector, as_rows
 
 
-class ValidatedLearner(LinearLearner):
-    """A linear estimator whose `fit` can stop early.
+class ValidatedLearner(LinearLearner, BatchConversion):
+    """A linear estimator whose `fit` can stop early or at a target.
 
     A subclass says how the validation part is split off (`_splitter`) and how good scores are (`_quality`).
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
+        **LinearLearner._rules,
+        **BatchConversion._rules,
         "early_stopping": (FLAG,),
         "validation_fraction": (Number(0, 1, above=True, below=True),),
     }
@@ -32,6 +37,15 @@ class ValidatedLearner(LinearLearner):
     def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
         """How good these scores are; higher is better."""
         raise NotImplementedError
+
+    def _fit(self, X: Any, y: NDArray[Any], rows: Rows, target: Vector, weight: Vector | None) -> None:
+        """Pass over the rows, whose targets are y in the terms of the task, until it is enough."""
+        if self.target_loss is not None:
+            check_combination("target_loss", {"early_stopping=False": not self.early_stopping})
+            self._reach_target(rows, target, weight)
+        else:
+            train, judge = self._hold_out(X, y)
+            self._run_passes(rows, target, weight, train=train, judge=judge)
 
     def _hold_out(self, X: Any, y: NDArray[Any]) -> tuple[Offsets | None, Callable[[], float] | None]:
         """Which examples to learn (None: all), and with early stopping what judges a pass on the others."""

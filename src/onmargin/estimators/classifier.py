@@ -9,17 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from onmargin._checks import check_classes, check_labels
 from onmargin._core.step import Step
 from onmargin._core.task import Binary, CostSensitive, Multiclass, OneVsRest, Task
 from onmargin.estimators._balance import balanced, balanced_so_far
-from onmargin.estimators._checks import (
-    ClassFactors,
-    check_class_weight,
-    check_classes,
-    check_cost,
-    check_labels,
-    check_weight,
-)
+from onmargin.estimators._checks import ClassFactors, check_class_weight, check_cost, check_weight
 from onmargin.estimators._classes import segments
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._parameters import NOTHING, Rule, Word
@@ -94,6 +88,13 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
     strategy : {"joint", "ovr"}, default="joint"
         With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against
         all others, as scikit-learn does.
+    target_loss : float or None, default=None
+        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
+        conversion. None: passes as above.
+    selection : {"cyclic", "largest"}, default="cyclic"
+        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
+    max_updates : int, default=100000
+        Most steps made for `target_loss`, which need not be possible to reach.
 
     Attributes
     ----------
@@ -105,6 +106,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
         Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+    converged_ : bool
+        Whether the last `fit` with `target_loss` reached it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -182,6 +185,9 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         cost: ArrayLike | str | None = None,
         cost_update: str = "prediction",
         strategy: str = "joint",
+        target_loss: float | None = None,
+        selection: str = "cyclic",
+        max_updates: int = 100_000,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -203,6 +209,9 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         self.cost = cost
         self.cost_update = cost_update
         self.strategy = strategy
+        self.target_loss = target_loss
+        self.selection = selection
+        self.max_updates = max_updates
 
     def fit(
         self,
@@ -246,7 +255,6 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
                 )
             if isinstance(self.class_weight, Mapping):
                 check_class_weight(self.class_weight, classes)
-            train, judge = self._hold_out(X, y)
             if not warm:
                 self._begin(X)
                 self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
@@ -257,7 +265,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
             weight = self._weighted(codes, weight, balanced)
             if weight is not None and not weight.any():
                 raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
-            self._run_passes(rows, self._target(codes), weight, train=train, judge=judge)
+            self._fit(X, y, rows, self._target(codes), weight)
         return self
 
     def partial_fit(
@@ -368,8 +376,11 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
                 "cost=None": plain or self.cost is None,
                 "strategy='joint'": (plain and self.cost is None) or self.strategy == "joint",
                 "a finite C": self.update not in {"simperc", "mira"} or inf > self.C,
+                "target_loss=None": (plain and self.cost is None) or self.target_loss is None,
             },
         )
+        joint = self.target_loss is None or self.strategy == "joint"
+        check_combination("target_loss", {"strategy='joint'": joint})
 
     def _splitter(self) -> StratifiedShuffleSplit:
         return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)

@@ -64,6 +64,13 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         Whether `fit` goes on from the weights it finds.
     average : bool or int, default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    target_loss : float or None, default=None
+        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
+        conversion. None: passes as above.
+    selection : {"cyclic", "largest"}, default="cyclic"
+        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
+    max_updates : int, default=100000
+        Most steps made for `target_loss`, which need not be possible to reach.
 
     Attributes
     ----------
@@ -71,6 +78,8 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         Weights; a view of those that are learned, unless they are averaged.
     intercept_ : ndarray of shape (1,)
         Intercept.
+    converged_ : bool
+        Whether the last `fit` with `target_loss` reached it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -138,6 +147,9 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
         average: bool | int = False,
+        target_loss: float | None = None,
+        selection: str = "cyclic",
+        max_updates: int = 100_000,
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -154,6 +166,9 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         self.random_state = random_state
         self.warm_start = warm_start
         self.average = average
+        self.target_loss = target_loss
+        self.selection = selection
+        self.max_updates = max_updates
 
     def fit(
         self,
@@ -188,12 +203,11 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
             X, y, rows = self._validate(X, y, keep=warm)
             target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
-            train, judge = self._hold_out(X, y)
             if not warm:
                 self._begin(X)
             self._prepare()
             self._start_from(coef_init, intercept_init)
-            self._run_passes(rows, target, weight, train=train, judge=judge)
+            self._fit(X, y, rows, target, weight)
         return self
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

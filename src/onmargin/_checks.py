@@ -1,0 +1,61 @@
+"""Checks of what every face of the library takes: sparse matrices and labels."""
+
+from collections.abc import Container
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+
+
+def check_sparse(X: Any, dtypes: Container[Any] = ()) -> Any:
+    """X itself; a sparse matrix is looked through first, since a malformed one can crash what reads it.
+
+    A CSR matrix of one of `dtypes` is not: what reads it checks it.
+    """
+    if sparse.issparse(X) and (X.format in {"csc", "coo"} or (X.format == "csr" and X.dtype not in dtypes)):
+        try:
+            # scipy looks at a COO matrix when it is built, and at no indices if the last item of indptr is negative.
+            if X.format == "coo":
+                sparse.coo_matrix((X.data, (X.row, X.col)), shape=X.shape)
+            elif len(X.indptr) and X.indptr[-1] < 0:
+                raise ValueError(f"indptr ends with {X.indptr[-1]}")
+            else:
+                # A shell of its own, since the check may give the matrix other arrays.
+                type(X)((X.data, X.indices, X.indptr), shape=X.shape).check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"X is not a sound {X.format.upper()} matrix: {error}") from error
+    return X
+
+
+def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
+    """Labels are classes, not real numbers, and all strings or all numbers, as those known are."""
+    if y.dtype.kind not in "biuU" and set(map(type, y.tolist())) != {str}:
+        check_classification_targets(y)
+    for labels in known:
+        if len(labels) and (labels.dtype.kind in "OU") != (y.dtype.kind in "OU"):
+            raise ValueError(
+                f"labels must be all strings or all numbers: y holds {y[0]!r}, and {labels[0]!r} is a class already"
+            )
+        kinds = labels.dtype.kind + y.dtype.kind
+        # Integers and floats meet as floats, which hold whole numbers up to 2^53.
+        if len(labels) and kinds in {"iu", "ui", "if", "fi", "uf", "fu"} and np.result_type(labels, y).kind == "f":
+            largest = max(np.abs(labels).max(), np.abs(y).max())
+            if largest > 2**53:
+                raise ValueError(f"labels as large as {largest} are not exact as floats: convert y to {labels.dtype}")
+
+
+def check_classes(classes: Any) -> NDArray[Any]:
+    """The labels given as `classes`, sorted."""
+    try:
+        labels: NDArray[Any] = check_array(classes, dtype=None, ensure_2d=False, input_name="classes")
+        check_labels(labels)
+        if labels.ndim != 1:
+            raise ValueError(f"they have {labels.ndim} dimensions")
+        return np.unique(labels)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"classes must be a list or one-dimensional array of labels; got {classes!r}: {error}"
+        ) from error

@@ -1,0 +1,326 @@
+"""Classes with features of their own: one vector of weights over phi(x, r)."""
+
+from copy import copy, deepcopy
+from math import inf
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from onmargin._core.geometry_shared import Blocks
+from onmargin._core.row import Rows
+from onmargin._core.step import Largest, Step
+from onmargin._core.task import Multiclass, Task
+from onmargin.estimators._checks import check_weight
+from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._parameters import NOTHING, Member, Rule, Word
+from onmargin.estimators._phi import Part, Phi, as_phi
+from onmargin.estimators._updates import TRIALS, check_combination
+from onmargin.learner import as_rows
+
+
+class ClassFeatureClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
+    r"""Classifier with one vector of weights over features :math:`\phi(x, r)` of example x and class r.
+
+    The class predicted is the one of highest :math:`w \cdot \phi(x, r)`. An example that beats every rival by a margin
+    of 1 leaves the weights alone. Any other moves them just far enough: to the solution, exact or near, of
+
+    .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad
+        w \cdot (\phi(x, y) - \phi(x, r)) \ge 1 - \xi\ \ \forall r \ne y,\ \xi \ge 0.
+
+    Use it where features say how an example and a class fit together (a query and a document, a message and a folder,
+    a mention and an entity), and where classes come and go: weights are of features, not of classes, so that a class
+    never seen before is predicted as well as its features say. Where all that is known of a class is its examples,
+    :class:`PassiveAggressiveClassifier` learns a prototype for each.
+
+    Parameters
+    ----------
+    phi : None, callable or transformer, default=None
+        Where the features come from. None: X is the features, an array of examples x classes x features. A callable
+        ``phi(x, label)`` gives the vector of one example and class; X is then any sequence of examples. A transformer
+        with ``learn_transform`` and ``transform``, such as :class:`onmargin.features.ClassTermFeatures`, learns as it
+        goes; a copy of it is used.
+    C : float, default=1.0
+        Aggressiveness, above 0: the sum of a round's steps is at most C, or the price of squared slack. Smaller is more
+        cautious and better under noise.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "squared_hinge" is PA-II, for ``update="max"`` only.
+    update : {"max", "simperc", "conproj", "simproj", "simopt", "conopt", "exact"}, default="max"
+        Which rivals a round moves away from, and how far: "max" the best one; "simperc" and "conproj" all that score at
+        least as high as the right class, by a fixed step or by the mean of the projections; "simproj" the mean over all
+        that come too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
+        which has none either; "conopt" the same for those that "conproj" takes, which has one; "exact" the problem
+        itself.
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
+        before. None: all `max_iter` passes are made.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights; a view of those that are learned, unless they are averaged.
+    classes_ : ndarray of shape (n_classes,)
+        The labels known so far.
+    n_features_in_ : int
+        Number of features of an example and class.
+    n_iter_ : int
+        Passes made by the last call.
+    t_ : float
+        One plus the number of rounds.
+    totals_ : Totals
+        Rounds, mistakes, updates, losses, dual value and largest squared norm of a feature vector so far, of the
+        weights that learn, not of their mean.
+
+    See Also
+    --------
+    onmargin.features.ClassTermFeatures : Which words of a message are frequent or rare in a class so far.
+    PassiveAggressiveClassifier : One prototype a class, over features of the example alone.
+    BlockClassifier : Trials of any instances that are tied together.
+
+    Notes
+    -----
+    [JMLR] sec. 7 and [SIMPROJ] sec. 3. A round costs O(non-zeros of all its rows), and "exact" the inner products of
+    all rivals' differences. Rivals that have the features of the right class ask for nothing that weights could give;
+    they count as mistakes. The mistake bounds are those of :class:`BlockClassifier`, with :math:`R^2` the largest
+    :math:`\|\phi(x, y) - \phi(x, r)\|^2`.
+
+    There is no intercept: it would be the same for all classes.
+
+    References
+    ----------
+    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*,
+    JMLR 7:551-585, 2006.
+    [SIMPROJ] Y. Amit, S. Shalev-Shwartz, Y. Singer, *Online Learning of Complex Prediction Problems Using Simultaneous
+    Projections*, JMLR 9:1399-1435, 2008.
+
+    Examples
+    --------
+    >>> from onmargin import ClassFeatureClassifier
+    >>> def shared(text, label):
+    ...     words, name = set(text.split()), set(label.split())
+    ...     return [len(words & name), len(words), len(name - words)]
+    >>> mail = ["red apple pie", "blue sky today", "apple tree", "a sky of stars"]
+    >>> model = ClassFeatureClassifier(phi=shared).partial_fit(mail, ["apple", "sky", "apple", "sky"])
+    >>> model.predict(["the sky", "an apple"]).tolist()
+    ['sky', 'apple']
+    """
+
+    _flat = True
+    _geometry = Blocks
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+        "phi": (NOTHING, Member("__call__", "learn_transform", words="a function phi(x, label), or a transformer")),
+        "loss": (Word("hinge", "squared_hinge"),),
+        "update": (Word(*TRIALS),),
+    }
+
+    _phi: Phi
+
+    def __init__(
+        self,
+        *,
+        phi: Any = None,
+        C: float = 1.0,
+        loss: str = "hinge",
+        update: str = "max",
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        average: bool | int = False,
+    ) -> None:
+        self.phi = phi
+        self.C = C
+        self.loss = loss
+        self.update = update
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.average = average
+
+    def fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from all the data in as many passes as it takes.
+
+        A transformer goes through the data once: each example has the features that it had before it was learned.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
+            Features of each example and class, or examples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            Labels to count with from the start. For an array of features, the labels of its classes in their order;
+            by default 0, 1, 2 and so on.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with self._all_or_nothing():
+            self._check_combination()
+            warm = self._go_on()
+            self._phi = deepcopy(self._phi) if warm else as_phi(self.phi)
+            parts, weight = self._read(X, y, classes, sample_weight)
+            rows, ends, codes = _joined(list(parts))
+            if not warm:
+                self._begin_with(rows)
+            self._prepare()
+            self._run_passes(self._rows(rows), codes.astype(np.float64), weight, trials=ends)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
+            Features of each example and class, or examples.
+        y : array-like of shape (n_samples,)
+            Labels; with `phi` ones not seen before may come at any time.
+        classes : array-like of shape (n_classes,), default=None
+            Labels to count with from the start. For an array of features, the labels of its classes in their order;
+            by default 0, 1, 2 and so on.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The estimator, having learned.
+        """
+        with self._all_or_nothing():
+            self._check_combination()
+            first = not hasattr(self, "_learner")
+            self._phi = as_phi(self.phi) if first else copy(self._phi)  # which finds its classes before all is well
+            parts, weight = self._read(X, y, classes, sample_weight)
+            start = 0
+            for rows, ends, codes in parts:
+                if start == 0 and first:
+                    self._begin_with(rows)
+                self._prepare()
+                stop = start + len(codes)
+                weighted = None if weight is None else weight[start:stop]
+                self._learner.learn(self._rows(rows), codes.astype(np.float64), weighted, trials=ends)
+                start = stop
+            self.n_iter_ = 1
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
+            Features of each example and class, or examples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes)
+            One column a class, in the order of ``classes_``.
+        """
+        check_is_fitted(self)
+        scores = self._learner.scores(self._rows(self._phi.read(X)))
+        return scores.reshape(-1, len(self.classes_))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of highest score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
+            Features of each example and class, or examples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            A label for each example; of equal scores the first class wins.
+        """
+        scores = self.decision_function(X)
+        labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        return labels
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels known so far."""
+        self._fitted()
+        return self._phi.classes
+
+    def _bias(self) -> float:
+        return 0.0
+
+    def _task(self) -> Task:
+        return Multiclass(every=True)
+
+    def _step(self) -> Step:
+        return Largest(self.C, squared=True) if self.loss == "squared_hinge" else TRIALS[self.update](self.C)
+
+    def _check_combination(self) -> None:
+        check_combination(
+            f"update={self.update!r}",
+            {
+                "loss='hinge'": self.update == "max" or self.loss == "hinge",
+                "a finite C": self.update not in {"simperc", "exact"} or inf > self.C,
+            },
+        )
+
+    def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """The parts of the data as rows, and the weights of the examples."""
+        labels = column_or_1d(y, warn=True)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n != len(labels):
+            raise ValueError(f"X and y must have as many examples; got {n} and {len(labels)}")
+        if n == 0:
+            raise ValueError("X has no examples: at least one is needed")
+        weight = check_weight(sample_weight, n)
+        live = np.ones(n, bool) if weight is None else weight > 0
+        return self._phi.learn(X, labels, classes, live), weight
+
+    def _begin_with(self, rows: Any) -> None:
+        self.n_features_in_ = rows.shape[1]
+        self._begin(rows)
+
+    def _rows(self, rows: Any) -> Rows:
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"features must be {self.n_features_in_}, as before; got {rows.shape[1]}")
+        return as_rows(rows.astype(self._learner.geometry.dtype, copy=False))
+
+
+def _joined(parts: list[Part]) -> Part:
+    """Parts of the data as one."""
+    if len(parts) == 1:
+        return parts[0]
+    rows, ends, codes = zip(*parts, strict=True)
+    starts = np.cumsum([0, *(part[-1] for part in ends)])
+    joined = [end[1:] + start for end, start in zip(ends, starts, strict=False)]
+    return sparse.vstack(rows, format="csr"), np.concatenate([ends[0][:1], *joined]), np.concatenate(codes)

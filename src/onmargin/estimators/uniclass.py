@@ -1,0 +1,343 @@
+"""Passive-aggressive uniclass prediction: a ball that follows what it sees."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from onmargin._core.geometry_centre import Centre
+from onmargin._core.task import Task, Uniclass
+from onmargin.estimators._batch import BatchConversion
+from onmargin.estimators._checks import check_weight
+from onmargin.estimators._online import MatrixLike
+from onmargin.estimators._parameters import NOTHING, Number, Rule, Word
+from onmargin.estimators._updates import check_combination
+from onmargin.learner import Learner, Vector, as_rows
+
+
+class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[misc]
+    r"""Passive-aggressive uniclass learner: a ball that moves just far enough to hold each example.
+
+    An example within `epsilon` of the centre leaves it alone. Any other draws it nearer: to the solution of
+
+    .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad \|x_t - w\| - \epsilon \le \xi,\ \xi \ge 0
+
+    (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell)` along the direction from
+    the centre to the example. With ``radius="learn"`` the ball also grows, up to `max_radius`.
+
+    Use it to follow the centre of a stream and to flag what is far from it: novelty and outlier detection where the
+    data are one cloud. It is no density estimate: data in several clouds or on a thin surface need another model, such
+    as scikit-learn's ``OneClassSVM`` with a kernel or ``LocalOutlierFactor``. Scale the features first: distance
+    counts them alike.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness, above 0: the farthest the centre moves for one example (PA-I) or the price of squared slack
+        (PA-II). Smaller is more cautious and better under noise; ``inf`` gives plain PA, which always reaches the
+        example.
+    epsilon : float, default=0.1
+        The radius with ``radius="fixed"``; at least 0.
+    radius : {"fixed", "learn"}, default="fixed"
+        "learn": the radius starts at 0 and grows with what is seen, and never beyond `max_radius`.
+    max_radius : float or None, default=None
+        The bound B on a learned radius, above 0: take it of the order of the data's diameter. A larger one lets the
+        radius do more of the work and the centre less. Needed with ``radius="learn"``.
+    init : {"first", "zero"}, default="first"
+        Where the centre starts: at the first example ([NIPS]), which is no round then, or at the origin ([JMLR]).
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The first is PA-I, the second PA-II.
+    contamination : "auto" or float, default="auto"
+        What `predict` calls an outlier. "auto": all outside the ball. A number up to 0.5: `fit` sets `offset_` so that
+        this part of the training data is called outliers. Streams have no such part: `partial_fit` takes "auto" only.
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
+        before. None: all `max_iter` passes are made.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the ball it finds.
+    target_loss : float or None, default=None
+        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example is farther than this from the ball:
+        batch conversion. None: passes as above.
+    selection : {"cyclic", "largest"}, default="cyclic"
+        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
+    max_updates : int, default=100000
+        Most steps made for `target_loss`, which need not be possible to reach.
+
+    Attributes
+    ----------
+    center_ : ndarray of shape (n_features,)
+        The centre of the ball.
+    radius_ : float
+        Its radius.
+    offset_ : float
+        ``decision_function`` is ``score_samples`` less this: minus the radius, or what `contamination` asks for.
+    converged_ : bool
+        Whether the last `fit` with `target_loss` reached it.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if the data had names.
+    n_iter_ : int
+        Passes made by the last call.
+    t_ : float
+        One plus the number of rounds.
+    totals_ : Totals
+        Rounds, mistakes (examples outside the ball), updates, losses, dual value and largest squared norm so far. The
+        loss of a learned radius is that of the ball in one more dimension; `cost` is the distance from the ball itself.
+
+    See Also
+    --------
+    PassiveAggressiveRegressor : The same step for targets.
+
+    Notes
+    -----
+    [JMLR] sec. 6 and [NIPS]. A round costs O(non-zeros): the centre is kept scaled. Rows are float64, because a
+    distance is a small difference of large numbers. If some ball of radius epsilon around u holds all examples, plain
+    PA obeys :math:`\sum_t \ell_t^2 \le \|u - w_1\|^2`; in general PA-II obeys :math:`\sum_t \ell_t^2 \le (1 + 1/(2C))
+    (\|u - w_1\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`\ell^*_t` the losses of u.
+
+    Deviations from the papers: none in the step; example weights multiply C.
+
+    References
+    ----------
+    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*,
+    JMLR 7:551-585, 2006.
+    [NIPS] K. Crammer, O. Dekel, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*, NIPS 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onmargin import PassiveAggressiveUniclass
+    >>> X = np.random.default_rng(0).normal(loc=5.0, size=(500, 2))
+    >>> model = PassiveAggressiveUniclass(C=0.01, radius="learn", max_radius=3.0).partial_fit(X)
+    >>> model.center_.round(1)
+    array([5., 5.])
+    >>> model.predict([[5.0, 5.5], [9.0, 1.0]])
+    array([ 1, -1])
+    """
+
+    _dtypes = (np.dtype(np.float64),)
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = BatchConversion._rules | {
+        "epsilon": (Number(0, below=True),),
+        "radius": (Word("fixed", "learn"),),
+        "max_radius": (Number(0, above=True, below=True), NOTHING),
+        "init": (Word("first", "zero"),),
+        "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
+        "contamination": (Word("auto"), Number(0, 0.5, above=True)),
+    }
+
+    _learner: Learner[Centre]
+    _offset: float | None
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        radius: str = "fixed",
+        max_radius: float | None = None,
+        init: str = "first",
+        loss: str = "epsilon_insensitive",
+        contamination: float | str = "auto",
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        target_loss: float | None = None,
+        selection: str = "cyclic",
+        max_updates: int = 100_000,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.radius = radius
+        self.max_radius = max_radius
+        self.init = init
+        self.loss = loss
+        self.contamination = contamination
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.target_loss = target_loss
+        self.selection = selection
+        self.max_updates = max_updates
+
+    def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from all the data in as many passes as it takes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR float64 are learned in place.
+        y : ignored
+            Not used, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with self._all_or_nothing():
+            self._check_combination()
+            warm = self._go_on()
+            X = self._checked(X, keep=warm)
+            weight = check_weight(sample_weight, X.shape[0])
+            if not warm:
+                self._begin(X, weight)
+            self._prepare()
+            rows, nothing = as_rows(X), np.zeros(X.shape[0])
+            if self.target_loss is None:
+                self._run_passes(rows, nothing, weight)
+            else:
+                self._reach_target(rows, nothing, weight)
+            self._offset = None
+            if not isinstance(self.contamination, str):
+                self._offset = float(np.percentile(-self._distances(X), 100 * self.contamination))
+        return self
+
+    def partial_fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR float64 are learned in place.
+        y : ignored
+            Not used, present for API consistency.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The estimator, having learned.
+        """
+        with self._all_or_nothing():
+            self._check_combination()
+            check_combination("partial_fit", {"contamination='auto'": self.contamination == "auto"})
+            first = not hasattr(self, "_learner")
+            if first or not self._is_plain(X):
+                X = self._checked(X, keep=not first)
+            weight = check_weight(sample_weight, X.shape[0])
+            skipped = self._begin(X, weight) if first else 0
+            self._prepare()
+            rows = as_rows(X).part(skipped, X.shape[0])
+            self._learner.learn(rows, np.zeros(rows.n_rows), None if weight is None else weight[skipped:])
+            self._offset = None
+            self.n_iter_ = 1
+        return self
+
+    def score_samples(self, X: MatrixLike) -> Vector:
+        """How near the examples are to the centre: minus their distance.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            The higher, the more usual; at most 0.
+        """
+        check_is_fitted(self)
+        return -self._distances(X if self._is_plain(X) else self._checked(X, keep=True))
+
+    def decision_function(self, X: MatrixLike) -> Vector:
+        """How far inside the ball the examples are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            ``score_samples(X) - offset_``; negative for outliers.
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: MatrixLike) -> NDArray[np.intp]:
+        """Inliers and outliers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            1 for examples within the ball, -1 for those outside.
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    @property
+    def center_(self) -> Vector:
+        """The centre of the ball."""
+        centre: Vector = self._fitted().geometry.centre()
+        return centre
+
+    @property
+    def radius_(self) -> float:
+        """The radius of the ball."""
+        learner = self._fitted()
+        limit, height = learner.task.radius, learner.geometry.height  # type: ignore[attr-defined]
+        return float(np.sqrt((limit - height) * (limit + height)))
+
+    @property
+    def offset_(self) -> float:
+        """What a score must be at least for an inlier."""
+        radius = self.radius_
+        return -radius if self._offset is None else self._offset
+
+    def _task(self) -> Task:
+        return Uniclass(float(self.epsilon if self.max_radius is None else self.max_radius))
+
+    def _check_combination(self) -> None:
+        learned = self.radius == "learn"
+        check_combination(
+            f"radius={self.radius!r}",
+            {
+                "a number for max_radius": not learned or self.max_radius is not None,
+                "max_radius=None": learned or self.max_radius is None,
+            },
+        )
+
+    def _begin(self, X: Any, weight: Vector | None) -> int:
+        """A ball that has seen nothing, or the first example of any weight; how many rows that took."""
+        geometry = Centre(self.n_features_in_, height=0.0 if self.max_radius is None else float(self.max_radius))
+        self._learner = Learner(Task(), self._step(), geometry)
+        if self.init == "zero":
+            return 0
+        first = 0 if weight is None else int(np.flatnonzero(weight)[0])
+        row = X[[first]]
+        geometry.assign((row.toarray() if sparse.issparse(row) else row).ravel())
+        return first + 1
+
+    def _distances(self, X: Any) -> Vector:
+        lifted = self._learner.scores(as_rows(X))
+        distances: Vector = np.sqrt(np.maximum(lifted[:, 0] ** 2 - lifted[:, 1] ** 2, 0))
+        return distances
