@@ -47,11 +47,10 @@ def test_a_wrong_rank_is_a_mistake(stream, update):
     model = OrdinalRegressor(update=update)
     wrong = 0
     for x, rank in zip(X, y, strict=True):
-        if hasattr(model, "_learner"):
-            off = abs(int(model.predict(x[None, :])[0]) - rank)
-        else:
-            off = len(b) - rank  # no score is below a threshold at zero
-        before = (model.totals_.mistakes, model.totals_.cost) if hasattr(model, "_learner") else (0, 0.0)
+        seen = hasattr(model, "_learner")
+        # At first no score is below a threshold: all are zero.
+        off = abs(int(model.predict(x[None, :])[0]) - rank) if seen else len(b) - rank
+        before = (model.totals_.mistakes, model.totals_.cost) if seen else (0, 0.0)
         model.partial_fit(x[None, :], [rank], classes=range(len(b) + 1))
         assert model.totals_.cost - before[1] == off
         assert model.totals_.mistakes - before[0] >= (off > 0)
