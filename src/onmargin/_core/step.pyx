@@ -95,7 +95,7 @@ cdef class Scheme(Step):
         geometry.curvatures(r)
         self.select(r)
         if r.n_parts == 1:
-            return self.share(r.halfspaces, r.n_halfspaces, self.C * r.weight) if r.n_halfspaces > 0 else 0
+            return self.share(r.halfspaces, r.n_halfspaces, self.C * r.weight, r.work) if r.n_halfspaces > 0 else 0
         n = 0
         for part in range(r.n_parts):
             first = n
@@ -104,7 +104,7 @@ cdef class Scheme(Step):
                     r.halfspaces[n], r.halfspaces[i] = r.halfspaces[i], r.halfspaces[n]
                     n += 1
             if n > first:
-                gain += self.share(r.halfspaces + first, n - first, self.C * r.weight / r.n_parts)
+                gain += self.share(r.halfspaces + first, n - first, self.C * r.weight / r.n_parts, r.work)
         return gain
 
     cdef void select(self, Round* r) noexcept nogil:
@@ -114,11 +114,15 @@ cdef class Scheme(Step):
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             if h.loss > 0 and (h.mistaken or not self.mistaken) and 1e-300 < h.q < INFINITY:
-                r.halfspaces[n] = h[0]
+                if n < i:
+                    r.halfspaces[n] = h[0]
                 n += 1
         r.n_halfspaces = n
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
+    cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
+        return 2 * n
+
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
         """Fill in the taus of half-spaces that are all violated, and answer sum_j tau_j loss_j."""
         return 0
 
@@ -136,7 +140,7 @@ cdef class Largest(Scheme):
     def __reduce__(self):
         return type(self), (self.C, self.squared)
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* worst = h
         cdef double damping = 1 / (2 * C) if self.squared else 0
@@ -162,13 +166,40 @@ cdef class Even(Scheme):
     def __reduce__(self):
         return type(self), (self.C, self.mistaken, self.fixed)
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
         cdef Py_ssize_t i
         cdef double part = 1 / <double>n, gain = 0
         for i in range(n):
             h[i].tau = (C if self.fixed else min(C, h[i].loss / h[i].q)) * part
             gain += h[i].tau * h[i].loss
         return gain
+
+
+cdef inline Py_ssize_t keep_above(double* loss, double* rate, Py_ssize_t n, double level) noexcept nogil:
+    """Of n losses and their rates keep those above the level, in front; answer how many.
+
+    Without branches, which could not be foreseen.
+    """
+    cdef Py_ssize_t i, kept = 0
+    cdef double number
+    for i in range(n):
+        number = loss[i]
+        loss[kept], rate[kept] = number, rate[i]
+        kept += number > level
+    return kept
+
+
+cdef inline double excess(
+    const double* loss, const double* rate, Py_ssize_t n, double level, double* rates
+) noexcept nogil:
+    """sum_j (loss_j - level) rate_j, and the sum of the rates."""
+    cdef Py_ssize_t i
+    cdef double total = 0
+    rates[0] = 0
+    for i in range(n):
+        total += (loss[i] - level) * rate[i]
+        rates[0] += rate[i]
+    return total
 
 
 cdef class Separable(Scheme):
@@ -178,19 +209,21 @@ cdef class Separable(Scheme):
     paper says (E9); ConOpt has. tau_j = [loss_j - theta]_+ / q_j with theta = 0, or so large that they sum to C.
     """
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef double theta = 0, step, total, rates, gain = 0
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
+        cdef Py_ssize_t i, above = n
+        cdef double* loss = work
+        cdef double* rate = work + n
+        cdef double theta = 0, q = 0, inverse = 0, step, rates, gain = 0
         for i in range(n):
-            theta = max(theta, h[i].loss - C * h[i].q)  # where it would end alone
-            h[i].tau = 1 / h[i].q
+            if h[i].q != q:
+                q, inverse = h[i].q, 1 / h[i].q
+            h[i].tau = rate[i] = inverse
+            loss[i] = h[i].loss
+            theta = max(theta, h[i].loss - C * q)  # where it would end alone
         # Newton's method from the left on a sum that is convex and piecewise linear in theta: it ends on its piece.
         while True:
-            total, rates = -C, 0
-            for i in range(n):
-                total += (h[i].loss - theta) * h[i].tau if h[i].loss > theta else 0
-                rates += h[i].tau if h[i].loss > theta else 0
-            step = total / rates if rates > 0 else 0
+            above = keep_above(loss, rate, above, theta)
+            step = (excess(loss, rate, above, theta, &rates) - C) / rates if above > 0 else 0
             if step <= 1e-15 * theta:
                 break
             theta += step
@@ -212,20 +245,22 @@ cdef class Sopopo(Scheme):
     def __reduce__(self):
         return type(self), (self.C,)
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C) noexcept nogil:
-        cdef Py_ssize_t i, above
-        cdef double A = h.q / 2, rho = 0, step, total, gain = 0
+    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
+        cdef Py_ssize_t i, above = n
+        cdef double* loss = work
+        cdef double* rate = work + n
+        cdef double A = h.q / 2, inverse = 1 / A, largest = 0, rho, step, total, gain = 0
         if n == 1:
             h.tau = projection(h, C, 0)
             return h.tau * h.loss
-        for i in range(n):  # where the largest loss alone would end
-            rho = max(rho, max(min(h[i].loss / 2, C * A), h[i].loss - C * A))
+        for i in range(n):
+            loss[i], rate[i] = h[i].loss, 1
+            largest = max(largest, h[i].loss)
+        rho = max(min(largest / 2, C * A), largest - C * A)  # where the largest alone would end
         # Newton's method from the left, on a sum that is convex and piecewise linear in rho up to C A and again beyond.
         while True:
-            above, total = 0, 0
-            for i in range(n):
-                total += max(h[i].loss - rho, 0)
-                above += h[i].loss > rho
+            above = keep_above(loss, rate, above, rho)
+            total = excess(loss, rate, above, rho, &step)
             step = (total - rho) / (above + 1) if rho < C * A else (total - C * A) / above if above > 0 else 0
             if rho < C * A < rho + step:
                 step = C * A - rho
@@ -233,6 +268,6 @@ cdef class Sopopo(Scheme):
                 break
             rho += step
         for i in range(n):
-            h[i].tau = max(h[i].loss - rho, 0) / A
+            h[i].tau = max(h[i].loss - rho, 0) * inverse
             gain += h[i].tau * h[i].loss
         return gain

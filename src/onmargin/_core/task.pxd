@@ -1,16 +1,18 @@
 """A task turns scores and a target into half-spaces, and scores into a prediction."""
 
+from libc.stdint cimport int32_t
+
 from onmargin._core.row cimport Row
 
 
 cdef struct HalfSpace:
     # {W : s[up] - s[down] must grow by at least `loss`}, s being the scores; -1: that side is absent.
-    Py_ssize_t up
-    Py_ssize_t down
     double loss       # at most zero if it is met already
     double q          # squared length of its direction: the geometry's answer
     double tau        # how far to go along it: the step's answer
-    Py_ssize_t part   # of a trial that falls into parts: which
+    int32_t up
+    int32_t down
+    int32_t part      # of a trial that falls into parts: which
     bint mistaken     # violated by so much that it makes the prediction wrong
 
 
@@ -40,8 +42,8 @@ cdef class Task:
 cdef inline void demand(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, bint mistaken) noexcept nogil:
     """Add a half-space to the round."""
     cdef HalfSpace* h = &r.halfspaces[r.n_halfspaces]
-    h.up = up
-    h.down = down
+    h.up = <int32_t>up
+    h.down = <int32_t>down
     h.loss = loss
     h.part = 0
     h.mistaken = mistaken

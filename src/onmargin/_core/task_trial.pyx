@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t
 
 from onmargin._core.task cimport Round, Task, demand, suffer
 
@@ -62,7 +63,7 @@ cdef class Block(Task):
         for j in range(r.n_scores):
             margin = r.s[j] if r.y[j] > 0 else -r.s[j]
             demand(r, j if r.y[j] > 0 else -1, -1 if r.y[j] > 0 else j, self.margin - margin, margin <= 0)
-            r.halfspaces[j].part = <Py_ssize_t>fabs(r.y[j]) - 1
+            r.halfspaces[j].part = <int32_t>fabs(r.y[j]) - 1
             r.n_parts = max(r.n_parts, r.halfspaces[j].part + 1)
         for part in range(r.n_parts):
             least = INFINITY
