@@ -167,7 +167,7 @@ cdef class Euclidean(Geometry):
         return copy
 
     cdef void scores(self, Round* r) noexcept nogil:
-        self.project(r.x, &self.w, self.b, r.s)
+        Euclidean.project(self, r.x, &self.w, self.b, r.s)  # not by way of a table: this is every round
         r.n_scores = self.n_columns
 
     cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil:
@@ -185,7 +185,7 @@ cdef class Euclidean(Geometry):
                 s[c] -= spare[c] / rounds
 
     cdef void measure(self, Round* r) noexcept nogil:
-        self.measure_row(r.x)
+        Euclidean.measure_row(self, r.x)
         self.clock += 1
 
     cdef void measure_row(self, Row* x) noexcept nogil:

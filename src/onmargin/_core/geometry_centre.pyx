@@ -16,7 +16,7 @@ cdef extern from "vec.h" nogil:
 
 
 # A scale this small is multiplied into the vector: as good as never, and long before anything leaves its range.
-cdef double SMALLEST_SCALE = 1e-100
+cdef double SMALLEST_SCALE = 1e-200
 
 
 cdef class Centre(Geometry):
@@ -66,15 +66,19 @@ cdef class Centre(Geometry):
         self.scale = 1
         self.squared_norm = self.vector @ self.vector
 
+    cdef Row as_row(self) noexcept nogil:
+        cdef Row vector
+        vector.values, vector.indices, vector.n = self.w.W, NULL, self.n_features
+        return vector
+
     cdef double distance(self, const Row* x, double squared_norm, double* along) noexcept nogil:
         """d, and <c, x> on the way. Term by term where nothing is scaled and dense, otherwise by the norms."""
-        cdef Row centre
+        cdef Row vector = self.as_row()
         cdef double squared
         self.vec.scores(x, &self.w, along)
         along[0] *= self.scale
         if x.indices == NULL and self.scale == 1:
-            centre.values, centre.indices, centre.n = self.w.W, NULL, self.n_features
-            squared = self.vec.squared_distance(x, &centre)
+            squared = self.vec.squared_distance(x, &vector)
         else:
             squared = max(squared_norm - 2 * along[0] + self.squared_norm, 0)
         return sqrt(squared + self.height * self.height)
@@ -107,10 +111,12 @@ cdef class Centre(Geometry):
         return tau * tau
 
     cdef void unscale(self) noexcept nogil:
+        """Multiply the scale into the vector, and take its norm anew."""
         cdef Py_ssize_t j
         cdef double* v = <double*>self.w.W
-        self.squared_norm = 0
+        cdef double scale = self.scale
+        cdef Row vector = self.as_row()
         for j in range(self.n_features):
-            v[j] *= self.scale
-            self.squared_norm += v[j] * v[j]
+            v[j] *= scale
         self.scale = 1
+        self.squared_norm = self.vec.squared_norm(&vector)

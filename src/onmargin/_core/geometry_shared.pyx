@@ -19,6 +19,10 @@ cdef class Thresholds(Euclidean):
     cdef Py_ssize_t count_vectors(self):
         return 1
 
+    cdef void scores(self, Round* r) noexcept nogil:
+        self.project(r.x, &self.w, self.b, r.s)
+        r.n_scores = self.n_columns
+
     cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil:
         cdef Py_ssize_t j
         cdef double score
