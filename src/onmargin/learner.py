@@ -36,7 +36,8 @@ class Totals:
     max_squared_norm : float
         The largest squared norm of a row, intercept coordinate included.
     cost : float
-        Sum of the costs of the predictions; 0 without costs.
+        Sum of what the predictions cost: of a cost matrix; of ranks, their distance; of blocks, the part of the sets
+        that are imperfect; of balls, the distance from the ball. 0 for other tasks.
     """
 
     rounds: int

@@ -128,6 +128,7 @@ def test_multiclass_converges():
     ("parameters", "message"),
     [
         ({"early_stopping": True}, "target_loss needs early_stopping=False"),
+        ({"average": True}, "target_loss needs average=False"),
         ({"strategy": "ovr"}, "target_loss needs strategy='joint'"),
         ({"update": "simproj"}, "update='simproj' needs target_loss=None"),
         ({"cost": "absolute"}, "cost needs target_loss=None"),

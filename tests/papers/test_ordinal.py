@@ -28,12 +28,12 @@ def margins(X, y, w, b):
 
 @given(streams(), st.sampled_from(["max", "simperc", "conproj", "conopt", "exact"]), st.floats(0.01, 10))
 def test_mistakes_stay_below_the_bound(stream, update, C):
-    """B20; SimPerc, whose step is C itself, needs C < 2/R^2 (B18). R^2 is the largest |x|^2 + 1."""
+    """B20; SimPerc and ConOpt, whose steps go up to C, need C < 2/R^2 (B18). R^2 is the largest |x|^2 + 1."""
     X, y, w, b = stream
     totals = OrdinalRegressor(C=C, update=update).partial_fit(X, y, classes=range(len(b) + 1)).totals_
     R2 = (X**2).sum(axis=1).max() + 1
     assert totals.max_squared_norm == R2
-    step = C if update == "simperc" else min(C, 1 / R2)
+    step = C if update in {"simperc", "conopt"} else min(C, 1 / R2)
     if step < 2 / R2:
         losses = np.maximum(1 - margins(X, y, w, b), 0).max(axis=1)
         primal = (w @ w + b @ b) / 2 + C * losses.sum()

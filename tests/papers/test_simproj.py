@@ -31,14 +31,14 @@ def hinge(U, X, y):
 
 @given(trials(), st.sampled_from(GUARANTEED), st.floats(0.01, 10))
 def test_mistakes_stay_below_the_bound(trial, update, C):
-    """B20 and B31: C' = min(C, 1/R^2); SimPerc, whose step is C itself, needs C < 2/R^2 (B18)."""
+    """B20 and B31: C' = min(C, 1/R^2); SimPerc and ConOpt, whose steps go up to C, need C < 2/R^2 (B18)."""
     X, y, U = trial
     model = PassiveAggressiveClassifier(C=C, update=update, fit_intercept=False)
     totals = model.partial_fit(X, y, classes=range(len(U))).totals_
     R2 = 2 * totals.max_squared_norm
     if R2 == 0:
         return
-    step = C if update == "simperc" else min(C, 1 / R2)
+    step = C if update in {"simperc", "conopt"} else min(C, 1 / R2)
     if step < 2 / R2:
         primal = (U**2).sum() / 2 + C * hinge(U, X, y).sum()
         # Zero rows are mistakes that move nothing; the competitor loses 1 on each of them as well.
@@ -78,3 +78,14 @@ def test_the_exact_step_gains_most():
             for update in ["exact", "max", "simproj", "conproj", "simopt", "conopt"]
         }
         assert max(gains, key=gains.get) == "exact" or gains["exact"] == pytest.approx(max(gains.values()), rel=1e-12)
+
+
+def test_conopt_has_no_bound_for_large_c():
+    """It leaves out the cross terms as SimOpt does: nine wrong rivals at once, and the dual falls.
+
+    Each rival asks for 1 / (2 |x|^2), the right class goes nine times as far, and 9/2 - (81/4 + 9/4) / 2 = -6.75.
+    """
+    model = PassiveAggressiveClassifier(update="conopt", C=9.0, fit_intercept=False)
+    assert model.partial_fit([[1.0]], [0], classes=range(10)).totals_.dual_value == pytest.approx(-6.75)
+    small = PassiveAggressiveClassifier(update="conopt", C=0.9, fit_intercept=False)
+    assert small.partial_fit([[1.0]], [0], classes=range(10)).totals_.dual_value >= 0.9 - 0.9**2

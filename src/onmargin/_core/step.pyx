@@ -206,7 +206,7 @@ cdef class Separable(Scheme):
     """max sum_j tau_j loss_j - tau_j^2 q_j / 2, tau >= 0, sum tau <= C: the dual without its cross terms.
 
     SimOpt on all that are violated, ConOpt on mistakes ([SIMPROJ] sec. 5.4). SimOpt has no mistake bound, whatever the
-    paper says (E9); ConOpt has. tau_j = [loss_j - theta]_+ / q_j with theta = 0, or so large that they sum to C.
+    paper says (E9); ConOpt has one for C < 2 / R^2. tau_j = [loss_j - theta]_+ / q_j with theta = 0, or so large that they sum to C.
     """
 
     cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:

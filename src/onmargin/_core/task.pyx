@@ -104,7 +104,7 @@ cdef class Uniclass(Task):
             apart = sqrt((d - height) * (d + height))
             reach = sqrt((self.radius - height) * (self.radius + height))
             r.cost = loss * (d + self.radius) / (apart + reach)
-            demand(r, 0, -1, loss, True)
+            demand(r, -1, 0, loss, True)
             suffer(r, loss)
 
     def decode(self, scores):

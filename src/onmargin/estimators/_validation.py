@@ -41,7 +41,9 @@ class ValidatedLearner(LinearLearner, BatchConversion):
     def _fit(self, X: Any, y: NDArray[Any], rows: Rows, target: Vector, weight: Vector | None) -> None:
         """Pass over the rows, whose targets are y in the terms of the task, until it is enough."""
         if self.target_loss is not None:
-            check_combination("target_loss", {"early_stopping=False": not self.early_stopping})
+            check_combination(
+                "target_loss", {"early_stopping=False": not self.early_stopping, "average=False": not self.average}
+            )
             self._reach_target(rows, target, weight)
         else:
             train, judge = self._hold_out(X, y)

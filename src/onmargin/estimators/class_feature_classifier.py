@@ -52,8 +52,8 @@ class ClassFeatureClassifier(ClassifierMixin, LinearLearner):  # type: ignore[mi
         Which rivals a round moves away from, and how far: "max" the best one; "simperc" and "conproj" all that score at
         least as high as the right class, by a fixed step or by the mean of the projections; "simproj" the mean over all
         that come too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
-        which has none either; "conopt" the same for those that "conproj" takes, which has one; "exact" the problem
-        itself.
+        which has none either; "conopt" the same for those that "conproj" takes, which has one for small C; "exact" the
+        problem itself.
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3

@@ -78,7 +78,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         Which rivals of the right class a round moves. "max": the best. All that come too near at once: "simproj" takes
         the mean of their projections, "simopt" weighs them, "exact" solves the joint problem (Sopopo). The like on
         mistakes only: "simperc", "conproj", "conopt". "perceptron" is the uniform multiclass Perceptron, "mira" MIRA
-        with beta = 1 / C. All but "max" need ``loss="hinge"``; "simproj" and "simopt" have no mistake bound.
+        with beta = 1 / C. All but "max" need ``loss="hinge"``; "simproj" and "simopt" have no mistake bound, "conopt"
+        has one for small C.
     cost : array-like of shape (n_classes, n_classes), "absolute", "squared" or None, default=None
         ``cost[i, j]``, at least 0, is paid for predicting class j for class i; nothing for the right one. The margin
         asked for is its square root, and ``totals_.cost`` sums what the predictions cost. "absolute" and "squared" are

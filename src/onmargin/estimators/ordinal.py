@@ -43,7 +43,8 @@ class OrdinalRegressor(LinearLearner):
         Which thresholds a round moves, and how far: "max" the one most violated; "simperc" and "conproj" all that are
         on the wrong side of the score, by a fixed step or by the mean of their projections; "simproj" the mean over
         all that are too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
-        which has none either; "conopt" the same for those on the wrong side, which has one; "exact" the problem itself.
+        which has none either; "conopt" the same for those on the wrong side, which has one for small C; "exact" the
+        problem itself.
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
@@ -67,8 +68,8 @@ class OrdinalRegressor(LinearLearner):
     coef_ : ndarray of shape (n_features,)
         Weights; a view of those that are learned, unless they are averaged.
     thresholds_ : ndarray of shape (n_ranks - 1,)
-        Thresholds as learned. Nothing keeps them in order: where one is below those before it, the rank between is
-        never predicted.
+        Thresholds as learned. "simproj", "simopt" and "exact" keep them in order; the other updates may not, and where
+        one is below those before it, the rank between is never predicted.
     intercept_ : ndarray of shape (n_ranks - 1,)
         Minus the thresholds.
     classes_ : ndarray of shape (n_ranks,)
@@ -93,9 +94,9 @@ class OrdinalRegressor(LinearLearner):
     Notes
     -----
     [SIMPROJ] sec. 3. A round costs O(non-zeros + ranks); "exact" O(ranks) for each exchange of its solver. For any
-    weights and thresholds u and their losses :math:`\ell^*_t` the mistakes of "max", "conproj", "conopt", "exact" are
-    at most :math:`(\tfrac12\|u\|^2 + C \sum_t \ell^*_t) / (C' - \tfrac12 C'^2 R^2)` with :math:`C' = \min(C, 1/R^2)`
-    and :math:`R^2` the largest :math:`\|x\|^2 + 1`; "simperc" obeys it with :math:`C' = C < 2/R^2`.
+    weights and thresholds u and their losses :math:`\ell^*_t` the mistakes of "max", "conproj" and "exact" are at most
+    :math:`(\tfrac12\|u\|^2 + C \sum_t \ell^*_t) / (C' - \tfrac12 C'^2 R^2)` with :math:`C' = \min(C, 1/R^2)` and
+    :math:`R^2` the largest :math:`\|x\|^2 + 1`; "simperc" and "conopt" obey it with :math:`C' = C < 2/R^2`.
 
     Deviations from the paper: none; example weights multiply C.
 

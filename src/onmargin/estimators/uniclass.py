@@ -47,7 +47,8 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         The bound B on a learned radius, above 0: take it of the order of the data's diameter. A larger one lets the
         radius do more of the work and the centre less. Needed with ``radius="learn"``.
     init : {"first", "zero"}, default="first"
-        Where the centre starts: at the first example ([NIPS]), which is no round then, or at the origin ([JMLR]).
+        Where the centre starts: at the first example ([NIPS]), which `partial_fit` does not count as a round, or at
+        the origin ([JMLR]).
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         The first is PA-I, the second PA-II.
     contamination : "auto" or float, default="auto"
@@ -69,8 +70,8 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
     warm_start : bool, default=False
         Whether `fit` goes on from the ball it finds.
     target_loss : float or None, default=None
-        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example is farther than this from the ball:
-        batch conversion. None: passes as above.
+        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
+        conversion. With a fixed radius the loss is the distance from the ball. None: passes as above.
     selection : {"cyclic", "largest"}, default="cyclic"
         Which example steps next with `target_loss`: one after the other, or the one of largest loss.
     max_updates : int, default=100000

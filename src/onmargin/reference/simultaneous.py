@@ -46,7 +46,7 @@ def simopt(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Ve
 
 
 def conopt(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """SimOpt on the mistaken."""
+    """SimOpt on the mistaken. A mistake bound for C below 2 over the largest q."""
     tau = np.zeros_like(loss)
     tau[mistaken] = simopt(C, loss[mistaken], q[mistaken], mistaken[mistaken])
     return tau
