@@ -47,7 +47,8 @@ html_title = "onmargin"
 html_static_path = ["_static"]
 html_css_files = ["onmargin.css"]
 html_show_sourcelink = False
-html_sidebars = {page: [] for page in ("index", "start", "choosing", "bounds", "moving*", "how*", "ref*", "changelog")}
+_alone = "index", "start", "choosing", "bounds", "batch", "moving*", "how*", "ref*", "changelog"
+html_sidebars = {page: [] for page in _alone}
 html_theme_options = {
     "show_prev_next": False,
     "navbar_align": "left",

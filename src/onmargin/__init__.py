@@ -4,15 +4,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onmargin.estimators.block_classifier import BlockClassifier
     from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
     from onmargin.estimators.classifier import PassiveAggressiveClassifier
+    from onmargin.estimators.label_ranker import LabelRanker
     from onmargin.estimators.ordinal import OrdinalRegressor
     from onmargin.estimators.regressor import PassiveAggressiveRegressor
     from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 
 # Public names are imported when first touched (PEP 562): scikit-learn alone takes over a second.
 _HOME = {
+    "BlockClassifier": "onmargin.estimators.block_classifier",
     "ClassFeatureClassifier": "onmargin.estimators.class_feature_classifier",
+    "LabelRanker": "onmargin.estimators.label_ranker",
     "OrdinalRegressor": "onmargin.estimators.ordinal",
     "PassiveAggressiveClassifier": "onmargin.estimators.classifier",
     "PassiveAggressiveRegressor": "onmargin.estimators.regressor",
@@ -20,7 +24,9 @@ _HOME = {
 }
 
 __all__ = [
+    "BlockClassifier",
     "ClassFeatureClassifier",
+    "LabelRanker",
     "OrdinalRegressor",
     "PassiveAggressiveClassifier",
     "PassiveAggressiveRegressor",

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 
-def check_sparse(X: Any, dtypes: Container[Any] = ()) -> Any:
+def check_sparse(X: Any, dtypes: Container[Any] = (), name: str = "X") -> Any:
     """X itself; a sparse matrix is looked through first, since a malformed one can crash what reads it.
 
     A CSR matrix of one of `dtypes` is not: what reads it checks it.
@@ -26,7 +26,7 @@ def check_sparse(X: Any, dtypes: Container[Any] = ()) -> Any:
                 # A shell of its own, since the check may give the matrix other arrays.
                 type(X)((X.data, X.indices, X.indptr), shape=X.shape).check_format(full_check=True)
         except ValueError as error:
-            raise ValueError(f"X is not a sound {X.format.upper()} matrix: {error}") from error
+            raise ValueError(f"{name} is not a sound {X.format.upper()} matrix: {error}") from error
     return X
 
 

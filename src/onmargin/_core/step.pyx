@@ -1,6 +1,7 @@
 """A step says how far to go along each violated half-space."""
 
 from libc.math cimport INFINITY
+from libc.string cimport memmove
 
 from onmargin._core.geometry cimport Geometry
 from onmargin._core.task cimport HalfSpace, Round
@@ -91,6 +92,7 @@ cdef class Scheme(Step):
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
         cdef Py_ssize_t i, part, n, first
+        cdef HalfSpace h
         cdef double gain = 0
         geometry.curvatures(r)
         self.select(r)
@@ -99,9 +101,11 @@ cdef class Scheme(Step):
         n = 0
         for part in range(r.n_parts):
             first = n
-            for i in range(first, r.n_halfspaces):  # those of this part come next
+            for i in range(first, r.n_halfspaces):  # those of this part come next, in their order
                 if r.halfspaces[i].part == part:
-                    r.halfspaces[n], r.halfspaces[i] = r.halfspaces[i], r.halfspaces[n]
+                    h = r.halfspaces[i]
+                    memmove(&r.halfspaces[n + 1], &r.halfspaces[n], (i - n) * sizeof(HalfSpace))
+                    r.halfspaces[n] = h
                     n += 1
             if n > first:
                 gain += self.share(r.halfspaces + first, n - first, self.C * r.weight / r.n_parts, r.work)
@@ -205,8 +209,9 @@ cdef inline double excess(
 cdef class Separable(Scheme):
     """max sum_j tau_j loss_j - tau_j^2 q_j / 2, tau >= 0, sum tau <= C: the dual without its cross terms.
 
-    SimOpt on all that are violated, ConOpt on mistakes ([SIMPROJ] sec. 5.4). SimOpt has no mistake bound, whatever the
-    paper says (E9); ConOpt has one for C < 2 / R^2. tau_j = [loss_j - theta]_+ / q_j with theta = 0, or so large that they sum to C.
+    tau_j = [loss_j - theta]_+ / q_j with theta = 0, or so large that they sum to C. SimOpt on all that are violated,
+    ConOpt on mistakes ([SIMPROJ] sec. 5.4). SimOpt has no mistake bound, whatever the paper says (E9); ConOpt has one
+    for C < 2 / R^2.
     """
 
     cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
@@ -224,7 +229,7 @@ cdef class Separable(Scheme):
         while True:
             above = keep_above(loss, rate, above, theta)
             step = (excess(loss, rate, above, theta, &rates) - C) / rates if above > 0 else 0
-            if step <= 1e-15 * theta:
+            if not step > 1e-15 * theta:  # nor where it has no number
                 break
             theta += step
         for i in range(n):
@@ -264,7 +269,7 @@ cdef class Sopopo(Scheme):
             step = (total - rho) / (above + 1) if rho < C * A else (total - C * A) / above if above > 0 else 0
             if rho < C * A < rho + step:
                 step = C * A - rho
-            if step <= 1e-15 * rho:
+            if not step > 1e-15 * rho:
                 break
             rho += step
         for i in range(n):

@@ -192,7 +192,7 @@ cdef class SeparablePairs(PairScheme):
         while True:
             total = sum_losses(p, &rule, &n)
             step = (total - n * rule.theta - C * p.q) / n if n > 0 else 0
-            if step <= 1e-15 * rule.theta:
+            if not step > 1e-15 * rule.theta:  # nor where it has no number
                 break
             rule.theta += step
         if n > 0:

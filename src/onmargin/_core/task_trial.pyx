@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 
-from onmargin._core.task cimport Round, Task, demand, suffer
+from onmargin._core.task cimport HalfSpace, Round, Task, demand, suffer
 
 
 cdef class Ordinal(Task):
@@ -59,19 +59,22 @@ cdef class Block(Task):
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef Py_ssize_t j, part
-        cdef double margin, least, loss = 0, imperfect = 0
+        cdef HalfSpace* h = r.halfspaces
+        cdef double margin, largest, loss = 0, imperfect = 0
+        cdef bint mistaken
         for j in range(r.n_scores):
             margin = r.s[j] if r.y[j] > 0 else -r.s[j]
             demand(r, j if r.y[j] > 0 else -1, -1 if r.y[j] > 0 else j, self.margin - margin, margin <= 0)
-            r.halfspaces[j].part = <int32_t>fabs(r.y[j]) - 1
-            r.n_parts = max(r.n_parts, r.halfspaces[j].part + 1)
+            h[j].part = <int32_t>fabs(r.y[j]) - 1
+            r.n_parts = max(r.n_parts, h[j].part + 1)
         for part in range(r.n_parts):
-            least = INFINITY
+            largest, mistaken = 0, False
             for j in range(r.n_halfspaces):
-                if r.halfspaces[j].part == part:
-                    least = min(least, self.margin - r.halfspaces[j].loss)
-            loss += max(self.margin - least, 0)
-            imperfect += least <= 0
+                if h[j].part == part:
+                    largest = max(largest, h[j].loss)
+                    mistaken |= h[j].mistaken
+            loss += largest
+            imperfect += mistaken
         r.mistake = imperfect > 0
         r.cost = imperfect / r.n_parts
         suffer(r, loss / r.n_parts)

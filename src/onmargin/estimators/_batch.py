@@ -1,16 +1,14 @@
 """Batch conversion: plain PA steps over a finite set until no example loses more than a target ([NIPS], E5)."""
 
-import warnings
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from onmargin._core.row import Rows
 from onmargin._core.step import Reach
-from onmargin.estimators._online import OnlineLearner
+from onmargin.estimators._online import OnlineLearner, warn_of_convergence
 from onmargin.estimators._parameters import NOTHING, Number, Rule, Word
 from onmargin.learner import Vector
 
@@ -38,11 +36,9 @@ class BatchConversion(OnlineLearner):
         (self._sweep if self.selection == "cyclic" else self._take_the_worst)(rows, target, live, step)
         self.converged_ = bool((learner.losses(rows, target)[live] <= step.target).all())
         if not self.converged_:
-            warnings.warn(
+            warn_of_convergence(
                 f"{self.max_updates - step.left} updates did not bring every loss down to target_loss="
-                f"{self.target_loss}: raise target_loss, or max_updates={self.max_updates} if they were all made.",
-                ConvergenceWarning,
-                stacklevel=3,
+                f"{self.target_loss}: raise target_loss, or max_updates={self.max_updates} if they were all made."
             )
 
     def _sweep(self, rows: Rows, target: Vector, live: NDArray[np.bool_], step: Reach) -> None:

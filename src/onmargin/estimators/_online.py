@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy, deepcopy
+from inspect import currentframe
 from math import inf
 from typing import Any, ClassVar
 
@@ -23,6 +24,14 @@ from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any
+
+
+def warn_of_convergence(message: str) -> None:
+    """Warn the line that called the library."""
+    frame, level = currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("onmargin."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, ConvergenceWarning, stacklevel=level)
 
 
 class OnlineLearner(BaseEstimator):  # type: ignore[misc]
@@ -155,10 +164,8 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
                 if stale >= self.n_iter_no_change:
                     return
         if self.tol is not None:
-            warnings.warn(
-                f"max_iter={self.max_iter} passes ended before tol={self.tol} was met: raise max_iter, or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_of_convergence(
+                f"max_iter={self.max_iter} passes ended before tol={self.tol} was met: raise max_iter, or tol."
             )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,0 +1,203 @@
+"""Examples with any number of labels, given as an indicator matrix or as label sets."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onmargin._checks import check_sparse
+from onmargin.learner import Offsets, Vector
+
+ACCEPTED = "Y must be an indicator matrix of shape (n_samples, n_labels) or a list of label sets"
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """The labels of all examples one after the other, ascending within each, and where those of an example begin."""
+
+    labels: NDArray[Any]
+    offsets: Offsets
+    width: int | None = None  # the columns of the indicator matrix that they were; None: label sets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def part(self, start: int, stop: int) -> "LabelSets":
+        """Those of the examples from `start` up to `stop`."""
+        offsets = self.offsets[start : stop + 1]
+        return LabelSets(self.labels[offsets[0] : offsets[-1]], offsets - offsets[0], self.width)
+
+    def owners(self) -> Offsets:
+        """The example of each label."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    def unknown(self, classes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which labels are not among the classes, which are sorted."""
+        if not len(classes) or not len(self.labels):
+            return np.ones(len(self.labels), bool)
+        return np.asarray(classes[self._places(classes)] != self.labels)
+
+    def codes(self, classes: NDArray[Any]) -> Vector:
+        """The column of each label; any, where a label is not known because its example weighs nothing."""
+        return self._places(classes).astype(np.float64)
+
+    def matrix(self, classes: NDArray[Any]) -> NDArray[np.intp]:
+        """The indicator matrix, one column a class; all labels must be known."""
+        indicator = np.zeros((len(self), len(classes)), dtype=np.intp)
+        indicator[self.owners(), np.searchsorted(classes, self.labels)] = 1
+        return indicator
+
+    def segments(self, classes: NDArray[Any], live: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[Any]]]:
+        """Cut the stream where labels are learned for the first time: (start, stop, the labels that are new there).
+
+        Pieces in which nothing is learned are left out.
+        """
+        owners = self.owners()
+        new = self.unknown(classes) & live[owners]
+        first = set(owners[new][np.unique(self.labels[new], return_index=True)[1]].tolist())
+        for start, stop in pairwise(sorted({0, len(self)} | first)):
+            if live[start:stop].any():
+                yield start, stop, self.part(start, start + (start in first)).labels
+
+    def _places(self, classes: NDArray[Any]) -> Offsets:
+        return np.minimum(np.searchsorted(classes, self.labels), max(len(classes) - 1, 0))
+
+
+def read_label_sets(Y: Any, n_samples: int) -> LabelSets:
+    """Y in either form, one row or set an example; anything else is refused."""
+    if Y is None:
+        raise ValueError(f"{ACCEPTED}: learning labels requires y to be passed, but the target y is None")
+    if hasattr(Y, "__array__") and not sparse.issparse(Y):
+        Y = np.asarray(Y)
+    if sparse.issparse(Y) or (isinstance(Y, np.ndarray) and (Y.ndim != 1 or Y.dtype.kind != "O")):
+        sets = read_indicator(Y)
+    elif isinstance(Y, str | bytes | Mapping) or not hasattr(Y, "__len__") or not hasattr(Y, "__iter__"):
+        raise ValueError(f"{ACCEPTED}; got {shown(Y)}")
+    else:
+        sets = _read_sets(list(Y))
+    if len(sets) != n_samples:
+        raise ValueError(f"X and Y must have as many examples as each other; got {n_samples} and {len(sets)}")
+    return sets
+
+
+def read_indicator(Y: Any) -> LabelSets:
+    """Rows of zeros and ones, dense or sparse."""
+    if sparse.issparse(Y):
+        return _read_sparse(Y)
+    Y = np.asarray(Y)
+    if Y.ndim != 2:
+        raise ValueError(
+            f"{ACCEPTED}; got an array of shape {Y.shape}. For one label an example write [{{label}} for label in y], "
+            "or learn with PassiveAggressiveClassifier."
+        )
+    if Y.dtype.kind == "O":  # such as columns of a frame that may have missing values
+        try:
+            Y = Y.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{ACCEPTED}; got an array of objects, {error}. For label sets give a list.") from error
+    if Y.dtype.kind not in "biufc":
+        raise ValueError(f"{ACCEPTED}; got an array of {Y.dtype}. For label sets give a list, such as Y.tolist().")
+    if Y.dtype.kind != "b":
+        _refuse_other_than_0_and_1(Y)
+    rows, columns = np.nonzero(Y)
+    return _indicated(columns, np.bincount(rows, minlength=len(Y)), Y.shape[1])
+
+
+def _read_sparse(Y: Any) -> LabelSets:
+    if len(Y.shape) != 2:
+        raise ValueError(f"{ACCEPTED}; got a sparse array of shape {Y.shape}")
+    Y = sparse.csr_matrix(check_sparse(Y, name="Y"), copy=True)
+    Y.sum_duplicates()
+    _refuse_other_than_0_and_1(Y.data)
+    Y.eliminate_zeros()
+    return _indicated(Y.indices, np.diff(Y.indptr), Y.shape[1])
+
+
+def _refuse_other_than_0_and_1(values: NDArray[Any]) -> None:
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        raise ValueError(
+            f"Y must hold 0 and 1 only, as an indicator matrix; got {values[wrong][0].item()!r}. To make one of "
+            "numbers write Y > threshold, and of labels give a list of label sets."
+        )
+
+
+def _indicated(columns: NDArray[Any], counts: NDArray[Any], width: int) -> LabelSets:
+    if not width:
+        raise ValueError("Y has no columns: an indicator matrix has one a label")
+    return LabelSets(columns.astype(np.int64), _offsets(counts), width)
+
+
+def _read_sets(Y: Sequence[Any]) -> LabelSets:
+    for i, labels in enumerate(Y):
+        if isinstance(labels, str | bytes):
+            raise ValueError(
+                f"Y[{i}] is the string {shown(labels)}, not a set of labels: write {{{labels!r}}} for one label"
+            )
+        if (
+            isinstance(labels, Mapping)
+            or not hasattr(labels, "__len__")
+            or not hasattr(labels, "__iter__")
+            or getattr(labels, "ndim", 1) != 1
+        ):
+            raise ValueError(
+                f"Y[{i}] is {shown(labels)}, not a set of labels: write a set, list or tuple, such as {{0, 2}} or []"
+            )
+    offsets = _offsets(np.fromiter(map(len, Y), dtype=np.intp, count=len(Y)))
+
+    def place(k: int) -> str:
+        return f"Y[{np.searchsorted(offsets, k, side='right') - 1}]"
+
+    labels = read_labels(list(chain.from_iterable(Y)), place)
+    sets = LabelSets(labels, offsets)
+    owners = sets.owners()
+    order = np.lexsort((np.unique(labels, return_inverse=True)[1], owners))
+    labels = labels[order]
+    again = (labels[1:] == labels[:-1]) & (owners[1:] == owners[:-1])
+    if again.any():
+        k = int(again.argmax())
+        raise ValueError(
+            f"{place(k)} names label {labels[k].item()!r} twice; a list is read as label sets. For an indicator matrix "
+            "give an array: np.asarray(Y)"
+        )
+    return LabelSets(labels, offsets)
+
+
+def read_labels(labels: Sequence[Any], place: Callable[[int], str]) -> NDArray[Any]:
+    """Labels as an array, all strings or all integers; `place` says where the k-th is, for errors."""
+    kinds = {kind: _kind(kind) for kind in set(map(type, labels))}
+    if None in kinds.values():
+        k = next(k for k, label in enumerate(labels) if kinds[type(label)] is None)
+        raise ValueError(f"{place(k)} has the label {shown(labels[k])}; labels must be strings or integers")
+    if len(set(kinds.values())) > 1:
+        k = next(k for k, label in enumerate(labels) if kinds[type(label)] is not kinds[type(labels[0])])
+        raise ValueError(
+            f"labels must be all strings or all integers: {place(0)} has {shown(labels[0])}, and {place(k)} "
+            f"{shown(labels[k])}. Convert them with str."
+        )
+    try:
+        return np.array(labels, dtype=next(iter(kinds.values()), np.int64))
+    except OverflowError as error:
+        raise ValueError(f"{place(0)}: integer labels must fit 64 bits. Convert them with str.") from error
+
+
+def _kind(kind: type) -> type | None:
+    """What an array of such labels holds; None: no label."""
+    if kind is bool:
+        return None
+    return str if issubclass(kind, str) else np.int64 if issubclass(kind, Integral) else None
+
+
+def _offsets(counts: NDArray[Any]) -> Offsets:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+
+
+def shown(value: Any) -> str:
+    """A value as an error shows it."""
+    words = repr(value.item() if isinstance(value, np.generic) else value)
+    return words if len(words) <= 60 else f"{words[:57]}..."

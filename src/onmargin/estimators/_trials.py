@@ -1,0 +1,92 @@
+"""Rows that come in trials: where each trial begins, the sets it falls into and what it weighs."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onmargin.learner import Offsets, Vector
+
+
+def read_trials(groups: ArrayLike | None, sets: ArrayLike | None, n_rows: int) -> tuple[Offsets, Vector | None, Any]:
+    """Offsets of the trials, the number of each row's set (None: a trial is one set), and the ids given as groups."""
+    if groups is None:
+        if sets is not None:
+            raise ValueError(
+                "sets divides the rows of a trial, but without groups every row is a trial of its own: give groups= too"
+            )
+        return np.arange(n_rows + 1, dtype=np.intp), None, None
+    ids = check_ids(groups, "groups", n_rows)
+    ends = trial_ends(ids)
+    numbers = None if sets is None else set_numbers(check_ids(sets, "sets", n_rows), ends)
+    return ends, numbers, ids
+
+
+def check_ids(given: ArrayLike, name: str, n_rows: int) -> NDArray[Any]:
+    """One id a row, none missing."""
+    try:
+        ids = np.asarray(given)
+        if ids.shape != (n_rows,):
+            raise ValueError(f"got shape {ids.shape}")
+        missing = ids != ids  # noqa: PLR0124
+        if ids.dtype.kind == "O":
+            missing |= [value is None or hash(value) is None for value in ids]  # what has no hash is refused
+        if missing.any():
+            row = int(missing.argmax())
+            raise ValueError(f"row {row} has {plain(ids[row])!r}")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of {n_rows} ids, one a row of X: {error}") from error
+    return ids
+
+
+def codes(ids: NDArray[Any]) -> NDArray[np.intp]:
+    """Numbers from 0, the same for equal ids."""
+    if ids.dtype.kind != "O":
+        return np.asarray(np.unique(ids, return_inverse=True)[1])
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in ids], dtype=np.intp)
+
+
+def trial_ends(groups: NDArray[Any]) -> Offsets:
+    """Offsets of the trials, which are runs of equal ids; an id that comes back after another one is refused."""
+    starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+    first = np.unique(codes(groups[starts]), return_index=True)[1]
+    if len(first) < len(starts):
+        row = starts[np.setdiff1d(np.arange(len(starts)), first)[0]]
+        raise ValueError(
+            f"groups must keep the rows of a trial together: group {plain(groups[row])!r} comes back at row {row}, "
+            "after another one. Sort the rows by group first, with np.argsort(groups, kind='stable')."
+        )
+    return np.append(starts, len(groups)).astype(np.intp)
+
+
+def set_numbers(sets: NDArray[Any], ends: Offsets) -> Vector:
+    """The sets of each trial as 1, 2, ... in the order in which they first occur in it."""
+    trial = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    code = codes(sets)
+    _, first, pair = np.unique(trial * (code.max() + 1) + code, return_index=True, return_inverse=True)
+    # Trials do not overlap: in the order of their first rows the sets of a trial are neighbours.
+    place = np.empty_like(first)
+    place[np.argsort(first)] = np.arange(len(first))
+    number = place[pair]
+    return np.asarray(number - number[ends[:-1]][trial] + 1.0)
+
+
+def trial_weights(weight: Vector | None, ends: Offsets) -> Vector | None:
+    """The weight of each trial, which all its rows must have."""
+    if weight is None:
+        return None
+    first = np.repeat(ends[:-1], np.diff(ends))
+    uneven = weight != weight[first]
+    if uneven.any():
+        row = int(uneven.argmax())
+        raise ValueError(
+            "sample_weight must be the same for all rows of a trial; "
+            f"row {first[row]} has {weight[first[row]]:g}, and row {row} of the same trial {weight[row]:g}"
+        )
+    return weight[ends[:-1]]
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar as Python writes it."""
+    return value.item() if isinstance(value, np.generic) else value

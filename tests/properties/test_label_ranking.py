@@ -1,0 +1,212 @@
+"""The label ranker is its NumPy twin, whatever form the labels come in and however the stream is cut."""
+
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from onmargin import LabelRanker, PassiveAggressiveClassifier, reference
+from tests.streams import CONTAINERS, public_state, uneven_weights
+from tests.trials import STEPS
+
+SCHEMES = ["simperc", "conproj", "simproj", "simopt", "conopt"]
+UPDATES = ["max", *SCHEMES, "exact"]
+# What a model may be, without what does not go together.
+KINDS = [
+    *({"update": update, "calibrate": calibrate} for update in ["max", *SCHEMES] for calibrate in (True, False)),
+    {"update": "exact", "calibrate": False},
+    {"loss": "squared_hinge"},
+    {"loss": "squared_hinge", "calibrate": False},
+]
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=str)
+NAMES = np.array(["ash", "birch", "elm", "fir", "oak", "yew"])
+
+
+def examples(seed, n=60, n_features=7, labels=5, dtype=np.float64):
+    """Noisy data with empty and full sets among them."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, n_features)) * (random.random((n, n_features)) < 0.8)
+    Y = X @ random.standard_normal((n_features, labels)) + 0.5 * random.standard_normal((n, labels)) > 0.3
+    Y[3], Y[11] = False, True
+    return X.astype(dtype), Y.astype(int)
+
+
+def sets_of(Y, names=None):
+    names = np.arange(Y.shape[1]) if names is None else names
+    return [set(names[np.flatnonzero(row)].tolist()) for row in Y]
+
+
+def twin(kind, C, X, Y, weight):
+    """The same rounds in plain NumPy, over a list of all pairs: columns by features, and those of the mean."""
+    update, calibrated = kind.get("update", "max"), kind.get("calibrate", True)
+    y = [np.flatnonzero(row).astype(float) for row in Y]
+    if update == "exact":
+        trials = [np.kron(np.eye(Y.shape[1]), x) for x in X]
+        run = reference.play_trials(trials, y, reference.label_pairs(), reference.joint(C), weight=weight)
+        return run, *(W.reshape(Y.shape[1], -1) for W in (run.weights, run.mean))
+    step = {"max": reference.pa2 if "loss" in kind else reference.pa1}.get(update) or STEPS[update][1]
+    task = reference.label_ranking if update == "max" else reference.label_pairs
+    columns = Y.shape[1] + calibrated
+    run = reference.play(X, y, task(calibrated=calibrated), step(C), columns=columns, weight=weight, total=max)
+    return run, run.weights.T, run.mean.T
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("scaling", [None, "auto", 0.5])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("C", [0.05, 0.7])
+@every_kind
+def test_twin(kind, C, weighted, scaling, average):
+    X, Y = examples(1)
+    exact = kind.get("update") == "exact"
+    if exact:  # the twin wants pairs in every trial
+        X, Y = (part[(Y.sum(axis=1) > 0) & (Y.sum(axis=1) < Y.shape[1])] for part in (X, Y))
+    weight = uneven_weights(len(X)) if weighted else np.ones(len(X))
+    intercept = {"fit_intercept": False} if scaling is None else {"intercept_scaling": scaling}
+    model = LabelRanker(C=C, average=average, **intercept, **kind).partial_fit(X, Y, sample_weight=weight)
+    live = weight > 0
+    extended = reference.with_intercept(X[live], {None: 0.0, "auto": None}.get(scaling, scaling))
+    run, weights, mean = twin(kind, C, extended, Y[live], weight[live])
+    columns, n = mean if average else weights, Y.shape[1]
+    expected = columns[:n] - columns[n:].sum(axis=0)  # less the calibration label, if there is one
+    tolerance = 1e-6 if exact else 1e-9
+    np.testing.assert_allclose(model.coef_, expected[:, :-1], atol=tolerance)
+    np.testing.assert_allclose(model.intercept_, extended[-1, -1] * expected[:, -1], atol=tolerance)
+    for name in ("rounds", "mistakes", "updates", "loss", "squared_loss", "dual_value"):
+        assert getattr(model.totals_, name) == pytest.approx(getattr(run, name), rel=1e-6, abs=1e-6), name
+
+
+@every_kind
+def test_forms_of_labels_agree(kind):
+    """Zeros and ones, dense or sparse, and sets, lists, tuples and arrays of numbers or names."""
+    X, Y = examples(2, labels=6)
+    expected = LabelRanker(**kind).partial_fit(X, Y)
+    sets = sets_of(Y)
+    lists = [np.random.default_rng(0).permutation(sorted(labels)).astype(int).tolist() for labels in sets]
+    objects = np.empty(len(X), dtype=object)
+    objects[:] = [tuple(labels) for labels in lists]
+    matrices = [
+        Y.astype(bool),
+        Y.astype(np.float32),
+        Y.astype(object),
+        pd.DataFrame(Y, columns=NAMES),
+        *(form(Y) for form in (sparse.csr_matrix, sparse.csc_array, sparse.coo_array, sparse.lil_matrix)),
+    ]
+    numbers = [
+        sets,
+        lists,
+        [np.array(labels, dtype=np.int16) for labels in lists],
+        objects,
+        pd.Series(lists),
+        tuple(map(frozenset, sets)),
+    ]
+    forms = [*((form, None) for form in matrices), *((form, range(6)) for form in numbers), (sets_of(Y, NAMES), NAMES)]
+    for form, names in forms:
+        model = LabelRanker(**kind).partial_fit(X, form, classes=names)
+        assert model.classes_.tolist() == list(range(6) if names is None else names)
+        assert {**public_state(model), "classes_": ""} == {**public_state(expected), "classes_": ""}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@every_kind
+def test_containers_and_precisions_agree(kind, container):
+    X, Y = examples(3)
+    expected = LabelRanker(C=0.3, **kind).partial_fit(X, Y).decision_function(X)
+    for dtype, tolerance in ((np.float64, 1e-10), (np.float32, 5e-4)):
+        rows = CONTAINERS[container](X.astype(dtype))
+        model = LabelRanker(C=0.3, **kind).partial_fit(rows, Y)
+        np.testing.assert_allclose(model.decision_function(rows), expected, atol=tolerance)
+
+
+@st.composite
+def label_streams(draw):
+    """Few points and many ties; labels turn up as they like."""
+    n, n_features = draw(st.integers(1, 10)), draw(st.integers(1, 4))
+    values = st.sampled_from([0.0, 1.0, -1.0, 0.5, 2.0])
+    X = np.array(draw(st.lists(st.lists(values, min_size=n_features, max_size=n_features), min_size=n, max_size=n)))
+    Y = draw(st.lists(st.sets(st.sampled_from(NAMES.tolist())), min_size=n, max_size=n))
+    weight = np.array(draw(st.lists(st.sampled_from([1.0, 0.25, 3.0]), min_size=n, max_size=n)))
+    return X, Y, weight
+
+
+@given(
+    label_streams(), st.sampled_from(KINDS), st.sampled_from([0.1, 1.0]), st.sampled_from([False, True, 3]), st.data()
+)
+def test_partial_fit_in_pieces(stream, kind, C, average, data):
+    """Also where labels turn up on the way, bit for bit."""
+    X, Y, weight = stream
+    ends = sorted(data.draw(st.sets(st.integers(0, len(X)))) | {0, len(X)})
+    form = data.draw(st.sampled_from([np.ascontiguousarray, sparse.csr_array]))
+    whole, pieces = (LabelRanker(C=C, average=average, **kind) for _ in range(2))
+    whole.partial_fit(form(X), Y, sample_weight=weight)
+    for start, stop in pairwise(ends):
+        pieces.partial_fit(form(X[start:stop]), Y[start:stop], sample_weight=weight[start:stop])
+    assert public_state(pieces) == public_state(whole)
+    assert (pieces.decision_function(X) == whole.decision_function(X)).all()
+
+
+@given(label_streams(), st.sampled_from(KINDS))
+def test_weight_zero_is_as_if_the_example_were_not_there(stream, kind):
+    """It does not make a class of its labels either."""
+    X, Y, weight = stream
+    expected = LabelRanker(**kind).partial_fit(X, Y, sample_weight=weight)
+    more = [{"unheard of"}, {"zebrano"}]
+    model = LabelRanker(**kind).partial_fit(
+        np.vstack([X[:1] + 5, X, X[:1] - 5]), [more[0], *Y, more[1]], sample_weight=[0.0, *weight, 0.0]
+    )
+    assert public_state(model) == public_state(expected)
+
+
+@given(label_streams(), st.sampled_from(KINDS), st.booleans())
+def test_meeting_a_label_keeps_every_margin_between_the_others(stream, kind, average):
+    X, Y, _ = stream
+    scores = []
+    for names in (NAMES, ["aspen", *NAMES, "cedar", "zebrano"]):
+        model = LabelRanker(average=average, fit_intercept=False, **kind).partial_fit(X, Y, classes=NAMES)
+        model.partial_fit(np.zeros_like(X[:1]), [set()], classes=names)  # a row that teaches nothing
+        scores.append(model.decision_function(X))
+    assert model.classes_.tolist() == sorted([*NAMES, "aspen", "cedar", "zebrano"])
+    assert (scores[1][:, np.searchsorted(model.classes_, NAMES)] == scores[0]).all()
+
+
+@pytest.mark.parametrize("labels", [3, 8])
+@pytest.mark.parametrize(
+    ("update", "C"),
+    [(update, C) for update in UPDATES for C in (0.05, 1.0, inf) if (update, C) != ("simperc", inf)],
+)
+def test_one_relevant_label_an_example_is_multiclass(update, C, labels):
+    random = np.random.default_rng(labels)
+    X = random.standard_normal((80, 6))
+    y = (X @ random.standard_normal((6, labels)) + random.standard_normal((80, labels))).argmax(axis=1)
+    classifier = PassiveAggressiveClassifier(C=C, update=update).partial_fit(X, y, classes=range(labels))
+    ranker = LabelRanker(C=C, update=update, calibrate=False).partial_fit(X, np.eye(labels, dtype=int)[y])
+    np.testing.assert_allclose(ranker.coef_, classifier.coef_, atol=1e-10)
+    np.testing.assert_allclose(ranker.intercept_, classifier.intercept_, atol=1e-10)
+    for name, value in dict(classifier.totals_).items():
+        assert ranker.totals_[name] == pytest.approx(value, abs=1e-9), name
+
+
+@every_kind
+def test_passes_of_fit_are_so_many_partial_fits(kind):
+    X, Y = examples(4)
+    fitted = LabelRanker(max_iter=3, tol=None, shuffle=False, **kind).fit(X, Y)
+    streamed = LabelRanker(max_iter=3, tol=None, shuffle=False, **kind)
+    for _ in range(3):
+        streamed.partial_fit(X, Y)
+    assert fitted.n_iter_ == 3
+    assert (fitted.coef_ == streamed.coef_).all()
+    assert fitted.totals_ == streamed.totals_
+
+
+@pytest.mark.parametrize(("update", "labels"), [("max", 2), ("exact", 5)])
+def test_after_a_step_without_cap_every_pair_has_its_margin(update, labels):
+    """The worst pair alone has it after "max": with two labels there is no other."""
+    model = LabelRanker(C=inf, update=update, calibrate=False)
+    for x, y in zip(*examples(5, labels=labels), strict=True):
+        scores = model.partial_fit(x[None], y[None]).decision_function(x[None])[0]
+        assert scores[y == 1].min(initial=inf) - scores[y == 0].max(initial=-inf) >= 1 - 1e-9
