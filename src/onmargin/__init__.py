@@ -7,8 +7,11 @@ if TYPE_CHECKING:
     from onmargin.estimators.block_classifier import BlockClassifier
     from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
     from onmargin.estimators.classifier import PassiveAggressiveClassifier
+    from onmargin.estimators.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
     from onmargin.estimators.label_ranker import LabelRanker
     from onmargin.estimators.ordinal import OrdinalRegressor
+    from onmargin.estimators.perceptrons import Perceptron, PNormPerceptron, Winnow
+    from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
     from onmargin.estimators.regressor import PassiveAggressiveRegressor
     from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 
@@ -16,21 +19,33 @@ if TYPE_CHECKING:
 _HOME = {
     "BlockClassifier": "onmargin.estimators.block_classifier",
     "ClassFeatureClassifier": "onmargin.estimators.class_feature_classifier",
+    "ExponentiatedGradientRegressor": "onmargin.estimators.gradient",
+    "GradientDescentRegressor": "onmargin.estimators.gradient",
     "LabelRanker": "onmargin.estimators.label_ranker",
     "OrdinalRegressor": "onmargin.estimators.ordinal",
+    "PNormPerceptron": "onmargin.estimators.perceptrons",
     "PassiveAggressiveClassifier": "onmargin.estimators.classifier",
     "PassiveAggressiveRegressor": "onmargin.estimators.regressor",
     "PassiveAggressiveUniclass": "onmargin.estimators.uniclass",
+    "Perceptron": "onmargin.estimators.perceptrons",
+    "QuasiAdditiveClassifier": "onmargin.estimators.quasi_additive",
+    "Winnow": "onmargin.estimators.perceptrons",
 }
 
 __all__ = [
     "BlockClassifier",
     "ClassFeatureClassifier",
+    "ExponentiatedGradientRegressor",
+    "GradientDescentRegressor",
     "LabelRanker",
     "OrdinalRegressor",
+    "PNormPerceptron",
     "PassiveAggressiveClassifier",
     "PassiveAggressiveRegressor",
     "PassiveAggressiveUniclass",
+    "Perceptron",
+    "QuasiAdditiveClassifier",
+    "Winnow",
 ]
 
 

@@ -3,7 +3,7 @@
 from libc.math cimport isnan
 
 from onmargin._core.row cimport Row, Vec, Weights
-from onmargin._core.task cimport Round
+from onmargin._core.task cimport HalfSpace, Round
 
 
 cdef class Geometry:
@@ -16,6 +16,7 @@ cdef class Geometry:
     cdef void measure(self, Round* r) noexcept nogil
     cdef void curvatures(self, Round* r) noexcept nogil
     cdef void gram(self, const Round* r, double* G) noexcept nogil
+    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil
     cdef double move(self, const Round* r) noexcept nogil
 
 

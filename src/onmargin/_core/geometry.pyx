@@ -29,6 +29,7 @@ cdef class Geometry:
     measure      the round is being learned: count it and take the norms of its rows, intercept coordinate included
     curvatures   the squared length of the direction of every half-space
     gram         the inner products of all those directions
+    reach        how far along a half-space its loss is made up for, at most `cap`
     move         go tau along every half-space; answer the squared length of the move
     """
 
@@ -46,6 +47,9 @@ cdef class Geometry:
 
     cdef void gram(self, const Round* r, double* G) noexcept nogil:
         pass
+
+    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+        return min(cap, h.loss / h.q) if 0 < h.q < INFINITY else 0
 
     cdef double move(self, const Round* r) noexcept nogil:
         return 0

@@ -11,6 +11,18 @@ appends it.
 array([ 0., -1.])
 """
 
+from onmargin.reference.additive import (
+    Link,
+    aggressive,
+    balanced,
+    bounded,
+    entropic,
+    fixed,
+    optimal,
+    play_additive,
+    pnorm,
+    proportional,
+)
 from onmargin.reference.rounds import Run, play, with_intercept
 from onmargin.reference.simultaneous import conopt, conproj, simopt, simperc, simproj, simultaneous, sopopo
 from onmargin.reference.step import pa, pa1, pa2
@@ -31,24 +43,34 @@ from onmargin.reference.uniclass import Ball, uniclass
 __all__ = [
     "Ball",
     "HalfSpace",
+    "Link",
     "Run",
+    "aggressive",
+    "balanced",
     "binary",
     "block",
+    "bounded",
     "conopt",
     "conproj",
     "cost_sensitive",
     "each_part",
+    "entropic",
+    "fixed",
     "joint",
     "label_pairs",
     "label_ranking",
     "multiclass",
     "one_vs_rest",
+    "optimal",
     "ordinal_trial",
     "pa",
     "pa1",
     "pa2",
     "play",
+    "play_additive",
     "play_trials",
+    "pnorm",
+    "proportional",
     "regression",
     "rivals",
     "simopt",

@@ -1,0 +1,360 @@
+"""Learners that move on mistakes alone: the Perceptron, the p-norm Perceptron and Winnow."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onmargin._core.step import Step
+from onmargin._core.step_single import Fixed
+from onmargin.estimators._parameters import NOTHING, Number, Rule
+from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
+
+
+class Perceptron(QuasiAdditiveClassifier):
+    r"""Perceptron: an example that is wrong is added to the weights, one that is right leaves them alone.
+
+    With more than two classes there is one prototype a class: the right one gains the example, its best rival loses it.
+
+    Use it as the baseline that it is. :class:`PassiveAggressiveClassifier` also learns from examples that are right by
+    too little, and how far to go from each: it makes fewer mistakes almost always.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The size of a step, above 0. Predictions do not depend on it.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
+        before. None: all `max_iter` passes are made.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights; with two classes one row.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if the data had names.
+    n_iter_ : int
+        Passes made by the last call.
+    t_ : float
+        One plus the number of rounds.
+    totals_ : Totals
+        Rounds, mistakes, updates, losses of margin 1 and the dual value so far.
+
+    See Also
+    --------
+    PassiveAggressiveClassifier : Steps as long as the margin asks; ``update="perceptron"`` moves all rivals at once.
+    PNormPerceptron : The same in another geometry.
+    Winnow : The same on the simplex.
+
+    Notes
+    -----
+    [PD] and [SLIDES]. With :math:`R` the largest norm of a row (times :math:`\sqrt 2` for more than two classes) and
+    :math:`L` the sum of the hinge losses of any weights u, there are at most :math:`L + \tfrac12 R^2\|u\|^2 +
+    \tfrac12 \sqrt{R^4\|u\|^4 + 4 L R^2 \|u\|^2}` mistakes.
+
+    Deviations from the papers: none; example weights multiply C. A score of exactly zero is a mistake.
+
+    References
+    ----------
+    [PD] S. Shalev-Shwartz, Y. Singer, *A Primal-Dual Perspective of Online Learning Algorithms*, Machine Learning
+    69:115-142, 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onmargin import Perceptron
+    >>> X, y = load_digits(return_X_y=True)
+    >>> Perceptron().partial_fit(X, y).totals_.mistakes
+    341
+    """
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = QuasiAdditiveClassifier._rules
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.random_state = random_state
+        self.warm_start = warm_start
+
+
+class PNormPerceptron(QuasiAdditiveClassifier):
+    r"""The p-norm Perceptron: between the Perceptron (p = 2) and Winnow (large p).
+
+    Examples that are wrong are added to :math:`\theta`, and the weights are :math:`w_i = \mathrm{sign}(\theta_i)
+    |\theta_i|^{p-1} / \|\theta\|_p^{p-2}`.
+
+    Use it where few of very many features matter and they may have either sign; the default p needs no tuning. Where
+    most features matter a little, p = 2 is better.
+
+    Parameters
+    ----------
+    p : float or None, default=None
+        At least 2. None: 2 ln(n_features), and 2 for a few features.
+    C : float, default=1.0
+        The size of a step, above 0. Predictions do not depend on it.
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
+        before. None: all `max_iter` passes are made.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights; with two classes one row.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if the data had names.
+    n_iter_ : int
+        Passes made by the last call.
+    t_ : float
+        One plus the number of rounds.
+    totals_ : Totals
+        Rounds, mistakes, updates, losses of margin 1 and the dual value so far.
+
+    See Also
+    --------
+    Perceptron : The same with p = 2.
+    Winnow : Weights on the simplex.
+
+    Notes
+    -----
+    [PD] Thm. 2. The weights have no intercept: append a constant feature for one. If :math:`(p - 1)\|x\|_p^2 \le 1`
+    for all rows, and L is the sum of the hinge losses of any weights u, there are at most :math:`L + \tfrac12
+    \|u\|_q^2 + \tfrac12 \sqrt{\|u\|_q^4 + 4 L \|u\|_q^2}` mistakes, with :math:`1/p + 1/q = 1`.
+
+    References
+    ----------
+    [PD] S. Shalev-Shwartz, Y. Singer, *A Primal-Dual Perspective of Online Learning Algorithms*, Machine Learning
+    69:115-142, 2007.
+
+    Examples
+    --------
+    Three of 500 features decide:
+
+    >>> import numpy as np
+    >>> from onmargin import Perceptron, PNormPerceptron
+    >>> X = np.random.default_rng(0).choice([-1.0, 1.0], (2000, 500))
+    >>> y = np.sign(X[:, 3] + X[:, 70] - X[:, 400])
+    >>> Perceptron().partial_fit(X, y).totals_.mistakes, PNormPerceptron().partial_fit(X, y).totals_.mistakes
+    (465, 52)
+    """
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = QuasiAdditiveClassifier._rules
+    geometry = "pnorm"
+
+    def __init__(
+        self,
+        *,
+        p: float | None = None,
+        C: float = 1.0,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.p = p
+        self.C = C
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.random_state = random_state
+        self.warm_start = warm_start
+
+
+class Winnow(QuasiAdditiveClassifier):
+    r"""Winnow: weights on the simplex, multiplied up and down on mistakes.
+
+    A row of the wrong class multiplies the weights, :math:`w_i \leftarrow w_i e^{\eta y x_i} / Z`, and the sign of
+    :math:`w \cdot x - \text{threshold}` is the prediction. With `balanced` the weights are those of the features and
+    of their negatives, so that they have either sign.
+
+    Use it where few of very many features matter: its mistakes grow with the logarithm of their number. Where most
+    features matter a little, :class:`Perceptron` is better.
+
+    Parameters
+    ----------
+    rate : float or None, default=None
+        :math:`\eta`, above 0. None: the rate of the bounds for numbers up to 1, 4 times `margin`, or `margin` itself if
+        balanced.
+    margin : float, default=0.1
+        The margin that a good target has, above 0.
+    threshold : float, default=0.5
+        What a score must be above for the second class, above 0; there is none if balanced, or for more than two
+        classes.
+    balanced : bool, default=False
+        Whether weights have either sign. False: rows must not be negative.
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
+        before. None: all `max_iter` passes are made.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights; with two classes one row.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if the data had names.
+    n_iter_ : int
+        Passes made by the last call.
+    t_ : float
+        One plus the number of rounds.
+    totals_ : Totals
+        Rounds, mistakes, updates, losses of margin 1 and the dual value so far.
+
+    See Also
+    --------
+    PNormPerceptron : Signed weights, without a threshold.
+
+    Notes
+    -----
+    [SLIDES] and [PD], with E4. For rows in [0, 1], weights u on the simplex and :math:`\eta = 4\gamma` there are at
+    most :math:`\tfrac2\gamma \sum_{\text{mistakes}} [\gamma - y(u \cdot x - \tfrac12)]_+ + \tfrac{1}{2\gamma^2} (\ln
+    n - H(u))` mistakes. Balanced, with :math:`\eta = \gamma`, at most :math:`2(\ln(2n)/\gamma^2 + L/\gamma)`, L being
+    the sum of the losses of margin :math:`\gamma` of u.
+
+    Deviations from the slides: the weights start at 1/n and not at 1, and :math:`\eta` is half of what they give, which
+    makes no progress in the worst case.
+
+    References
+    ----------
+    [SLIDES] F. Koriche, *Online Learning*, lecture slides, 2011.
+    [PD] S. Shalev-Shwartz, Y. Singer, *A Primal-Dual Perspective of Online Learning Algorithms*, Machine Learning
+    69:115-142, 2007.
+
+    Examples
+    --------
+    The majority of three of 500 features:
+
+    >>> import numpy as np
+    >>> from onmargin import Perceptron, Winnow
+    >>> X = (np.random.default_rng(0).random((2000, 500)) < 0.5).astype(float)
+    >>> y = X[:, [3, 70, 400]].sum(axis=1) >= 2
+    >>> Perceptron().partial_fit(X, y).totals_.mistakes, Winnow().partial_fit(X, y).totals_.mistakes
+    (633, 68)
+    """
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = QuasiAdditiveClassifier._rules | {
+        "rate": (Number(0, above=True, below=True), NOTHING),
+        "margin": (Number(0, above=True, below=True),),
+        "threshold": (Number(0, above=True, below=True),),
+    }
+    geometry = "entropic"
+
+    def __init__(
+        self,
+        *,
+        rate: float | None = None,
+        margin: float = 0.1,
+        threshold: float = 0.5,
+        balanced: bool = False,
+        max_iter: int = 1000,
+        tol: float | None = 1e-3,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.rate = rate
+        self.margin = margin
+        self.threshold = threshold
+        self.balanced = balanced
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.verbose = verbose
+        self.random_state = random_state
+        self.warm_start = warm_start
+
+    def _step(self) -> Step:
+        proven = float(self.margin or 0) * (1 if self.balanced else 4)
+        return Fixed(proven if self.rate is None else float(self.rate))
+
+    def _threshold(self) -> float:
+        return float(self.threshold) if len(self.classes_) == 2 else 0.0
+
+    def _check_rows(self, X: Any) -> None:
+        if not self.balanced and X.size and X.min() < 0:
+            raise ValueError(
+                f"Winnow needs rows that are not negative; got {X.min():g}. Set balanced=True for weights of either "
+                "sign, or shift the features."
+            )

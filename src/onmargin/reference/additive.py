@@ -1,0 +1,140 @@
+"""Quasi-additive learners: theta is added to, and the weights are a link of it ([PD] sec. 4; [NIPS])."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin.reference.rounds import Matrix, Run
+from onmargin.reference.task import HalfSpace, Task
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A geometry: the potential G, its gradient, which makes theta weights, and a bound on its curvature along z."""
+
+    potential: Callable[[Vector], float]
+    weights: Callable[[Vector], Vector]
+    curvature: Callable[[Vector], float]
+
+
+def entropic() -> Link:
+    """Weights on the simplex: ``G = ln(mean(exp(theta)))``."""
+
+    def potential(theta: Vector) -> float:
+        return float(theta.max() + np.log(np.exp(theta - theta.max()).mean()))
+
+    def weights(theta: Vector) -> Vector:
+        raised = np.exp(theta - theta.max())
+        return np.asarray(raised / raised.sum())
+
+    return Link(potential, weights, lambda z: float((z.max() - z.min()) ** 2 / 4))
+
+
+def balanced() -> Link:
+    """Signed weights: the entropic geometry over (x, -x), ``w = w+ - w-``."""
+    plain = entropic()
+
+    def weights(theta: Vector) -> Vector:
+        both = plain.weights(np.concatenate([theta, -theta]))
+        return np.asarray(both[: len(theta)] - both[len(theta) :])
+
+    return Link(
+        lambda theta: plain.potential(np.concatenate([theta, -theta])), weights, lambda z: float(np.abs(z).max() ** 2)
+    )
+
+
+def pnorm(p: float) -> Link:
+    """``G = |theta|_p^2 / 2``, p >= 2; p = 2 is Euclidean."""
+
+    def norm(theta: Vector) -> float:
+        largest = np.abs(theta).max()
+        return float(largest * (np.abs(theta / largest) ** p).sum() ** (1 / p)) if largest > 0 else 0.0
+
+    def weights(theta: Vector) -> Vector:
+        length = norm(theta)
+        if length == 0:
+            return np.zeros_like(theta)
+        return np.asarray(np.sign(theta) * (np.abs(theta) / length) ** (p - 1) * length)
+
+    return Link(lambda theta: norm(theta) ** 2 / 2, weights, lambda z: (p - 1) * norm(z) ** 2)
+
+
+# link, theta, direction, half-space, C -> how far to go
+AdditiveStep = Callable[[Link, Vector, Vector, HalfSpace, float], float]
+
+
+def fixed(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
+    """C for a mistake: Perceptron, Winnow, p-norm Perceptron."""
+    return C * half_space.mistaken
+
+
+def aggressive(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
+    """min(C, loss), for curvatures up to 1."""
+    return min(C, half_space.loss)
+
+
+def bounded(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
+    """min(C, loss / curvature): multiplicative PA on the simplex, with its constants put right (E6)."""
+    return min(C, half_space.loss / link.curvature(z))
+
+
+def proportional(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
+    """C times the loss: gradient descent and exponentiated gradient on squared losses."""
+    return C * half_space.loss
+
+
+def optimal(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
+    """The maximum of the dual along the direction, by bisection."""
+    start = z @ link.weights(theta)
+
+    def left(a: float) -> float:
+        return half_space.loss - float(z @ link.weights(theta + a * z) - start)
+
+    low, high = 0.0, C
+    if left(high) >= 0:
+        return high
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if left(middle) > 0 else (low, middle)
+    return low
+
+
+def play_additive(
+    X: Matrix,
+    y: Matrix,
+    task: Task,
+    step: AdditiveStep,
+    link: Link,
+    *,
+    C: float = 1.0,
+    columns: int = 1,
+    threshold: float = 0.0,
+    weight: Vector | None = None,
+) -> Run:
+    """Learn the rows of X in their order; `weight` scales C row by row, and `threshold` is taken off every score."""
+    theta = np.zeros((X.shape[1], columns))
+    run = Run(weights=theta, mean=theta)
+    for x, target, scale in zip(X, y, np.ones(len(X)) if weight is None else weight, strict=True):
+        if scale == 0:
+            continue
+        w = link.weights(theta.ravel()).reshape(theta.shape)
+        (asked,), mistake = task((w.T * x).sum(axis=1) - threshold, target)
+        z = np.outer(x, asked.direction)
+        loss, tau = max(float(asked.loss), 0.0), 0.0
+        if loss > 0 and link.curvature(z.ravel()) > 0:
+            tau = step(link, theta.ravel(), z.ravel(), asked._replace(mistaken=mistake), C * scale)
+            before = link.potential(theta.ravel())
+            theta += tau * z
+            run.dual_value += tau * loss - (link.potential(theta.ravel()) - before - tau * float((w * z).sum()))
+        run.rounds += 1
+        run.mistakes += mistake
+        run.updates += tau > 0
+        run.loss += loss
+        run.squared_loss += loss**2
+        run.taus.append([tau])
+    run.weights = link.weights(theta.ravel()).reshape(theta.shape)
+    return run
