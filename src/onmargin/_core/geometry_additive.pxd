@@ -7,6 +7,7 @@ from onmargin._core.task cimport HalfSpace, Round
 
 cdef class Additive(Geometry):
     cdef readonly double threshold, level
+    cdef readonly double bias       # always 0: there is no intercept
     cdef readonly Py_ssize_t clock
     cdef readonly object theta      # n_features x columns, and padding
     cdef object slopes              # the same

@@ -48,6 +48,22 @@ cdef class Additive(Geometry):
         """The weights, columns by features; a copy."""
         return (self.factor(self.S, self.level) * self.slopes[:, :self.n_columns]).T
 
+    def mean(self):
+        """The weights, and minus the threshold for each column."""
+        return self.weights(), np.full(self.n_columns, 0 - self.threshold)
+
+    def alike(self, Py_ssize_t n_columns):
+        """A geometry of the same kind with other columns, that has learned nothing."""
+        return type(self)(self.n_features, n_columns, threshold=self.threshold)
+
+    def recombined(self, mixing):
+        """A copy whose theta are combinations of these: column c is sum_k mixing[c, k] times column k."""
+        cdef Additive copy = self.alike(len(mixing))
+        copy.clock = self.clock
+        copy.theta[:, :copy.n_columns] = self.theta[:, :self.n_columns] @ mixing.T
+        copy.sum_anew()
+        return copy
+
     # What a kind of geometry is.
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:

@@ -103,6 +103,9 @@ cdef class PNorm(Additive):
     def __reduce__(self):
         return partial(type(self), self.n_features, self.n_columns, self.p, threshold=self.threshold), (), self.state()
 
+    def alike(self, Py_ssize_t n_columns):
+        return type(self)(self.n_features, n_columns, self.p, threshold=self.threshold)
+
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
         cdef Py_ssize_t i
         cdef double size, power = self.p - 1

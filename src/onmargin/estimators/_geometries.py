@@ -5,7 +5,6 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from onmargin._core.geometry import Euclidean, Geometry
@@ -24,19 +23,6 @@ def entropic(n_features: int, n_columns: int, *, balanced: bool, threshold: floa
 
 def pnorm(n_features: int, n_columns: int, p: float | None) -> Geometry:
     return PNorm(n_features, n_columns, default_p(n_features) if p is None else float(p))
-
-
-def weights(geometry: Any) -> NDArray[np.float64]:
-    """Columns by features."""
-    found: NDArray[np.float64] = geometry.mean()[0] if isinstance(geometry, Euclidean) else geometry.weights()
-    return found
-
-
-def intercepts(geometry: Any) -> NDArray[np.float64]:
-    """One a column; minus the threshold, where there is one."""
-    if isinstance(geometry, Euclidean):
-        return geometry.mean()[1]
-    return np.full(geometry.n_columns, -geometry.threshold)
 
 
 # n_features, n_columns, X, the estimator -> the geometry

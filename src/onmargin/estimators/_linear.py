@@ -37,7 +37,12 @@ class LinearLearner(OnlineLearner):
 
     def _begin(self, X: Any, n_columns: int = 1) -> None:
         """A learner that has seen nothing; `_prepare` gives it its task and step."""
-        geometry = self._geometry(
+        self._sparse_coef = None
+        self._learner = Learner(Task(), self._step(), self._new_geometry(X, n_columns))
+
+    def _new_geometry(self, X: Any, n_columns: int) -> Any:
+        """Weights that have learned nothing, for rows like those of X."""
+        return self._geometry(
             self.n_features_in_,
             n_columns,
             X.dtype,
@@ -45,8 +50,6 @@ class LinearLearner(OnlineLearner):
             bias=self._bias(),
             average=int(self.average),
         )
-        self._sparse_coef = None
-        self._learner = Learner(Task(), self._step(), geometry)
 
     def _bias(self) -> float:
         """The value of the intercept coordinate; nan: taken from the first row, 0: none."""

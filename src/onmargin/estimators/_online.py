@@ -50,7 +50,6 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
         "random_state": (NOTHING, Number(0, 2**32 - 1, whole=True), Instance(np.random.RandomState, "a RandomState")),
         "warm_start": (FLAG,),
     }
-    # The types that rows may have; the first is what others are converted to.
     _dtypes: ClassVar[tuple[Any, ...]] = (np.dtype(np.float64), np.dtype(np.float32))
 
     C: float
@@ -74,6 +73,10 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
     def _step(self) -> Step:
         """PA-I caps the step, PA-II damps it; C = inf makes both plain PA ([JMLR] sec. 3)."""
         return Projection(damping=1 / (2 * self.C)) if self.loss.startswith("squared") else Projection(cap=self.C)
+
+    def _row_types(self) -> tuple[Any, ...]:
+        """The types that rows may have; the first is what others are converted to."""
+        return self._dtypes
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -99,7 +102,7 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, *y: Any, keep: bool) -> Any:
         """By scikit-learn: X as a C-contiguous or CSR matrix of the weights' type, or of any the weights may have."""
-        dtypes = [self._learner.geometry.dtype] if keep else list(self._dtypes)
+        dtypes = [self._learner.geometry.dtype] if keep else list(self._row_types())
         return validate_data(
             self, check_sparse(X, dtypes), *y, reset=not keep, accept_sparse="csr", dtype=dtypes, order="C"
         )

@@ -8,20 +8,20 @@ from numpy.typing import NDArray
 
 from onmargin._core.row import Rows
 from onmargin.estimators._batch import BatchConversion
-from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._parameters import FLAG, Number, Rule
+from onmargin.estimators._simplex import SimplexOption
 from onmargin.estimators._updates import check_combination
 from onmargin.learner import Offsets, Vector, as_rows
 
 
-class ValidatedLearner(LinearLearner, BatchConversion):
+class ValidatedLearner(SimplexOption, BatchConversion):
     """A linear estimator whose `fit` can stop early or at a target.
 
     A subclass says how the validation part is split off (`_splitter`) and how good scores are (`_quality`).
     """
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        **LinearLearner._rules,
+        **SimplexOption._rules,
         **BatchConversion._rules,
         "early_stopping": (FLAG,),
         "validation_fraction": (Number(0, 1, above=True, below=True),),

@@ -96,6 +96,9 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         Which example steps next with `target_loss`: one after the other, or the one of largest loss.
     max_updates : int, default=100000
         Most steps made for `target_loss`, which need not be possible to reach.
+    geometry : {"euclidean", "entropic"}, default="euclidean"
+        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to; the
+        margin asked for is 0.1. Where few of very many features matter. No intercept, no averaging.
 
     Attributes
     ----------
@@ -189,6 +192,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         target_loss: float | None = None,
         selection: str = "cyclic",
         max_updates: int = 100_000,
+        geometry: str = "euclidean",
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -213,6 +217,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         self.target_loss = target_loss
         self.selection = selection
         self.max_updates = max_updates
+        self.geometry = geometry
 
     def fit(
         self,
@@ -360,7 +365,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
             return Multiclass()
         if self.cost is not None:
             return CostSensitive(check_cost(self.cost, self.classes_), self.cost_update == "max_loss")
-        margin = 1 / self.C if self.update == "mira" else 1.0
+        margin = 1 / self.C if self.update == "mira" else 1.0 if self.geometry == "euclidean" else 0.1
         if len(self.classes_) == 2:
             return Binary(margin)
         return OneVsRest() if self.strategy == "ovr" else Multiclass(margin, every=self.update != "max")
@@ -380,8 +385,10 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
                 "target_loss=None": (plain and self.cost is None) or self.target_loss is None,
             },
         )
-        joint = self.target_loss is None or self.strategy == "joint"
-        check_combination("target_loss", {"strategy='joint'": joint})
+        joint = self.strategy == "joint"
+        check_combination("target_loss", {"strategy='joint'": self.target_loss is None or joint})
+        others = {"update='max'": plain, "cost=None": self.cost is None, "strategy='joint'": joint}
+        self._check_geometry({**others, "target_loss=None": self.target_loss is None})
 
     def _splitter(self) -> StratifiedShuffleSplit:
         return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)

@@ -13,7 +13,7 @@ from onmargin._core.step import Step
 from onmargin._core.step_single import Proportional
 from onmargin._core.task import Regression, Task
 from onmargin.estimators._checks import check_numbers, check_weight
-from onmargin.estimators._geometries import entropic, weights
+from onmargin.estimators._geometries import entropic
 from onmargin.estimators._online import MatrixLike, OnlineLearner
 from onmargin.estimators._parameters import FLAG, NOTHING, Number, Rule
 from onmargin.learner import Learner, as_rows
@@ -113,7 +113,7 @@ class _RateRegressor(RegressorMixin, OnlineLearner):  # type: ignore[misc]
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Weights."""
-        coef: NDArray[np.float64] = weights(self._fitted().geometry)[0]
+        coef: NDArray[np.float64] = self._fitted().geometry.mean()[0][0]
         return coef
 
     def _begin(self, X: Any) -> None:

@@ -13,7 +13,7 @@ from onmargin._core.step import Step
 from onmargin._core.step_single import Aggressive, Fixed, Optimal
 from onmargin._core.task import Binary, Multiclass, Task
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._geometries import GEOMETRIES, intercepts, weights
+from onmargin.estimators._geometries import GEOMETRIES
 from onmargin.estimators._online import MatrixLike, OnlineLearner
 from onmargin.estimators._parameters import FLAG, NOTHING, Number, Rule, Word
 from onmargin.estimators._updates import check_combination
@@ -291,12 +291,14 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Weights, one row a column of scores."""
-        return weights(self._fitted().geometry)
+        coef: NDArray[np.float64] = self._fitted().geometry.mean()[0]
+        return coef
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """Intercepts in score units."""
-        return intercepts(self._fitted().geometry)
+        intercept: NDArray[np.float64] = self._fitted().geometry.mean()[1]
+        return intercept
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)

@@ -71,6 +71,9 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         Which example steps next with `target_loss`: one after the other, or the one of largest loss.
     max_updates : int, default=100000
         Most steps made for `target_loss`, which need not be possible to reach.
+    geometry : {"euclidean", "entropic"}, default="euclidean"
+        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to.
+        Where few of very many features matter. No intercept, no averaging.
 
     Attributes
     ----------
@@ -150,6 +153,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         target_loss: float | None = None,
         selection: str = "cyclic",
         max_updates: int = 100_000,
+        geometry: str = "euclidean",
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -169,6 +173,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         self.target_loss = target_loss
         self.selection = selection
         self.max_updates = max_updates
+        self.geometry = geometry
 
     def fit(
         self,
@@ -199,6 +204,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
             The fitted estimator.
         """
         with self._all_or_nothing():
+            self._check_geometry({"target_loss=None": self.target_loss is None})
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm)
             target = check_numbers(y, "y", X.dtype)
@@ -228,6 +234,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
             The estimator, having learned.
         """
         with self._all_or_nothing():
+            self._check_geometry({"target_loss=None": self.target_loss is None})
             first = not hasattr(self, "_learner")
             X, y, rows = self._validate(X, y, keep=not first)
             target = check_numbers(y, "y", X.dtype)

@@ -1,0 +1,59 @@
+"""Weights on the simplex instead of plain ones: multiplicative passive-aggressive learning."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from onmargin._core.geometry_links import Entropic
+from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._parameters import Rule, Word
+from onmargin.estimators._updates import check_combination
+from onmargin.learner import Learner
+
+
+class SimplexOption(LinearLearner):
+    """A linear estimator whose `geometry` may be entropic; then it has no intercept, and its rows are float64."""
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+        "geometry": (Word("euclidean", "entropic"),)
+    }
+
+    geometry: str
+    _learner: Learner[Any]
+
+    def _row_types(self) -> tuple[Any, ...]:
+        return super()._row_types() if self.geometry == "euclidean" else (np.dtype(np.float64),)
+
+    def _new_geometry(self, X: Any, n_columns: int) -> Any:
+        if self.geometry == "euclidean":
+            return super()._new_geometry(X, n_columns)
+        return Entropic(self.n_features_in_, n_columns)
+
+    def _check_geometry(self, needs: dict[str, bool]) -> None:
+        """Refuse what goes with plain weights alone: averaging and, as for check_combination, what a subclass adds."""
+        plain = self.geometry == "euclidean"
+        needed = {"average=False": not self.average, **needs}
+        check_combination("geometry='entropic'", {need: plain or met for need, met in needed.items()})
+        if hasattr(self, "_learner") and plain == isinstance(self._learner.geometry, Entropic):
+            raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
+
+    def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:
+        if not (coef is None and intercept is None):
+            self._ask_for_plain_weights("setting weights")
+        super()._start_from(coef, intercept)
+
+    def sparsify(self) -> Self:
+        """Keep the weights as a sparse matrix: less memory where most are zero; learning on makes them dense again.
+
+        Returns
+        -------
+        self : object
+            The estimator with a sparse ``coef_``.
+        """
+        if hasattr(self, "_learner"):
+            self._ask_for_plain_weights("sparsify")
+        return super().sparsify()
+
+    def _ask_for_plain_weights(self, what: str) -> None:
+        check_combination(what, {"geometry='euclidean'": not isinstance(self._learner.geometry, Entropic)})
