@@ -6,6 +6,7 @@ from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
 
 from onmargin._core.geometry_additive cimport Additive, extremes
 from onmargin._core.row cimport Row
+from onmargin._core.task cimport HalfSpace, Round
 
 
 cdef class Entropic(Additive):
@@ -56,6 +57,32 @@ cdef class Entropic(Additive):
             return max(high, -low) ** 2
         return (high - low) ** 2 / 4 if high > low else 0
 
+    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+        """In closed form for rows of -1, 0 and 1 ([SIMPROJ] App. C, E13): ln of the root of a quadratic equation."""
+        cdef double up = 0, down = 0, rest, gamma, beta
+        cdef Py_ssize_t i
+        for i in range(r.x.n):
+            if fabs((<double*>r.x.values)[i]) != 1 and (<double*>r.x.values)[i] != 0:
+                return Additive.reach(self, r, h, cap)
+        self.weigh(r.x, h.up, 1, &up, &down)
+        self.weigh(r.x, h.down, -1, &up, &down)
+        gamma, rest = h.loss + up - down, 1 - up - down  # the score asked for
+        if gamma >= 1 or up == 0:
+            return cap if cap < INFINITY else 0
+        beta = gamma * rest + sqrt(gamma * gamma * rest * rest + 4 * (1 - gamma * gamma) * up * down)
+        return min(cap, log(beta / (2 * (1 - gamma) * up)))
+
+    cdef void weigh(self, const Row* x, Py_ssize_t column, double sign, double* up, double* down) noexcept nogil:
+        """The weights that a move along the row raises and lowers."""
+        cdef Py_ssize_t i
+        cdef double number
+        for i in range(x.n if column >= 0 else 0):
+            number = (<double*>x.values)[i] * sign
+            if number > 0:
+                up[0] += self.v[self.place(x, i, column)] / self.S
+            elif number < 0:
+                down[0] += self.v[self.place(x, i, column)] / self.S
+
 
 cdef class Balanced(Entropic):
     """Signed weights of total size 1: the entropic geometry over features (x, -x), w_i = sinh(theta_i) / sum_j cosh."""
@@ -79,6 +106,9 @@ cdef class Balanced(Entropic):
 
     cdef double size(self, double low, double high) noexcept nogil:
         return max(fabs(low), fabs(high))
+
+    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+        return Additive.reach(self, r, h, cap)
 
     cdef double curvature(self, const Row* x, bint both) noexcept nogil:
         cdef double low = 0, high = 0
