@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from onmargin.estimators.block_classifier import BlockClassifier
     from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
     from onmargin.estimators.classifier import PassiveAggressiveClassifier
+    from onmargin.estimators.dual_ascent import DualAscentClassifier
     from onmargin.estimators.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
     from onmargin.estimators.label_ranker import LabelRanker
     from onmargin.estimators.ordinal import OrdinalRegressor
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _HOME = {
     "BlockClassifier": "onmargin.estimators.block_classifier",
     "ClassFeatureClassifier": "onmargin.estimators.class_feature_classifier",
+    "DualAscentClassifier": "onmargin.estimators.dual_ascent",
     "ExponentiatedGradientRegressor": "onmargin.estimators.gradient",
     "GradientDescentRegressor": "onmargin.estimators.gradient",
     "LabelRanker": "onmargin.estimators.label_ranker",
@@ -35,6 +37,7 @@ _HOME = {
 __all__ = [
     "BlockClassifier",
     "ClassFeatureClassifier",
+    "DualAscentClassifier",
     "ExponentiatedGradientRegressor",
     "GradientDescentRegressor",
     "LabelRanker",

@@ -14,6 +14,7 @@ cdef class Geometry:
     cdef void scores(self, Round* r) noexcept nogil
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil
     cdef void measure(self, Round* r) noexcept nogil
+    cdef void norms(self, Round* r) noexcept nogil
     cdef void curvatures(self, Round* r) noexcept nogil
     cdef void gram(self, const Round* r, double* G) noexcept nogil
     cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil

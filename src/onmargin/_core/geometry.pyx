@@ -26,7 +26,8 @@ cdef class Geometry:
 
     scores       of the rows of a round, s[c] = <W[:, c], x> for every column
     mean_scores  of one row, with the weights that predict: the averaged ones, if any
-    measure      the round is being learned: count it and take the norms of its rows, intercept coordinate included
+    measure      the round is being learned: count it and take the norms of its rows
+    norms        take the norms of the rows, intercept coordinate included
     curvatures   the squared length of the direction of every half-space
     gram         the inner products of all those directions
     reach        how far along a half-space its loss is made up for, at most `cap`
@@ -40,6 +41,9 @@ cdef class Geometry:
         pass
 
     cdef void measure(self, Round* r) noexcept nogil:
+        pass
+
+    cdef void norms(self, Round* r) noexcept nogil:
         pass
 
     cdef void curvatures(self, Round* r) noexcept nogil:
@@ -191,6 +195,9 @@ cdef class Euclidean(Geometry):
     cdef void measure(self, Round* r) noexcept nogil:
         Euclidean.measure_row(self, r.x)
         self.clock += 1
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        self.measure_row(r.x)
 
     cdef void measure_row(self, Row* x) noexcept nogil:
         x.squared_norm = self.vec.squared_norm(x)

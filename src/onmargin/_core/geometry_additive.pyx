@@ -133,11 +133,14 @@ cdef class Additive(Geometry):
             s[c] = factor * s[c] - self.threshold
 
     cdef void measure(self, Round* r) noexcept nogil:
+        self.norms(r)
+        self.clock += 1
+
+    cdef void norms(self, Round* r) noexcept nogil:
         """The square of the largest number; other norms are taken where they matter, since powers are dear."""
         cdef double low = 0, high = 0
         extremes(r.x, &low, &high)
         r.x.squared_norm = max(high, -low) ** 2
-        self.clock += 1
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i

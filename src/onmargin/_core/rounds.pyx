@@ -111,7 +111,7 @@ def play(
                 r.n_y = target_of[i + 1] - target_of[i]
             stage.clear()
             task.constrain(r)                                             # suffer the loss
-            if r.loss > 0:                                                # otherwise passive
+            if r.loss > 0 or step.eager:                                  # otherwise passive
                 gain = step.solve(r, geometry)
                 if gain > 0:                                              # aggressive
                     totals.updates += 1

@@ -5,6 +5,8 @@ from onmargin._core.task cimport HalfSpace, Round
 
 
 cdef class Step:
+    cdef bint eager  # whether it is asked in rounds without loss too
+
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept
 

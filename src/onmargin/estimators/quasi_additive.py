@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels
+from onmargin._core.row import Rows
 from onmargin._core.step import Step
 from onmargin._core.step_single import Aggressive, Fixed, Optimal
 from onmargin._core.task import Binary, Multiclass, Task
@@ -239,20 +240,25 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
             The estimator, having learned.
         """
         with self._all_or_nothing():
-            self._check_combination()
-            first = not hasattr(self, "_learner")
-            X, y, rows = self._validate(X, y, keep=not first)
-            known = None if classes is None else check_classes(classes)
-            check_labels(y, *([] if known is None else [known]), *([] if first else [self.classes_]))
-            weight = check_weight(sample_weight, len(y))
-            if first:
-                self._begin(X, np.unique(y if weight is None else y[weight > 0]) if known is None else known)
-            target = self._target(y, weight)
-            self._check_rows(X)
+            _, rows, target, weight = self._receive(X, y, classes, sample_weight)
             self._prepare()
             self._learner.learn(rows, target, weight)
             self.n_iter_ = 1
         return self
+
+    def _receive(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Any, Rows, Vector, Vector | None]:
+        """X, its rows, their targets and weights, all checked; begins if nothing was learned yet."""
+        self._check_combination()
+        first = not hasattr(self, "_learner")
+        X, y, rows = self._validate(X, y, keep=not first)
+        known = None if classes is None else check_classes(classes)
+        check_labels(y, *([] if known is None else [known]), *([] if first else [self.classes_]))
+        weight = check_weight(sample_weight, len(y))
+        if first:
+            self._begin(X, np.unique(y if weight is None else y[weight > 0]) if known is None else known)
+        target = self._target(y, weight)
+        self._check_rows(X)
+        return X, rows, target, weight
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Scores: how far on the side of each class.
@@ -304,9 +310,12 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
         check_is_fitted(self)
         return self._learner.scores(as_rows(X if self._is_plain(X) else self._checked(X, keep=True)))
 
+    def _asked(self) -> float:
+        """The margin."""
+        return (0.1 if self.geometry == "entropic" else 1.0) if self.margin is None else float(self.margin)
+
     def _task(self) -> Task:
-        margin = (0.1 if self.geometry == "entropic" else 1.0) if self.margin is None else float(self.margin)
-        return Binary(margin) if len(self.classes_) == 2 else Multiclass(margin)
+        return Binary(self._asked()) if len(self.classes_) == 2 else Multiclass(self._asked())
 
     def _step(self) -> Step:
         return STEPS[self.step](self.C)

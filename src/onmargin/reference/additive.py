@@ -138,3 +138,44 @@ def play_additive(
         run.taus.append([tau])
     run.weights = link.weights(theta.ravel()).reshape(theta.shape)
     return run
+
+
+def dual_ascent(
+    X: Matrix, y: Vector, link: Link, *, C: float, margin: float, window: int | None = None, sweeps: int | None = None
+) -> Run:
+    """Maximise the dual each round over the last `window` variables (None: all), jointly or in a few `sweeps`.
+
+    One variable after the other, from the newest to the oldest, each where its margin is met or at an end of [0, C].
+    """
+    theta, alpha = np.zeros(X.shape[1]), np.zeros(len(X))
+    run = Run(weights=theta, mean=theta)
+    for t in range(len(X)):
+        margin_now = y[t] * (X[t] @ link.weights(theta))
+        run.rounds += 1
+        run.mistakes += bool(margin_now <= 0)
+        run.loss += max(margin - margin_now, 0.0)
+        for _ in range(1000 if sweeps is None else sweeps):
+            before = alpha.copy()
+            for i in range(t, -1 if window is None else max(t - window, -1), -1):
+                z = y[i] * X[i]
+                theta -= alpha[i] * z
+                alpha[i] = _where_met(link, theta, z, margin, C)
+                theta += alpha[i] * z
+            if np.abs(alpha - before).max() <= 1e-14 * C:
+                break
+        run.dual_value = margin * alpha.sum() - link.potential(theta)
+    run.weights = link.weights(theta)
+    return run
+
+
+def _where_met(link: Link, theta: Vector, z: Vector, margin: float, C: float) -> float:
+    """The a in [0, C] at which ``z . w(theta + a z)``, which grows with a, is the margin, or the end that is nearer."""
+    low, high = 0.0, C
+    if link.curvature(z) == 0 or z @ link.weights(theta) >= margin:
+        return 0.0
+    if z @ link.weights(theta + C * z) <= margin:
+        return C
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if z @ link.weights(theta + middle * z) < margin else (low, middle)
+    return low
