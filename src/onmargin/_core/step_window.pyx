@@ -8,7 +8,7 @@ from onmargin._core.step cimport Step
 from onmargin._core.task cimport HalfSpace, Round
 
 
-cdef double ACCURACY = 1e-12    # of the dual, relative to what the first sweep gains
+cdef double ACCURACY = 1e-12  # of what a round gains
 cdef Py_ssize_t MOST_SWEEPS = 1000
 
 
