@@ -47,12 +47,12 @@ html_title = "onmargin"
 html_static_path = ["_static"]
 html_css_files = ["onmargin.css"]
 html_show_sourcelink = False
-_alone = "index", "start", "choosing", "bounds", "batch", "moving*", "how*", "ref*", "changelog"
+_alone = "index", "start", "choosing", "geometries", "bounds", "batch", "moving*", "how*", "ref*", "changelog"
 html_sidebars = {page: [] for page in _alone}
 html_theme_options = {
     "show_prev_next": False,
     "navbar_align": "left",
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 9,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -174,7 +174,8 @@ class GradientDescentRegressor(_RateRegressor):
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes (targets that were not hit), updates, sums of absolute and of squared losses so far.
+        Rounds, mistakes (targets that were not hit), updates, sums of absolute and of squared losses so far. The dual
+        value means nothing here.
 
     See Also
     --------
@@ -234,7 +235,7 @@ class ExponentiatedGradientRegressor(_RateRegressor):
     r"""Exponentiated gradient: weights on the simplex, :math:`w_i \leftarrow w_i e^{-\eta (w \cdot x - y) x_i} / Z`.
 
     Use it where the target is a mixture of few of very many features: its losses grow with the logarithm of their
-    number. With `balanced` weights have either sign, and total size 1: scale the targets to suit.
+    number. With `balanced` weights have either sign, and their sizes sum to less than 1: scale the targets to suit.
 
     Parameters
     ----------
@@ -274,7 +275,8 @@ class ExponentiatedGradientRegressor(_RateRegressor):
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes (targets that were not hit), updates, sums of absolute and of squared losses so far.
+        Rounds, mistakes (targets that were not hit), updates, sums of absolute and of squared losses so far. The dual
+        value means nothing here.
 
     See Also
     --------

@@ -69,7 +69,7 @@ class Perceptron(QuasiAdditiveClassifier):
 
     Notes
     -----
-    [PD] and [SLIDES]. With :math:`R` the largest norm of a row (times :math:`\sqrt 2` for more than two classes) and
+    [PD]. With :math:`R` the largest norm of a row (times :math:`\sqrt 2` for more than two classes) and
     :math:`L` the sum of the hinge losses of any weights u, there are at most :math:`L + \tfrac12 R^2\|u\|^2 +
     \tfrac12 \sqrt{R^4\|u\|^4 + 4 L R^2 \|u\|^2}` mistakes.
 
@@ -235,8 +235,8 @@ class Winnow(QuasiAdditiveClassifier):
     Parameters
     ----------
     rate : float or None, default=None
-        :math:`\eta`, above 0. None: the rate of the bounds for numbers up to 1, 4 times `margin`, or `margin` itself if
-        balanced.
+        :math:`\eta`, above 0. None: 4 times `margin`, or `margin` itself if balanced: the rates of the bounds for two
+        classes and numbers up to 1.
     margin : float, default=0.1
         The margin that a good target has, above 0.
     threshold : float, default=0.5
@@ -265,7 +265,7 @@ class Winnow(QuasiAdditiveClassifier):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights; with two classes one row.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
+        Minus the threshold.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     n_features_in_ : int
@@ -277,7 +277,7 @@ class Winnow(QuasiAdditiveClassifier):
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes, updates, losses of margin 1 and the dual value so far.
+        Rounds, mistakes, updates, losses of the given margin and the dual value so far.
 
     See Also
     --------

@@ -46,13 +46,13 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
         :math:`\alpha_t`: "fixed" is C for a mistake and nothing otherwise; "aggressive" is min(C, loss), for rows of
         curvature at most 1; "optimal" the maximiser of the dual over [0, C].
     C : float, default=1.0
-        The largest step, above 0.
+        The largest step, above 0. "fixed" has a mistake bound for C below twice the margin.
     margin : float or None, default=None
         The margin asked for, above 0. None: 1, and 0.1 for the entropic geometry, whose scores are at most the largest
         number of a row.
     balanced : bool, default=True
-        Whether the entropic weights have either sign: they are then those of the features and of their negatives, and
-        of total size 1. False: they are on the simplex, and rows that are never negative have no negative scores.
+        Whether the entropic weights have either sign: they are then those of the features less those of their
+        negatives, which are on the simplex together. False: they are on the simplex, and rows that are never negative have no negative scores.
     fit_intercept : bool, default=False
         Whether to learn an intercept; for the Euclidean geometry. For others append a constant feature.
     intercept_scaling : "auto" or float, default="auto"
