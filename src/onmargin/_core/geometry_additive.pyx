@@ -189,7 +189,7 @@ cdef class Additive(Geometry):
             not self.is_beyond(size, self.level) and self.score_at(r.x, h, a, self.level, &along)
             or self.score_at(r.x, h, a, self.level_for(size), &along)
         ):
-            return h.loss
+            along = 0  # nothing is left of theta, nor of the weights
         if h.up >= 0:
             along -= r.s[h.up] + self.threshold
         if h.down >= 0:
@@ -249,7 +249,7 @@ cdef class Additive(Geometry):
                 along += r.change[c] * (r.s[c] + self.threshold)
                 self.shift(r.x, c, r.change[c])
         # What is left of a sum that was much larger is not exact, nor is one of many changes.
-        if not self.S > 1e-6 * self.highest or self.touched > 8 * self.n_features * self.n_columns:
+        if not self.S > max(1e-6 * self.highest, 1e-200) or self.touched > 8 * self.n_features * self.n_columns:
             self.sum_anew()
         self.highest = max(self.highest, self.S)
         return 2 * (self.potential(self.S, self.level) - before - along)

@@ -48,6 +48,12 @@ cdef class Entropic(Additive):
     cdef bint is_beyond(self, double size, double level) noexcept nogil:
         return size > level + 600
 
+    cdef void norms(self, Round* r) noexcept nogil:
+        """A row whose numbers are all the same moves nothing: it is as good as zero."""
+        Additive.norms(self, r)
+        if self.curvature(r.x, False) == 0:
+            r.x.squared_norm = 0
+
     cdef double curvature(self, const Row* x, bint both) noexcept nogil:
         """(max z - min z)^2 / 4, zeros of z included."""
         cdef bint has_zeros = x.n < self.n_features or self.n_columns > 1
@@ -67,10 +73,14 @@ cdef class Entropic(Additive):
         self.weigh(r.x, h.up, 1, &up, &down)
         self.weigh(r.x, h.down, -1, &up, &down)
         gamma, rest = h.loss + up - down, 1 - up - down  # the score asked for
-        if gamma >= 1 or up == 0:
-            return cap if cap < INFINITY else 0
-        beta = gamma * rest + sqrt(gamma * gamma * rest * rest + 4 * (1 - gamma * gamma) * up * down)
-        return min(cap, log(beta / (2 * (1 - gamma) * up)))
+        beta = sqrt(gamma * gamma * rest * rest + 4 * (1 - gamma * gamma) * up * down) if gamma < 1 else 0
+        if gamma < 0:
+            beta = 2 * (1 + gamma) * down / (beta - gamma * rest)
+        elif gamma < 1 and up > 0:
+            beta = (beta + gamma * rest) / (2 * (1 - gamma) * up)
+        else:
+            return cap if cap < INFINITY else 0  # out of reach
+        return max(min(cap, log(beta)), 0)
 
     cdef void weigh(self, const Row* x, Py_ssize_t column, double sign, double* up, double* down) noexcept nogil:
         """The weights that a move along the row raises and lowers."""
@@ -106,6 +116,10 @@ cdef class Balanced(Entropic):
 
     cdef double size(self, double low, double high) noexcept nogil:
         return max(fabs(low), fabs(high))
+
+    cdef bint is_beyond(self, double size, double level) noexcept nogil:
+        """Slopes must have squares."""
+        return size > level + 300
 
     cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
         return Additive.reach(self, r, h, cap)

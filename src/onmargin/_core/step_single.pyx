@@ -61,5 +61,5 @@ cdef class Proportional(Step):
         return type(self), (self.rate,)
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
-        r.halfspaces.tau = self.rate * r.weight * r.halfspaces.loss
+        r.halfspaces.tau = self.rate * r.weight * r.halfspaces.loss if r.x.squared_norm > 0 else 0
         return r.halfspaces.tau * r.halfspaces.loss

@@ -35,7 +35,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
     geometry : {"euclidean", "entropic", "pnorm"}, default="euclidean"
         What the weights are.
     p : float or None, default=None
-        Of "pnorm", at least 2. None: 2 ln(n_features).
+        Of "pnorm", from 2 to 500. None: 2 ln(n_features).
     C : float, default=1.0
         The largest dual variable, above 0.
     margin : float or None, default=None

@@ -59,7 +59,7 @@ class _RateRegressor(RegressorMixin, OnlineLearner):  # type: ignore[misc]
             X, y, rows = self._validate(X, y, keep=warm)
             target, weight = check_numbers(y, "y"), check_weight(sample_weight, len(y))
             if not warm:
-                self._begin(X)
+                self._begin(X if weight is None else X[weight > 0])
             self._prepare()
             self._run_passes(rows, target, weight)
         return self
@@ -88,7 +88,7 @@ class _RateRegressor(RegressorMixin, OnlineLearner):  # type: ignore[misc]
             X, y, rows = self._validate(X, y, keep=not first)
             target, weight = check_numbers(y, "y"), check_weight(sample_weight, len(y))
             if first:
-                self._begin(X)
+                self._begin(X if weight is None else X[weight > 0])
             self._prepare()
             self._learner.learn(rows, target, weight)
             self.n_iter_ = 1

@@ -129,7 +129,7 @@ class PNormPerceptron(QuasiAdditiveClassifier):
     Parameters
     ----------
     p : float or None, default=None
-        At least 2. None: 2 ln(n_features), and 2 for a few features.
+        From 2 to 500. None: 2 ln(n_features), and 2 for a few features.
     C : float, default=1.0
         The size of a step, above 0. Predictions do not depend on it.
     max_iter : int, default=1000

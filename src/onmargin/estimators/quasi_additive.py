@@ -41,7 +41,7 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
     geometry : {"euclidean", "entropic", "pnorm"}, default="euclidean"
         What the weights are.
     p : float or None, default=None
-        Of "pnorm", at least 2: 2 is plain weights, larger ones are nearer to the entropic. None: 2 ln(n_features).
+        Of "pnorm", from 2 to 500: 2 is plain weights, larger ones are nearer to the entropic. None: 2 ln(n_features).
     step : {"fixed", "aggressive", "optimal"}, default="optimal"
         :math:`\alpha_t`: "fixed" is C for a mistake and nothing otherwise; "aggressive" is min(C, loss), for rows of
         curvature at most 1; "optimal" the maximiser of the dual over [0, C].
@@ -52,7 +52,8 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
         number of a row.
     balanced : bool, default=True
         Whether the entropic weights have either sign: they are then those of the features less those of their
-        negatives, which are on the simplex together. False: they are on the simplex, and rows that are never negative have no negative scores.
+        negatives, which are on the simplex together. False: they are on the simplex, and rows that are never negative
+        have no negative scores.
     fit_intercept : bool, default=False
         Whether to learn an intercept; for the Euclidean geometry. For others append a constant feature.
     intercept_scaling : "auto" or float, default="auto"
@@ -135,7 +136,7 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = OnlineLearner._rules | {
         "C": (Number(0, above=True, below=True),),
         "geometry": (Word(*GEOMETRIES),),
-        "p": (Number(2, below=True), NOTHING),
+        "p": (Number(2, 500), NOTHING),
         "step": (Word(*STEPS),),
         "margin": (Number(0, above=True, below=True), NOTHING),
         "balanced": (FLAG,),

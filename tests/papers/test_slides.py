@@ -1,0 +1,245 @@
+"""[SLIDES]: gradient descent, exponentiated gradient, the Perceptron and Winnow (B14 to B17), put right (E1 to E4)."""
+
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onmargin import ExponentiatedGradientRegressor, GradientDescentRegressor, Perceptron, Winnow
+
+SLACK = 1 + 1e-9
+
+
+@st.composite
+def rows(draw, *, positive=False):
+    """Rows, and the randomness to go on with: points, a lattice, one feature a row, norms of all sizes."""
+    n_rows, n = draw(st.integers(1, 40)), draw(st.integers(1, 8))
+    random = np.random.default_rng(draw(st.integers(0, 2**31)))
+    family = draw(st.sampled_from(["gaussian", "lattice", "scales", "repeated", "one each"]))
+    X = random.standard_normal((n_rows, n))
+    if family == "lattice":
+        X = np.round(X)
+    elif family == "scales":
+        X *= 10.0 ** random.integers(-2, 2, (n_rows, 1))
+    elif family == "repeated":
+        X = X[random.integers(0, 2, n_rows) % n_rows]
+    elif family == "one each":
+        X = random.uniform(-2, 2, (n_rows, 1)) * np.eye(n)[random.integers(0, n, n_rows)]
+    return np.abs(X) if positive else X, random
+
+
+def mixture(random, n):
+    """A point of the simplex: any, or one near a corner."""
+    return random.dirichlet(np.full(n, random.choice([0.03, 1.0])))
+
+
+def divergence(u):
+    """ln n - H(u)."""
+    some = u[u > 0]
+    return log(len(u)) + float(some @ np.log(some))
+
+
+def follow(model, X, label):
+    """Learn row by row, `label` naming the target of a row given its score; answers the targets and the mistakes."""
+    y, mistakes, before = [], [], 0
+    for x in X:
+        score = 0.0 if not y else model.decision_function(x[None, :])[0]
+        y.append(label(x, score))
+        model.partial_fit(x[None, :], y[-1:], classes=[-1, 1])
+        mistakes.append(model.totals_.mistakes > before)
+        before = model.totals_.mistakes
+    return np.array(y), np.array(mistakes, bool)
+
+
+def labels(kind, target, random):
+    """Ways to label: by a target, by one that is sometimes wrong, or whatever was not predicted."""
+    return {
+        "target": lambda x, score: 1 if target(x) >= 0 else -1,
+        "noisy": lambda x, score: (1 if target(x) >= 0 else -1) * (1 if random.random() < 0.8 else -1),
+        "adversary": lambda x, score: 1 if score < 0 else -1,
+    }[kind]
+
+
+kinds = st.sampled_from(["target", "noisy", "adversary"])
+
+
+@given(rows(), st.floats(0, 2), st.booleans())
+def test_gradient_descent(case, noise, far):
+    """B14: L(w) <= 2 L(u) + 2 X^2 |u|^2 at the rate that is chosen, for the best u and others."""
+    X, random = case
+    y = X @ random.standard_normal(X.shape[1]) + noise * random.standard_normal(len(X)) + 5 * far
+    model = GradientDescentRegressor().partial_fit(X, y)
+    longest = (X**2).sum(axis=1).max()
+    assert model.rate_ == pytest.approx(1 / (2 * longest) if longest else 1.0)
+    ridge = np.linalg.solve(2 * X.T @ X + (2 * longest + 1e-9) * np.eye(X.shape[1]), 2 * X.T @ y)
+    for u in (np.zeros(X.shape[1]), random.standard_normal(X.shape[1]), ridge):
+        loss = ((y - X @ u) ** 2).sum()
+        assert model.totals_.squared_loss <= (2 * loss + 2 * longest * u @ u) * SLACK + 1e-9
+
+
+@given(rows(), st.floats(0, 0.5), st.booleans())
+def test_exponentiated_gradient(case, noise, balanced):
+    """B15: L(w) <= 2 L(u) + R^2 (ln n - H(u)); weights of either sign are those of (x, -x)."""
+    X, random = case
+    wide = np.column_stack([X, -X]) if balanced else X
+    target = mixture(random, wide.shape[1])
+    y = wide @ target + noise * random.standard_normal(len(X))
+    model = ExponentiatedGradientRegressor(balanced=balanced).partial_fit(X, y)
+    R2 = ((wide.max(axis=1) - wide.min(axis=1)) ** 2).max()
+    assert model.rate_ == pytest.approx(2 / R2 if R2 else 1.0)
+    for u in (target, mixture(random, wide.shape[1]), np.full(wide.shape[1], 1 / wide.shape[1])):
+        loss = ((y - wide @ u) ** 2).sum()
+        right = (2 * loss + R2 * divergence(u)) * SLACK + 1e-9 * (1 + np.abs(X).max() ** 2)
+        assert model.totals_.squared_loss <= right
+
+
+@given(rows(), kinds, st.sampled_from([0.5, 1.0, 8.0]))
+def test_perceptron(case, kind, C):
+    """B16: M <= sum over mistakes of [2 - y u.x]_+ + X^2 |u|^2 / 4, whatever the constant rate."""
+    X, random = case
+    target = random.standard_normal(X.shape[1])
+    y, mistakes = follow(Perceptron(C=C, fit_intercept=False), X, labels(kind, lambda x: x @ target, random))
+    longest = (X**2).sum(axis=1).max()
+    for u in (target, 4 * target, random.standard_normal(X.shape[1]), np.zeros(X.shape[1])):
+        loss = np.maximum(0, 2 - y * (X @ u))[mistakes].sum()
+        assert mistakes.sum() <= (loss + longest * u @ u / 4) * SLACK + 1e-9
+
+
+@given(rows(positive=True), kinds, st.floats(0.02, 0.49), st.booleans())
+def test_winnow(case, kind, gamma, small):
+    """B17, both forms, at the rate 4 gamma / X^2 (which is chosen for X = 1)."""
+    X, random = case
+    most = X.max()
+    if small and most > 0:
+        X, most = X / most, 1.0
+    rate = {} if most in {0, 1} else {"rate": 4 * gamma / most**2}
+    target = mixture(random, X.shape[1])
+    model = Winnow(margin=gamma, **rate)
+    y, mistakes = follow(model, X, labels(kind, lambda x: x @ target - 0.5, random))
+    for u in (target, mixture(random, X.shape[1])):
+        margins = y * (X @ u - 0.5)
+        loss = np.maximum(0, gamma - margins)[mistakes].sum()
+        assert mistakes.sum() <= (2 * loss / gamma + most**2 * divergence(u) / (2 * gamma**2)) * SLACK + 1e-9
+        if most <= 1:
+            missed = (margins < gamma).sum()
+            assert mistakes.sum() <= ((1 / gamma + 2) * missed + divergence(u) / (2 * gamma**2)) * SLACK + 1e-9
+
+
+def test_e1_a_rate_for_each_row_has_no_bound():
+    """u = 0, X = 1: 5 > 2."""
+    X, y = np.array([[0.25], [1.0]]), np.array([1.0, 0.0])
+    w, loss = np.zeros(1), 0.0
+    for x, target in zip(X, y, strict=True):
+        loss += (w @ x - target) ** 2
+        w = w - (w @ x - target) * x / (2 * x @ x)
+    bound = 2 * (y**2).sum()
+    assert (loss, bound) == (5, 2)
+    assert GradientDescentRegressor().partial_fit(X, y).totals_.squared_loss <= bound
+
+
+def exponentiated(w, X, y, eta, *, normal=True):
+    """The loss of exponentiated gradient as printed."""
+    loss = 0.0
+    for x, target in zip(X, y, strict=True):
+        loss += (w @ x - target) ** 2
+        w = w * np.exp(-eta * (w @ x - target) * x)
+        w = w / w.sum() if normal else w
+    return loss
+
+
+def test_e2a_weights_start_at_one_over_n():
+    """From (1, 1) the first loss is 1, and for u = (1/2, 1/2) the bound is 0."""
+    X, y = np.array([[1.0, 1.0]]), np.array([1.0])
+    assert exponentiated(np.ones(2), X, y, 2.0, normal=False) == 1
+    assert divergence(np.array([0.5, 0.5])) == 0
+    assert ExponentiatedGradientRegressor().partial_fit(X, y).totals_.squared_loss == 0
+
+
+def test_e2b_competitors_are_on_the_simplex():
+    """u = (1, 1) has no loss, but 2 > 2 ln 2; every u on the simplex has a loss of 2."""
+    X, y = np.ones((2, 2)), np.full(2, 2.0)
+    loss = exponentiated(np.full(2, 0.5), X, y, 2.0)
+    assert ((y - X @ np.ones(2)) ** 2).sum() == 0
+    assert loss == 2 > 2 * log(2)
+    ours = ExponentiatedGradientRegressor(rate=2.0).partial_fit(X, y).totals_.squared_loss
+    assert ours == pytest.approx(2)
+    assert ours <= 2 * ((y - X @ np.array([0.3, 0.7])) ** 2).sum()
+
+
+def test_e2c_the_rate_is_of_the_spread():
+    """With |x|_inf for the spread: 0.0195 > 0.0100."""
+    X, y, u = np.array([[1.0, -1.0]] * 2), np.full(2, 0.1), np.array([0.55, 0.45])
+    loss = exponentiated(np.full(2, 0.5), X, y, 2.0)
+    assert loss == pytest.approx(0.0195, abs=5e-5)
+    assert loss > 2 * divergence(u) == pytest.approx(0.0100, abs=5e-5)
+    model = ExponentiatedGradientRegressor().partial_fit(X, y)
+    assert model.rate_ == 2 / 2**2
+    assert model.totals_.squared_loss <= 2**2 * divergence(u)
+
+
+def test_e3_the_loss_is_a_hinge_of_margin_two():
+    """For the number of u's mistakes, as printed, 1 > 0.0025."""
+    model = Perceptron(fit_intercept=False).partial_fit([[1.0]], [1], classes=[-1, 1])
+    assert model.totals_.mistakes == 1
+    assert 1 > 0 + 0.1**2 / 4
+    assert 1 <= (2 - 0.1) + 0.1**2 / 4
+
+
+def test_e3_a_rate_for_each_row_has_no_bound():
+    """u = 2, X = 1: 6 > 3.5."""
+    X, y, u = np.array([[0.25]] + [[1.0]] * 10), np.array([-1] + [1] * 10), 2.0
+    w, mistaken = np.zeros(1), []
+    for x, label in zip(X, y, strict=True):
+        mistaken.append(label * (w @ x) <= 0)
+        w = w + mistaken[-1] * 2 / (x @ x) * label * x
+    bound = np.maximum(0, 2 - y * X[:, 0] * u)[mistaken].sum() + u**2 / 4
+    assert (sum(mistaken), bound) == (6, 3.5)
+    ours = Perceptron(fit_intercept=False)
+    _, mistaken = follow(ours, X, labels("target", lambda x: 1 if x[0] == 1 else -1, None))
+    assert mistaken.sum() <= np.maximum(0, 2 - y * X[:, 0] * u)[mistaken].sum() + u**2 / 4
+    assert mistaken.sum() == 2
+
+
+@pytest.mark.parametrize("label", [-1, 1])
+def test_e3_a_score_of_zero_is_a_mistake_whatever_the_label(label):
+    """And a whole step, not half of one."""
+    model = Perceptron(fit_intercept=False).partial_fit([[2.0], [2.0]], [label, label], classes=[-1, 1])
+    assert model.totals_.mistakes == 1
+    assert model.coef_.tolist() == [[2.0 * label]]
+
+
+# Rows of label 1 in which the mean of the first four numbers is 0.7, found by search; E4 has nine others.
+E4 = np.array(
+    [
+        [0.0, 0.8, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+        [0.8, 1.0, 0.0, 1.0, 0.0, 0.8, 1.0, 0.0],
+        [0.8, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0],
+        [0.8, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0],
+        [0.8, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0],
+        [1.0, 1.0, 0.0, 0.8, 0.0, 1.0, 0.0, 0.0],
+        [1.0, 0.0, 1.0, 0.8, 1.0, 1.0, 1.0, 0.0],
+        [0.0, 1.0, 1.0, 0.8, 0.0, 0.0, 1.0, 1.0],
+        [1.0, 1.0, 0.0, 0.8, 0.0, 0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.8, 1.0, 1.0, 1.0, 1.0, 1.0],
+    ]
+)
+
+
+def test_e4_the_printed_rate_makes_no_progress():
+    """8 gamma / X^2 makes more mistakes than the bound of 8.66 on rows where u has the margin; 4 gamma / X^2 cannot."""
+    gamma, u = 0.2, np.repeat([0.25, 0.0], 4)
+    assert (E4 @ u - 0.5 >= gamma - 1e-12).all()
+    bound = divergence(u) / (2 * gamma**2)
+    assert bound == pytest.approx(8.66, abs=0.01)
+    w, mistakes = np.full(8, 1 / 8), 0
+    for x in E4:
+        if w @ x - 0.5 <= 0:
+            mistakes += 1
+            w = w * np.exp(8 * gamma * x)
+            w /= w.sum()
+    assert mistakes == 10 > bound
+    same = Winnow(margin=gamma, rate=8 * gamma).partial_fit(E4, np.ones(10), classes=[-1, 1])
+    assert same.totals_.mistakes == 10
+    assert Winnow(margin=gamma).partial_fit(E4, np.ones(10), classes=[-1, 1]).totals_.mistakes <= bound
