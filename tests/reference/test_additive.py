@@ -283,7 +283,7 @@ def test_optimal_step_on_the_simplex(container, C, gamma):
         move = learner.geometry.theta[:, 0] - before
         alpha = closed_form(w, label * x, gamma, C)
         # Where exponentials of some 40 are left of the weights, their sums are rounded.
-        np.testing.assert_allclose(move, alpha * label * x, rtol=1e-9, atol=1e-12 * max(1.0, np.abs(before).max()))
+        np.testing.assert_allclose(move, alpha * label * x, rtol=1e-7, atol=1e-12 * max(1.0, np.abs(before).max()))
 
 
 @pytest.mark.parametrize("kind", GEOMETRIES)
@@ -323,7 +323,7 @@ def best_step(kind, theta, x, y, *, epsilon=0.05, C=1.0):
         ("p=2", 1.0, 1.0, 0.47),
         ("p=3", -1.0, 1.0, -0.2),
         ("p=7.3", 0.54, 0.58, 0.14),
-        pytest.param("p=50", -1.04, -1.27, 0.21, marks=pytest.mark.xfail(reason="S + new - old is rounded away")),
+        ("p=50", -1.04, -1.27, 0.21),
         ("balanced", 3.0, 1.0, 0.2),
         ("balanced", 1.0, 1.0, -0.3),
     ],

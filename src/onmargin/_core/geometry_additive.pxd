@@ -34,6 +34,7 @@ cdef class Additive(Geometry):
     cdef void look(self, const Row* x, Py_ssize_t column, double a, double* low, double* high) noexcept nogil
     cdef bint score_at(self, const Row* x, const HalfSpace* h, double a, double level, double* along) noexcept nogil
     cdef double tally(self, const Row* x, Py_ssize_t column, double a, double level, double* S) noexcept nogil
+    cdef double rest(self, const Row* x, double S, double touched) noexcept nogil
     cdef void shift(self, const Row* x, Py_ssize_t column, double a) noexcept nogil
 
     cdef inline Py_ssize_t place(self, const Row* x, Py_ssize_t i, Py_ssize_t column) noexcept nogil:

@@ -228,8 +228,13 @@ cdef class Additive(Geometry):
             new += self.lift(theta, slope, n, level)
             for i in range(n):
                 total += (<double*>x.values)[first + i] * slope[i]
-        S[0] += new - self.converted(old, self.level, level)
+        if stop > 0:
+            S[0] = self.rest(x, S[0], self.converted(old, self.level, level)) + new
         return total
+
+    cdef double rest(self, const Row* x, double S, double touched) noexcept nogil:
+        """What a sum has beside the part that a row touches: nothing but rounding, if that is all there is."""
+        return 0 if x.n == self.n_features and self.n_columns == 1 else S - touched
 
     cdef double move(self, const Round* r) noexcept nogil:
         """Answers twice G(theta') - G(theta) - <w, theta' - theta>, which is a squared length for plain weights."""
@@ -278,7 +283,7 @@ cdef class Additive(Geometry):
                 for i in range(n):
                     self.v[self.place(x, first + i, column)] = slope[i]
         self.touched += x.n
-        self.S += new - old
+        self.S = self.rest(x, self.S, old) + new
         if beyond:
             self.sum_anew()
 

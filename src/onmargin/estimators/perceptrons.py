@@ -353,7 +353,7 @@ class Winnow(QuasiAdditiveClassifier):
         return float(self.threshold) if len(self.classes_) == 2 else 0.0
 
     def _check_rows(self, X: Any) -> None:
-        if not self.balanced and X.size and X.min() < 0:
+        if not self.balanced and X.min() < 0:
             raise ValueError(
                 f"Winnow needs rows that are not negative; got {X.min():g}. Set balanced=True for weights of either "
                 "sign, or shift the features."
