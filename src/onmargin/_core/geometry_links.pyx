@@ -31,7 +31,7 @@ cdef class Entropic(Additive):
         return total
 
     cdef double factor(self, double S, double level) noexcept nogil:
-        return 1 / S
+        return 1 / S if S > 0 else 0
 
     cdef double potential(self, double S, double level) noexcept nogil:
         return log(S) + level
