@@ -125,6 +125,10 @@ cdef class Euclidean(Geometry):
 
     def arrays(self):
         """What is learned, by name."""
+        return self.columns()
+
+    def columns(self):
+        """What is learned for each column, by name."""
         names = ("weights", "intercept", "lag", "lag_intercept") if self.average else ("weights", "intercept")
         return {name: getattr(self, name) for name in names}
 
@@ -160,7 +164,7 @@ cdef class Euclidean(Geometry):
         """A copy whose columns are combinations of these: column c is sum_k mixing[c, k] times column k."""
         copy = self.alike(self.n_features, len(mixing))
         if self.clock > 0:  # before that all is zero
-            for name, array in self.arrays().items():
+            for name, array in self.columns().items():
                 # Transposed, the product is written in the order in which feature-major weights lie.
                 getattr(copy, name).T[:] = array.T @ mixing.T.astype(array.dtype)
         return copy
@@ -169,7 +173,7 @@ cdef class Euclidean(Geometry):
         """A copy with the first features only, or with new ones of weight zero."""
         copy = self.alike(n_features, self.n_columns)
         shared = min(n_features, self.n_features)
-        for name, array in self.arrays().items():
+        for name, array in self.columns().items():
             part = slice(shared) if array.ndim == 2 else slice(None)
             getattr(copy, name)[..., part] = array[..., part]
         return copy

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from libc.stdint cimport int32_t
+
 from onmargin._core.geometry cimport Geometry
 from onmargin._core.row cimport Row, Rows, address
 from onmargin._core.step cimport Step
@@ -58,12 +60,14 @@ cdef class Stage:
             np.zeros(rows * sizeof(Row), np.uint8),
             np.zeros(halfspaces * sizeof(HalfSpace), np.uint8),
             np.zeros(2 * width + (0 if step is None else step.room(halfspaces))),
+            np.zeros(rows, np.int32),
         )
         self.r.x = <Row*>address(self.owners[0], "B", self.owners[0].size, writable=True)
         self.r.halfspaces = <HalfSpace*>address(self.owners[1], "B", self.owners[1].size, writable=True)
         self.r.s = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
         self.r.change = self.r.s + width
         self.r.work = self.r.change + width
+        self.r.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
         self.r.weight = self.r.n_rows = self.r.n_y = 1
 
     cdef inline void clear(self) noexcept nogil:
@@ -85,6 +89,7 @@ def play(
     check_fit(geometry, X)
     cdef Stage stage = Stage(geometry, step, trials)
     cdef Round* r = &stage.r
+    task.reserve(len(stage.owners[3]), geometry.n_scores)
     cdef Py_ssize_t n_trials = X.n_rows if trials is None else len(trials) - 1
     cdef Py_ssize_t t, i, j, n = n_trials if order is None else len(order)
     cdef Py_ssize_t* row_of = NULL if trials is None else <Py_ssize_t*>address(trials, "lq", n_trials + 1)

@@ -24,6 +24,9 @@ cdef struct Round:
     double weight             # of the example; scales C
     double* s                 # the scores
     Py_ssize_t n_scores
+    Py_ssize_t stride         # of a sequence: from the scores of one row to those of the next
+    const double* transitions # of a sequence: the scores from one row's label to the next one's
+    int32_t* rival            # of a sequence: the labels to be beaten
     HalfSpace* halfspaces     # all that are violated, and more where a step may need them
     Py_ssize_t n_halfspaces
     Py_ssize_t n_parts        # each part of the trial has an equal share of C
@@ -36,6 +39,7 @@ cdef struct Round:
 
 
 cdef class Task:
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores)
     cdef void constrain(self, Round* r) noexcept nogil
 
 

@@ -31,6 +31,9 @@ cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n_columns) noexcep
 cdef class Task:
     """The interface, and how a task without parameters is copied and pickled."""
 
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
+        """Make room for trials of so many rows, with so many scores each."""
+
     cdef void constrain(self, Round* r) noexcept nogil:
         pass
 

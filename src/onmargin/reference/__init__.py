@@ -25,6 +25,14 @@ from onmargin.reference.additive import (
     proportional,
 )
 from onmargin.reference.rounds import Run, play, with_intercept
+from onmargin.reference.sequences import (
+    additive_rival,
+    hamming_rival,
+    path_features,
+    play_sequences,
+    predicted_rival,
+    viterbi,
+)
 from onmargin.reference.simultaneous import conopt, conproj, simopt, simperc, simproj, simultaneous, sopopo
 from onmargin.reference.step import pa, pa1, pa2
 from onmargin.reference.task import (
@@ -46,6 +54,7 @@ __all__ = [
     "HalfSpace",
     "Link",
     "Run",
+    "additive_rival",
     "aggressive",
     "balanced",
     "binary",
@@ -58,6 +67,7 @@ __all__ = [
     "each_part",
     "entropic",
     "fixed",
+    "hamming_rival",
     "joint",
     "label_pairs",
     "label_ranking",
@@ -68,10 +78,13 @@ __all__ = [
     "pa",
     "pa1",
     "pa2",
+    "path_features",
     "play",
     "play_additive",
+    "play_sequences",
     "play_trials",
     "pnorm",
+    "predicted_rival",
     "proportional",
     "regression",
     "rivals",
@@ -81,5 +94,6 @@ __all__ = [
     "simultaneous",
     "sopopo",
     "uniclass",
+    "viterbi",
     "with_intercept",
 ]

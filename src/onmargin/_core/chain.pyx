@@ -1,0 +1,201 @@
+"""Labellings of a sequence: the best one, the best few, and the one a learner most needs to beat.
+
+All are dynamic programmes from left to right. Of equally good labellings the one is taken whose last label comes first,
+then its last but one, and so on.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport int32_t
+
+from onmargin._core.row cimport address
+
+
+cdef extern from "chain.h" nogil:
+    ctypedef void (*Relax)(
+        const double* start, const double* T, Py_ssize_t labels, Py_ssize_t stride, double* best
+    ) noexcept nogil
+    Relax chain_relax_here()
+
+
+cdef Relax relax = chain_relax_here()
+
+
+cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t a, best = 0
+    for a in range(1, n):
+        if s[a] > s[best]:
+            best = a
+    return best
+
+
+cdef inline int32_t best_before(const Chain* c, const double* start, Py_ssize_t label) noexcept nogil:
+    """The label before `label`, on the best way to it."""
+    cdef Py_ssize_t a, best = 0
+    cdef const double* to_label = c.transitions + label
+    for a in range(1, c.labels):
+        if start[a] + to_label[a * c.stride] > start[best] + to_label[best * c.stride]:
+            best = a
+    return <int32_t>best
+
+
+cdef double path_score(const Chain* c, const int32_t* path) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double score = 0
+    for i in range(c.length):
+        score += c.emissions[i * c.stride + path[i]]
+        if i > 0:
+            score += c.transitions[path[i - 1] * c.stride + path[i]]
+    return score
+
+
+cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil:
+    """argmax_z s(z), by Viterbi's algorithm in O(length labels^2). `work` holds length * stride numbers."""
+    cdef Py_ssize_t i, b, last = c.length - 1
+    cdef double* here = work
+    if c.length == 0:
+        return
+    for b in range(c.stride):
+        here[b] = c.emissions[b]
+    for i in range(1, c.length):
+        relax(here, c.transitions, c.labels, c.stride, here + c.stride)
+        here += c.stride
+        for b in range(c.stride):
+            here[b] += c.emissions[i * c.stride + b]
+    path[last] = <int32_t>first_best(here, c.labels)
+    for i in range(last, 0, -1):
+        here -= c.stride
+        path[i - 1] = best_before(c, here, path[i])
+
+
+cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, double* work) noexcept nogil:
+    """argmax_z s(z) + sqrt(d(z)), d the number of tokens at which z is not `right`.
+
+    The root of a sum is not a sum over tokens, so the programme keeps the best way to each label for every d so far:
+    O(length^2 labels^2). `work` holds (length * (length + 1) + 1) * stride numbers: token, d, label.
+    """
+    cdef Py_ssize_t i, d, b, stride = c.stride, plane = (c.length + 1) * stride, last = c.length - 1, errors = 0
+    cdef double* here = work + stride
+    cdef double score, best = -INFINITY
+    if c.length == 0:
+        return
+    for i in range(c.length * plane):
+        here[i] = -INFINITY
+    for b in range(c.labels):
+        here[(b != right[0]) * stride + b] = c.emissions[b]
+    for i in range(1, c.length):
+        for d in range(i + 1):
+            relax(here + d * stride, c.transitions, c.labels, stride, work)
+            for b in range(c.labels):
+                here[plane + (d + (b != right[i])) * stride + b] = work[b] + c.emissions[i * stride + b]
+        here += plane
+    for d in range(c.length + 1):
+        b = first_best(here + d * stride, c.labels)
+        score = here[d * stride + b] + sqrt(<double>d)
+        if score > best:
+            best, errors, path[last] = score, d, <int32_t>b
+    for i in range(last, 0, -1):
+        here -= plane
+        errors -= path[i] != right[i]
+        path[i - 1] = best_before(c, here + errors * stride, path[i])
+
+
+cdef void merge(
+    const Chain* c, const double* start, Py_ssize_t label, Py_ssize_t n, double* best, int32_t* origin, int32_t* rank
+) noexcept nogil:
+    """The n best ways to `label`, best first, from n sorted ways to each label before it; -inf where there are no more.
+
+    A label of -1 is the end of the sequence. `origin` is the place of the way in `start`, label by label.
+    """
+    cdef Py_ssize_t a, k, choice
+    cdef double score, highest
+    for a in range(c.labels):
+        rank[a] = 0
+    for k in range(n):
+        highest, choice = -INFINITY, 0
+        for a in range(c.labels):
+            if rank[a] < n:
+                score = start[a * n + rank[a]] + (0 if label < 0 else c.transitions[a * c.stride + label])
+                if score > highest:
+                    highest, choice = score, a
+        best[k], origin[k] = highest, <int32_t>(choice * n + min(<Py_ssize_t>rank[choice], n - 1))
+        rank[choice] += 1
+
+
+cdef Chain view(object emissions, object transitions) except *:
+    """The chain of tokens by labels and labels by labels; both have the same padding, if any."""
+    cdef Chain c
+    (c.length, c.stride), (c.labels, width) = emissions.shape, transitions.shape
+    if width != c.stride or c.labels > c.stride or c.labels == 0:
+        raise ValueError(f"emissions {emissions.shape} and transitions {transitions.shape} are not of one chain")
+    c.emissions = <const double*>address(emissions, "d", c.length * c.stride)
+    c.transitions = <const double*>address(transitions, "d", c.labels * c.stride)
+    return c
+
+
+def decode(emissions, transitions, ends):
+    """The best labels of each sequence, sequence i being the tokens from ends[i] up to ends[i + 1]."""
+    cdef Chain c = view(emissions, transitions)
+    cdef const double* tokens = c.emissions
+    cdef Py_ssize_t i, n = len(ends) - 1
+    cdef const Py_ssize_t* end = <const Py_ssize_t*>address(ends, "lq", n + 1)
+    if ends[n] > c.length:
+        raise ValueError(f"{c.length} tokens are fewer than the {ends[n]} of the sequences")
+    paths = np.empty(c.length, np.int32)
+    scratch = np.empty(int(np.diff(ends).max(initial=0)) * c.stride)
+    cdef int32_t* path = <int32_t*>address(paths, "i", c.length, writable=True)
+    cdef double* work = <double*>address(scratch, "d", scratch.size, writable=True)
+    with nogil:
+        for i in range(n):
+            c.emissions = tokens + end[i] * c.stride
+            c.length = end[i + 1] - end[i]
+            best_path(&c, path + end[i], work)
+    return paths
+
+
+def decode_best(emissions, transitions, Py_ssize_t n):
+    """The n labellings of highest score, fewer if there are not so many: scores, best first, and paths."""
+    cdef Chain c = view(emissions, transitions)
+    cdef Py_ssize_t i, b, k, m = c.length, layer = c.labels * n, place
+    ways = np.full((m, c.labels, n), -np.inf)
+    origins = np.zeros((m, c.labels, n), np.int32)
+    totals, ends, ranks = np.empty(n), np.zeros(n, np.int32), np.zeros(c.labels, np.int32)
+    paths = np.zeros((n, m), np.int32)
+    cdef double* way = <double*>address(ways, "d", m * layer, writable=True)
+    cdef int32_t* origin = <int32_t*>address(origins, "i", m * layer, writable=True)
+    cdef double* total = <double*>address(totals, "d", n, writable=True)
+    cdef int32_t* last = <int32_t*>address(ends, "i", n, writable=True)
+    cdef int32_t* rank = <int32_t*>address(ranks, "i", c.labels, writable=True)
+    cdef int32_t* path = <int32_t*>address(paths, "i", n * m, writable=True)
+    if m == 0:
+        return np.zeros(1), paths[:1]
+    with nogil:
+        for b in range(c.labels):
+            way[b * n] = c.emissions[b]
+        for i in range(1, m):
+            for b in range(c.labels):
+                place = i * layer + b * n
+                merge(&c, way + (i - 1) * layer, b, n, way + place, origin + place, rank)
+                for k in range(n):
+                    way[place + k] += c.emissions[i * c.stride + b]
+        merge(&c, way + (m - 1) * layer, -1, n, total, last, rank)
+        for k in range(n):
+            place = last[k]
+            for i in range(m - 1, -1, -1):
+                path[k * m + i] = <int32_t>(place // n)
+                place = origin[i * layer + place]
+    found = totals > -np.inf
+    return totals[found], paths[found]
+
+
+def decode_most_wrong(emissions, transitions, right):
+    """The labels z of highest s(z) + sqrt(number of tokens at which z is not right), for one sequence."""
+    cdef Chain c = view(emissions, transitions)
+    path = np.empty(c.length, np.int32)
+    scratch = np.empty((c.length * (c.length + 1) + 1) * c.stride)
+    most_wrong_path(
+        &c, <const int32_t*>address(right, "i", c.length), <int32_t*>address(path, "i", c.length, writable=True),
+        <double*>address(scratch, "d", scratch.size, writable=True),
+    )
+    return path

@@ -1,0 +1,13 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.task import Task
+
+class Sequence(Task):
+    def __init__(self, cost: NDArray[np.float64], *, squared: bool = False, max_loss: bool = False) -> None: ...
+    @property
+    def cost(self) -> NDArray[np.float64]: ...
+    @property
+    def squared(self) -> bool: ...
+    @property
+    def max_loss(self) -> bool: ...

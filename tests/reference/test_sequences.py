@@ -1,0 +1,183 @@
+"""The compiled chain and the compiled round of sequences do what their NumPy twins do."""
+
+from itertools import product
+from math import inf, sqrt
+
+import numpy as np
+import pytest
+
+from onmargin import reference
+from onmargin._core.chain import decode, decode_best, decode_most_wrong
+from onmargin._core.geometry_path import Paths
+from onmargin._core.step import Even, Projection
+from onmargin._core.task_sequence import Sequence
+from onmargin.learner import Learner, as_rows
+from tests.streams import CONTAINERS, uneven_weights
+
+TOLERANCE = {np.float64: 1e-9, np.float32: 2e-4}
+
+
+def some_chain(random, tokens, labels, *, whole=False):
+    """Emissions and transitions; whole numbers make ties."""
+    draw = (lambda *shape: random.integers(-2, 3, shape).astype(float)) if whole else random.standard_normal
+    return draw(*(tokens, labels)) if whole else draw((tokens, labels)), (
+        draw(labels, labels) if whole else draw((labels, labels))
+    )
+
+
+def all_paths(emissions, transitions):
+    """Every labelling with its score."""
+    tokens, labels = emissions.shape
+    for path in product(range(labels), repeat=tokens):
+        steps = sum(transitions[a, b] for a, b in zip(path, path[1:], strict=False))
+        yield sum(emissions[i, a] for i, a in enumerate(path)) + steps, path
+
+
+def padded(emissions, transitions, padding):
+    """As the core has them: padding that scores 0, and that no step leads to."""
+    return np.pad(emissions, ((0, 0), (0, padding))), np.pad(transitions, ((0, 0), (0, padding)), constant_values=-inf)
+
+
+@pytest.mark.parametrize("padding", [0, 3])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(("tokens", "labels"), [(1, 1), (1, 4), (4, 1), (2, 2), (5, 3), (4, 5)])
+def test_the_best_path_is_the_best_of_all(tokens, labels, *, whole, padding):
+    chain = some_chain(np.random.default_rng(tokens), tokens, labels, whole=whole)
+    best, path = max(all_paths(*chain), key=lambda pair: (round(pair[0], 9), [-a for a in reversed(pair[1])]))
+    found = decode(*padded(*chain, padding), np.array([0, tokens], dtype=np.intp))
+    assert tuple(found) == path
+    assert tuple(reference.viterbi(*chain)) == path
+    assert dict((p, s) for s, p in all_paths(*chain))[tuple(found)] == pytest.approx(best)
+
+
+@pytest.mark.parametrize("padding", [0, 3])
+@pytest.mark.parametrize(("tokens", "labels"), [(1, 1), (1, 4), (4, 1), (2, 2), (5, 3), (4, 5)])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_most_wrong_path_is_the_worst_of_all(tokens, labels, seed, padding):
+    random = np.random.default_rng(seed)
+    chain = some_chain(random, tokens, labels)
+    right = random.integers(labels, size=tokens)
+    worth = {p: s + sqrt(sum(a != b for a, b in zip(p, right, strict=True))) for s, p in all_paths(*chain)}
+    found = decode_most_wrong(*padded(*chain, padding), right.astype(np.int32))
+    assert worth[tuple(found)] == pytest.approx(max(worth.values()))
+    assert tuple(reference.hamming_rival(*chain, right)) == tuple(found)
+
+
+@pytest.mark.parametrize("padding", [0, 3])
+@pytest.mark.parametrize(
+    ("tokens", "labels", "n"), [(1, 1, 3), (1, 4, 2), (2, 2, 10), (5, 3, 1), (5, 3, 300), (4, 5, 7)]
+)
+def test_the_best_few_paths_are_the_best_of_all(tokens, labels, n, padding):
+    chain = some_chain(np.random.default_rng(n), tokens, labels)
+    ranked = sorted(all_paths(*chain), reverse=True)[:n]
+    scores, paths = decode_best(*padded(*chain, padding), n)
+    assert len(scores) == len(paths) == min(n, labels**tokens)
+    np.testing.assert_allclose(scores, [score for score, _ in ranked], atol=1e-12)
+    assert [tuple(path) for path in paths] == [path for _, path in ranked]
+
+
+def test_ties_among_the_best_few_are_all_there():
+    chain = some_chain(np.random.default_rng(0), 3, 3, whole=True)
+    scores, paths = decode_best(*chain, 27)
+    assert sorted(map(tuple, paths)) == sorted(path for _, path in all_paths(*chain))
+    assert list(scores) == sorted((score for score, _ in all_paths(*chain)), reverse=True)
+    assert list(paths[0]) == list(decode(*chain, np.array([0, 3], dtype=np.intp)))
+
+
+def test_empty_sequences_have_empty_paths():
+    transitions = np.zeros((2, 2))
+    assert len(decode(np.zeros((0, 2)), transitions, np.array([0, 0, 0], dtype=np.intp))) == 0
+    scores, paths = decode_best(np.zeros((0, 2)), transitions, 3)
+    assert scores.tolist() == [0.0]
+    assert paths.shape == (1, 0)
+    assert len(decode_most_wrong(np.zeros((0, 2)), transitions, np.zeros(0, np.int32))) == 0
+
+
+@pytest.mark.parametrize("shapes", [((3, 4), (4, 5)), ((3, 2), (4, 2)), ((3, 0), (0, 0))])
+def test_chains_that_do_not_fit_are_refused(shapes):
+    emissions, transitions = map(np.zeros, shapes)
+    with pytest.raises(ValueError, match="not of one chain"):
+        decode(emissions, transitions, np.array([0, 3], dtype=np.intp))
+
+
+def test_sequences_beyond_the_tokens_are_refused():
+    with pytest.raises(ValueError, match="3 tokens are fewer than the 4"):
+        decode(np.zeros((3, 2)), np.zeros((2, 2)), np.array([0, 4], dtype=np.intp))
+
+
+def some_sequences(dtype, labels, n=40, features=6):
+    """Sequences of up to six rows with few, repeated values, some of them empty of features, and their labels."""
+    random = np.random.default_rng(labels)
+    ends = np.append(0, np.cumsum(random.integers(1, 7, n))).astype(np.intp)
+    X = (random.integers(-2, 3, (ends[-1], features)) * (random.random((ends[-1], features)) < 0.5)).astype(dtype)
+    y = (X @ random.standard_normal((features, labels)) + random.standard_normal((ends[-1], labels))).argmax(axis=1)
+    return X, y, ends
+
+
+UPDATES = {
+    "prediction": (False, lambda cost: reference.predicted_rival),
+    "max_loss": (True, lambda cost: reference.hamming_rival),
+    "squared": (True, reference.additive_rival),
+}
+STEPS = {
+    "pa": (Projection(), reference.pa),
+    "pa1": (Projection(cap=0.05), reference.pa1(0.05)),
+    "pa2": (Projection(damping=1 / (2 * 0.3)), reference.pa2(0.3)),
+    "perceptron": (Even(1.0, mistaken=True, fixed=True), lambda loss, q, mistaken, weight: (mistaken * weight, 0.0)),
+}
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("labels", [1, 2, 5])
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("update", UPDATES)
+def test_rounds(*, update, step, labels, dtype, container):
+    X, y, ends = some_sequences(dtype, labels)
+    # Irregular numbers leave no ties for rounding to decide.
+    X += np.random.default_rng(0).normal(0, 0.1, X.shape).astype(dtype) * (X != 0)
+    weight = uneven_weights(len(ends) - 1)
+    cost = 1 - np.eye(labels)
+    max_loss, rival = UPDATES[update]
+    if update == "squared":
+        cost *= np.arange(1, labels + 1)[:, None] / 2
+    core, twin = STEPS[step]
+    bias = 0.5
+    geometry = Paths(X.shape[1], labels, dtype, sparse=container != "dense", bias=bias, average=1)
+    learner = Learner(Sequence(cost, squared=update == "squared", max_loss=max_loss), core, geometry)
+    rows = as_rows(CONTAINERS[container](X))
+    learner.learn(rows, y.astype(float), weight, trials=ends, targets=ends)
+    Z = reference.with_intercept(X.astype(np.float64), bias)
+    pieces = [slice(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+    run = reference.play_sequences(
+        [Z[piece] for piece in pieces],
+        [y[piece] for piece in pieces],
+        cost,
+        rival(cost),
+        twin,
+        squared=update == "squared",
+        weight=weight,
+    )
+    tolerance = TOLERANCE[dtype]
+    size = labels * Z.shape[1]
+    for mine, theirs in (
+        ((geometry.weights, geometry.intercept, geometry.transitions), run.weights),
+        ((*geometry.mean(), geometry.mean_transitions()[:, :labels]), run.mean),
+    ):
+        emitted = theirs[:size].reshape(labels, -1)
+        np.testing.assert_allclose(mine[0], emitted[:, :-1], atol=tolerance)
+        np.testing.assert_allclose(mine[1], bias * emitted[:, -1], atol=tolerance)
+        np.testing.assert_allclose(mine[2], theirs[size:].reshape(labels, labels), atol=tolerance)
+    totals = dict(learner.totals)
+    for name in totals.keys() - ({"dual_value"} if step == "perceptron" else set()):
+        assert totals[name] == pytest.approx(getattr(run, name), rel=tolerance, abs=tolerance), name
+    assert labels == 1 or 0 < totals["updates"] < totals["rounds"]
+
+
+def test_an_empty_sequence_is_a_round_without_loss():
+    geometry = Paths(2, 3, np.float64)
+    learner = Learner(Sequence(1 - np.eye(3)), Projection(), geometry)
+    ends = np.array([0, 0], dtype=np.intp)
+    learner.learn(as_rows(np.zeros((0, 2))), np.zeros(0), trials=ends, targets=ends)
+    assert learner.totals.rounds == 1
+    assert learner.totals.mistakes == learner.totals.loss == 0
