@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from onmargin.estimators.perceptrons import Perceptron, PNormPerceptron, Winnow
     from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
     from onmargin.estimators.regressor import PassiveAggressiveRegressor
+    from onmargin.estimators.sequence_tagger import SequenceTagger
     from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 
 # Public names are imported when first touched (PEP 562): scikit-learn alone takes over a second.
@@ -31,6 +32,7 @@ _HOME = {
     "PassiveAggressiveUniclass": "onmargin.estimators.uniclass",
     "Perceptron": "onmargin.estimators.perceptrons",
     "QuasiAdditiveClassifier": "onmargin.estimators.quasi_additive",
+    "SequenceTagger": "onmargin.estimators.sequence_tagger",
     "Winnow": "onmargin.estimators.perceptrons",
 }
 
@@ -48,6 +50,7 @@ __all__ = [
     "PassiveAggressiveUniclass",
     "Perceptron",
     "QuasiAdditiveClassifier",
+    "SequenceTagger",
     "Winnow",
 ]
 

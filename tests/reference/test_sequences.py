@@ -1,6 +1,6 @@
 """The compiled chain and the compiled round of sequences do what their NumPy twins do."""
 
-from itertools import product
+from itertools import pairwise, product
 from math import inf, sqrt
 
 import numpy as np
@@ -29,7 +29,7 @@ def all_paths(emissions, transitions):
     """Every labelling with its score."""
     tokens, labels = emissions.shape
     for path in product(range(labels), repeat=tokens):
-        steps = sum(transitions[a, b] for a, b in zip(path, path[1:], strict=False))
+        steps = sum(transitions[a, b] for a, b in pairwise(path))
         yield sum(emissions[i, a] for i, a in enumerate(path)) + steps, path
 
 
@@ -47,7 +47,7 @@ def test_the_best_path_is_the_best_of_all(tokens, labels, *, whole, padding):
     found = decode(*padded(*chain, padding), np.array([0, tokens], dtype=np.intp))
     assert tuple(found) == path
     assert tuple(reference.viterbi(*chain)) == path
-    assert dict((p, s) for s, p in all_paths(*chain))[tuple(found)] == pytest.approx(best)
+    assert {p: s for s, p in all_paths(*chain)}[tuple(found)] == pytest.approx(best)
 
 
 @pytest.mark.parametrize("padding", [0, 3])
@@ -148,7 +148,7 @@ def test_rounds(*, update, step, labels, dtype, container):
     rows = as_rows(CONTAINERS[container](X))
     learner.learn(rows, y.astype(float), weight, trials=ends, targets=ends)
     Z = reference.with_intercept(X.astype(np.float64), bias)
-    pieces = [slice(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+    pieces = [slice(a, b) for a, b in pairwise(ends)]
     run = reference.play_sequences(
         [Z[piece] for piece in pieces],
         [y[piece] for piece in pieces],

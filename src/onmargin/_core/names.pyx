@@ -7,17 +7,34 @@ from cpython.dict cimport PyDict_Next
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject, PyObject_Hash
 from libc.math cimport isfinite
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport qsort
+from libc.string cimport memcmp
 
 
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 c, Py_ssize_t start, Py_ssize_t end, int direction) except -2
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
 
 
 # Rows are indexed by 32-bit integers.
 cdef Py_ssize_t MOST_NAMES = 2**31 - 1
+
+
+cdef struct Slot:
+    PyObject* name    # NULL: free
+    uint32_t hashed   # half of the hash that Python keeps with a string
+    int32_t place
+
+
+cdef inline bint equal(object a, object b) noexcept:
+    """Whether two strings are the same."""
+    cdef Py_ssize_t n = PyUnicode_GET_LENGTH(a)
+    return n == PyUnicode_GET_LENGTH(b) and PyUnicode_KIND(a) == PyUnicode_KIND(b) and (
+        memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), n * PyUnicode_KIND(a)) == 0
+    )
 
 
 cdef struct Entry:
@@ -46,7 +63,7 @@ cdef void sort(Entry* entries, Py_ssize_t n) noexcept nogil:
         entries[place] = entry
 
 
-cdef class Column:
+cdef class _Column:
     """Memory that is appended to."""
 
     cdef bytearray memory
@@ -72,13 +89,13 @@ cdef class Column:
 cdef class Names:
     """Names in the order in which they were first met; the place of each is the index of its feature.
 
-    A table of 64-bit slots with open addressing: half of the hash that Python keeps with the string, and one more than
-    the place of the name. So nearly every name that is looked at is the one that is looked for.
+    A table with open addressing, at most half full. A slot has half of the name's hash, so that nearly every name that
+    is looked at is the one that is looked for.
     """
 
     cdef readonly list names
     cdef bytearray memory
-    cdef uint64_t* slots
+    cdef Slot* slots
     cdef uint64_t mask
 
     def __init__(self, names=()):
@@ -104,52 +121,50 @@ cdef class Names:
             self.index()
 
     cdef index(self):
-        """Make the table anew, at most a quarter full."""
-        cdef uint64_t n = 1024, hashed
+        """Make the table anew, with room for as many names again."""
+        cdef uint64_t n = 1024
         cdef Py_ssize_t place
         while n < 4 * <uint64_t>len(self.names):
             n *= 2
-        self.memory = bytearray(n * sizeof(uint64_t))
-        self.slots = <uint64_t*>PyByteArray_AS_STRING(self.memory)
+        self.memory = bytearray(n * sizeof(Slot))
+        self.slots = <Slot*>PyByteArray_AS_STRING(self.memory)
         self.mask = n - 1
         for place in range(len(self.names)):
-            hashed = <uint64_t>PyObject_Hash(<object>PyList_GET_ITEM(self.names, place))
-            self.slots[self.first_free(hashed)] = (hashed & ~<uint64_t>0xFFFFFFFF) | <uint64_t>(place + 1)
+            self.put(<object>PyList_GET_ITEM(self.names, place), place)
 
-    cdef inline uint64_t first_free(self, uint64_t hashed) noexcept:
-        cdef uint64_t slot = hashed & self.mask
-        while self.slots[slot]:
-            slot = (slot + 1) & self.mask
-        return slot
+    cdef put(self, str name, Py_ssize_t place):
+        cdef uint64_t hashed = <uint64_t>PyObject_Hash(name)
+        cdef Slot* slot = &self.slots[hashed & self.mask]
+        while slot.name != NULL:
+            slot = self.next(slot)
+        slot.name, slot.hashed, slot.place = <PyObject*>name, <uint32_t>(hashed >> 32), <int32_t>place
+
+    cdef inline Slot* next(self, Slot* slot) noexcept:
+        return slot + 1 if slot < self.slots + self.mask else self.slots
 
     cdef Py_ssize_t find(self, str name) except -2:
         """The place of a name, or -1."""
-        cdef uint64_t hashed = <uint64_t>PyObject_Hash(name), slot = hashed & self.mask, found
-        cdef PyObject* known
-        while self.slots[slot]:
-            found = self.slots[slot]
-            if (found ^ hashed) >> 32 == 0:
-                known = <PyObject*>PyList_GET_ITEM(self.names, <Py_ssize_t>(found & 0xFFFFFFFF) - 1)
-                if known == <PyObject*>name or <str>known == name:
-                    return <Py_ssize_t>(found & 0xFFFFFFFF) - 1
-            slot = (slot + 1) & self.mask
+        cdef uint64_t hashed = <uint64_t>PyObject_Hash(name)
+        cdef Slot* slot = &self.slots[hashed & self.mask]
+        while slot.name != NULL:
+            if slot.hashed == <uint32_t>(hashed >> 32) and equal(<object>slot.name, name):
+                return slot.place
+            slot = self.next(slot)
         return -1
 
     cdef Py_ssize_t add(self, str name) except -2:
         """The place of a name, which is given one if it has none."""
         cdef Py_ssize_t place = self.find(name)
-        cdef uint64_t hashed
         if place >= 0:
             return place
         place = len(self.names)
         if place == MOST_NAMES:
             raise ValueError(f"there are {place} names of features already, and no more can be indexed")
         self.names.append(name)
-        if 2 * <uint64_t>place > self.mask:
+        if 2 * <uint64_t>place >= self.mask:
             self.index()
         else:
-            hashed = <uint64_t>PyObject_Hash(name)
-            self.slots[self.first_free(hashed)] = (hashed & ~<uint64_t>0xFFFFFFFF) | <uint64_t>(place + 1)
+            self.put(name, place)
         return place
 
 
@@ -166,16 +181,16 @@ cdef class Reader:
     cdef readonly object dtype
     cdef Py_UCS4 separator
     cdef bint single
-    cdef Column values, indices, ends, entries
+    cdef _Column values, indices, ends, entries
     cdef Py_ssize_t n_entries
 
-    def __init__(self, Names names, *, bint grow, dtype=np.float32, separator=None):
+    def __init__(self, Names names, *, bint grow, dtype, separator=None):
         self.names = names
         self.grow = grow
         self.dtype = np.dtype(dtype)
         self.single = self.dtype.itemsize == 4
         self.separator = ord(separator) if separator else 0
-        self.values, self.indices, self.ends, self.entries = Column(), Column(), Column(), Column()
+        self.values, self.indices, self.ends, self.entries = _Column(), _Column(), _Column(), _Column()
         (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = 0
 
     def arrays(self):

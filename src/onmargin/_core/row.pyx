@@ -52,6 +52,19 @@ cdef class Rows:
             return Rows(values[start:stop], self.n_features)
         return Rows(values, self.n_features, indices, indptr[start:stop + 1])
 
+    def widened(self, Py_ssize_t n_features):
+        """The same rows with so many features, not copied; sparse rows only."""
+        values, indices, indptr = self.owners
+        return Rows(values, n_features, indices, indptr)
+
+    def width(self):
+        """One more than the largest feature of sparse rows in canonical form."""
+        cdef Py_ssize_t i, width = 0
+        for i in range(self.n_rows):
+            if self.start(i) < self.start(i + 1):
+                width = max(width, <Py_ssize_t>self.indices[self.start(i + 1) - 1] + 1)
+        return width
+
     def is_canonical(self):
         """Whether each row's indices are strictly increasing and within the features.
 

@@ -17,6 +17,13 @@ from onmargin.estimators._parameters import FLAG, Number, Rule, Word
 from onmargin.learner import Learner, as_rows
 
 
+def intercept_value(*, fit: bool, scaling: float | str) -> float:
+    """The value of the intercept coordinate; nan: taken from the first row, 0: none."""
+    if not fit:
+        return 0.0
+    return nan if scaling == "auto" else float(scaling)
+
+
 class LinearLearner(OnlineLearner):
     """An estimator with Euclidean weights."""
 
@@ -52,10 +59,7 @@ class LinearLearner(OnlineLearner):
         )
 
     def _bias(self) -> float:
-        """The value of the intercept coordinate; nan: taken from the first row, 0: none."""
-        if not self.fit_intercept:
-            return 0.0
-        return nan if self.intercept_scaling == "auto" else float(self.intercept_scaling)
+        return intercept_value(fit=self.fit_intercept, scaling=self.intercept_scaling)
 
     def _go_on(self) -> bool:
         if self.warm_start and hasattr(self, "_learner"):

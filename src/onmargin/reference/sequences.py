@@ -93,6 +93,6 @@ def play_sequences(
             run.dual_value += gain - tau[0] ** 2 * (v @ v) / 2
             run.loss += loss
             run.squared_loss += loss**2
-            run.max_squared_norm = max(run.max_squared_norm, v @ v)
+            run.max_squared_norm = max(run.max_squared_norm, float(v @ v))
         run.mean += (w - run.mean) / run.rounds
     return run

@@ -1,0 +1,199 @@
+"""The chain under a tagger: labels and features that come in the middle of a stream, and decoding."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onmargin._core import rounds
+from onmargin._core.chain import decode, decode_best
+from onmargin._core.geometry_path import Paths
+from onmargin._core.names import Names
+from onmargin._core.row import Rows
+from onmargin._core.step import Step
+from onmargin._core.task import Task
+from onmargin._core.task_sequence import Sequence
+from onmargin.estimators._checks import check_numbers
+from onmargin.estimators._linear import intercept_value
+from onmargin.estimators._online import OnlineLearner
+from onmargin.estimators._sequences import Labels, is_matrix, read_matrix, read_named
+from onmargin.estimators._updates import RIVALS, check_combination
+from onmargin.learner import Learner, Offsets, Vector
+
+# Tokens that are scored at a time.
+_AT_ONCE = 1 << 16
+
+
+class ChainLearner(OnlineLearner):
+    """An estimator over `Paths`, whose labels and features grow."""
+
+    update: str
+    cost: str
+    label_cost: Mapping[Any, float] | ArrayLike | None
+    separator: str | None
+    fit_intercept: bool
+    intercept_scaling: float | str
+
+    classes_: NDArray[Any]
+    _learner: Learner[Paths]
+    _names: Names | None  # None: X is a matrix
+    _codes: dict[Any, int]
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        names = getattr(self, "_names", None)
+        known = 0 if names is None else len(names)
+        with super()._all_or_nothing():
+            try:
+                yield
+            except BaseException:
+                if names is not None:
+                    names.forget(known)
+                raise
+
+    def _read(self, X: Any, lengths: ArrayLike | None, *, grow: bool) -> tuple[Rows, Offsets]:
+        """The tokens as rows, and the offsets of the sequences; a tagger keeps to the kind of its first X."""
+        matrix = is_matrix(X)
+        if matrix != (self._names is None):
+            learned = "a matrix of tokens" if matrix is False else "features by name"
+            raise TypeError(f"this tagger has learned from {learned}: X must be the same, got {type(X).__name__}")
+        if self._names is not None:
+            if lengths is not None:
+                raise ValueError(
+                    "lengths= belongs to a matrix of tokens; a list of sequences says itself how long they are"
+                )
+            return read_named(X, self._names, grow=grow, separator=self.separator)
+        rows, ends = read_matrix(X, lengths)
+        if rows.n_features < self.n_features_in_ or (rows.n_features > self.n_features_in_ and not grow):
+            raise ValueError(f"X has {rows.n_features} features, and this tagger has {self.n_features_in_}")
+        return rows, ends
+
+    def _begin_chain(self, X: Any, *, average: int) -> None:
+        """A chain that has learned nothing; features and further labels come as they are met."""
+        self._names = None if is_matrix(X) else Names()
+        self.n_features_in_ = 0
+        self.classes_ = np.array([], dtype=object)
+        self._codes = {}
+        bias = intercept_value(fit=self.fit_intercept, scaling=self.intercept_scaling)
+        # A column without a label, for as long as there is none.
+        geometry = Paths(0, 1, np.float64, sparse=True, bias=bias, average=average)
+        self._learner = Learner(Task(), self._step(), geometry)
+
+    def _meet(self, labels: Any) -> None:
+        """Give new labels weights of zero."""
+        known = self.classes_.tolist()
+        classes = sorted({*known, *labels})
+        if len(classes) > len(known):
+            mixing = np.zeros((len(classes), self._learner.geometry.n_columns))
+            for column, label in enumerate(known):
+                mixing[classes.index(label), column] = 1
+            self._learner.geometry = self._learner.geometry.recombined(mixing)
+            self.classes_ = np.array(classes)
+            self._codes = {label: code for code, label in enumerate(classes)}
+
+    def _check_labels(self, call: str) -> None:
+        if not self._codes:
+            raise ValueError(
+                f"{call} met no label: every sequence is empty, or weighs 0. Give one that can be learned."
+            )
+
+    def _make_room(self, n_features: int) -> None:
+        """Weights for so many features, and some more to come."""
+        geometry = self._learner.geometry
+        if n_features > geometry.n_features:
+            self._learner.geometry = geometry.resized(max(n_features, 2 * geometry.n_features))
+
+    def _targets(self, labels: Labels) -> Vector:
+        """The columns of the labels; those never learned, of sequences that are skipped, do not matter."""
+        return np.array([self._codes.get(label, 0) for row in labels for label in row], dtype=np.float64)
+
+    def _task(self) -> Task:
+        return Sequence(self._token_cost(), squared=self.cost == "squared_hamming", max_loss=self.update == "max_loss")
+
+    def _step(self) -> Step:
+        return RIVALS["perceptron"](self.C) if self.update == "perceptron" else super()._step()
+
+    def _token_cost(self) -> Vector:
+        """What predicting a label (column) for another one (row) costs."""
+        n, given = len(self._codes), self.label_cost
+        cost = 1 - np.eye(n)
+        if isinstance(given, Mapping):
+            for label, factor in given.items():
+                if label in self._codes:
+                    cost[self._codes[label]] *= factor
+        elif given is not None:
+            cost = check_numbers(given, "label_cost")
+            if cost.shape != (n, n) or (cost[~np.eye(n, dtype=bool)] <= 0).any() or np.diagonal(cost).any():
+                raise ValueError(
+                    f"label_cost must be positive, 0 on the diagonal, and of shape ({n}, {n}) for the labels "
+                    f"{self.classes_.tolist()}; got {given!r}. In partial_fit give classes= in the first call."
+                )
+        return cost
+
+    def _check_combination(self) -> None:
+        check_combination(
+            "update='max_loss' with label_cost",
+            {"cost='squared_hamming'": self.update != "max_loss" or self.label_cost is None or self.cost != "hamming"},
+        )
+        check_combination("update='perceptron'", {"loss='hinge'": self.update != "perceptron" or self.loss == "hinge"})
+
+    @property
+    def coef_(self) -> Vector:
+        """Weights of the features for each label."""
+        coef: Vector = self._fitted().geometry.mean()[0][:, : self.n_features_in_]
+        return coef
+
+    @property
+    def intercept_(self) -> Vector:
+        """Intercepts, in score units."""
+        intercept: Vector = self._fitted().geometry.mean()[1]
+        return intercept
+
+    @property
+    def transitions_(self) -> Vector:
+        """Weights from a token's label (row) to the next one's (column)."""
+        geometry = self._fitted().geometry
+        transitions: Vector = geometry.mean_transitions()[:, : geometry.n_columns]
+        return transitions
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features, in the order of ``coef_``."""
+        self._fitted()
+        if self._names is None:
+            raise AttributeError("features of a matrix have no names")
+        return self._names.names.copy()
+
+    def _paths(self, rows: Rows, ends: Offsets) -> NDArray[np.int32]:
+        """The best labels of all tokens."""
+        transitions = self._learner.geometry.mean_transitions()
+        paths = [
+            decode(self._emissions(rows, ends[start], ends[stop]), transitions, ends[start : stop + 1] - ends[start])
+            for start, stop in _pieces(ends)
+        ]
+        return np.concatenate([np.zeros(0, np.int32), *paths])
+
+    def _best_paths(self, rows: Rows, ends: Offsets, n: int) -> Iterator[tuple[Vector, NDArray[np.int32]]]:
+        """The scores and labels of the n best labellings of each sequence."""
+        transitions = self._learner.geometry.mean_transitions()
+        for start, stop in pairwise(ends):
+            yield decode_best(self._emissions(rows, start, stop), transitions, n)
+
+    def _emissions(self, rows: Rows, start: int, stop: int) -> Vector:
+        """Tokens by scores, padding included."""
+        geometry = self._learner.geometry
+        out = np.empty((stop - start, geometry.n_scores))
+        rounds.score(geometry, rows.part(start, stop).widened(geometry.n_features), out)
+        return out
+
+
+def _pieces(ends: Offsets) -> Iterator[tuple[int, int]]:
+    """Sequences that are decoded together."""
+    start = 0
+    while start < len(ends) - 1:
+        stop = max(int(np.searchsorted(ends, ends[start] + _AT_ONCE)), start + 1)
+        yield start, min(stop, len(ends) - 1)
+        start = min(stop, len(ends) - 1)

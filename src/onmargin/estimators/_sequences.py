@@ -1,0 +1,106 @@
+"""Sequences of tokens and of labels as the rows and targets of trials; what does not fit is refused by its number."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.utils import check_array
+
+from onmargin._checks import check_sparse
+from onmargin._core.names import Names, Reader
+from onmargin._core.row import Rows
+from onmargin.learner import Offsets, as_rows
+
+Labels = list[list[Any]]
+
+
+def is_matrix(X: Any) -> bool:
+    """Whether X has a row for each token, and not an item for each sequence."""
+    return hasattr(X, "shape") and len(X.shape) == 2
+
+
+def each(value: Any, what: str, parts: str) -> Iterable[Any]:
+    """The parts of a list of anything; a string or a dict is none."""
+    if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
+        raise TypeError(f"{what} must be a list of {parts}, got {value!r:.100}")
+    return value
+
+
+def read_named(X: Iterable[Any], names: Names, *, grow: bool, separator: str | None) -> tuple[Rows, Offsets]:
+    """The tokens as rows, and the offsets of the sequences. `grow`: names that are not known are added."""
+    reader = Reader(names, grow=grow, dtype=np.float64, separator=separator)
+    ends, n = [0], 0
+    for i, sequence in enumerate(each(X, "X", "sequences")):
+        for j, token in enumerate(each(sequence, f"sequence {i} of X", "tokens")):
+            try:
+                reader.read(token)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"sequence {i} of X, token {j}: {error}") from error
+            n += 1
+        ends.append(n)
+    values, indices, indptr = reader.arrays()
+    return Rows(values, len(names), indices, indptr), np.array(ends, dtype=np.intp)
+
+
+def read_matrix(X: Any, lengths: ArrayLike | None) -> tuple[Rows, Offsets]:
+    """The rows of a matrix that has one for each token, and the offsets of the sequences."""
+    n = X.shape[0]
+    if lengths is None:
+        raise ValueError(
+            f"X is a matrix of {n} tokens: say how many each sequence has with lengths=[...], or give sequences"
+        )
+    sizes = np.asarray(lengths)
+    if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu") or (sizes < 0).any() or sizes.sum() != n:
+        raise ValueError(
+            f"lengths must be the number of tokens of each sequence, {n} in all, as X has rows; got {lengths!r:.100}"
+        )
+    X = check_array(
+        check_sparse(X, [np.float64]), accept_sparse="csr", dtype=np.float64, ensure_min_samples=0, input_name="X"
+    )
+    rows = as_rows(X if sparse.issparse(X) else sparse.csr_array(X))
+    return rows, np.append(0, np.cumsum(sizes)).astype(np.intp)
+
+
+def read_labels(y: Any, ends: Offsets, *, flat: bool) -> Labels:
+    """A list of labels for each sequence; `flat`: they may come as one list for all tokens too."""
+    given = list(each(y, "y", "label lists"))
+    if flat and not any(isinstance(item, list | tuple | np.ndarray) for item in given):
+        if len(given) != ends[-1]:
+            raise ValueError(f"X has {ends[-1]} tokens, and y has {len(given)} labels")
+        given = [given[start:stop] for start, stop in pairwise(ends)]
+    if len(given) != len(ends) - 1:
+        raise ValueError(f"X has {len(ends) - 1} sequences, and y has labels for {len(given)}")
+    labels = []
+    for i, row in enumerate(given):
+        labels.append(row.tolist() if isinstance(row, np.ndarray) else list(each(row, f"sequence {i} of y", "labels")))
+        tokens = int(ends[i + 1] - ends[i])
+        if len(labels[i]) != tokens:
+            raise ValueError(f"sequence {i} has {tokens} tokens and {len(labels[i])} labels")
+    return labels
+
+
+def check_kinds(labels: Labels, known: Iterable[Any]) -> None:
+    """Labels are all strings or all integers, as those known are."""
+    kinds = set(map(type, chain(known, *labels)))
+    if all(issubclass(kind, str) for kind in kinds) or all(issubclass(kind, int | np.integer) for kind in kinds):
+        return
+    odd = next(label for label in chain(*labels) if not isinstance(label, str))
+    raise ValueError(f"labels must be all strings or all integers, as those known are; y holds {odd!r}")
+
+
+def label_segments(labels: Labels, known: Iterable[Any], live: Iterable[bool]) -> Iterator[tuple[int, int, set[Any]]]:
+    """Cut the sequences where labels are learned for the first time: (start, stop, the labels new at start)."""
+    seen = set(known)
+    start, new = 0, set[Any]()
+    for i, (row, learned) in enumerate(zip(labels, live, strict=True)):
+        found = set(row) - seen if learned else set()
+        if found:
+            if i > start or new:
+                yield start, i, new
+            start, new = i, found
+            seen |= found
+    if len(labels) > start:
+        yield start, len(labels), new

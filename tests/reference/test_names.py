@@ -1,0 +1,142 @@
+"""Rows read by name are those that a dict as index would give."""
+
+import copy
+import itertools
+import pickle
+from collections import Counter, UserDict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onmargin._core.names import Names, Reader
+
+# Few letters make many repetitions; all of Unicode makes strings of every width.
+texts = st.text("ab:\\1é", max_size=3) | st.text(max_size=4)
+numbers = st.floats(-4, 4) | st.integers(-3, 3) | st.booleans() | st.text("xy", min_size=1, max_size=1)
+rows = st.dictionaries(texts, numbers, max_size=6) | st.lists(texts, max_size=6)
+
+
+def twin(row, index, *, grow):
+    """The row as {place: value}, by way of a plain dict."""
+    found = Counter()
+    for name, value in row.items() if isinstance(row, dict) else ((name, 1) for name in row):
+        key, number = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, float(value))
+        if number != 0 and grow:
+            index.setdefault(key, len(index))
+        if number != 0 and key in index:
+            found[index[key]] += number
+    return dict(sorted(found.items()))
+
+
+def read(given_rows, names, *, grow=True, dtype=np.float64, separator=None):
+    reader = Reader(names, grow=grow, dtype=dtype, separator=separator)
+    for row in given_rows:
+        reader.read(row)
+    values, indices, ends = reader.arrays()
+    assert values.dtype == dtype
+    return [
+        dict(zip(indices[a:b].tolist(), values[a:b].tolist(), strict=True))
+        for a, b in itertools.pairwise(ends)
+    ]
+
+
+@given(st.lists(rows, max_size=8), st.lists(rows, max_size=8))
+def test_rows_are_those_of_a_dict(learned, asked):
+    names, index = Names(), {}
+    assert read(learned, names) == [twin(row, index, grow=True) for row in learned]
+    assert names.names == list(index)
+    assert read(asked, names, grow=False) == [twin(row, index, grow=False) for row in asked]
+    assert names.names == list(index)
+    assert all(names.get(name) == place for name, place in index.items())
+
+
+def test_places_are_sorted_and_the_same_name_is_added_up():
+    names = Names(["a", "b", "c"])
+    assert read([["c", "a", "c", "b"]], names) == [{0: 1.0, 1: 1.0, 2: 2.0}]
+    long = [f"n{i}" for i in reversed(range(200))]
+    reader = Reader(Names(sorted(long)), grow=False, dtype=np.float32)
+    reader.read(long)
+    assert reader.arrays()[1].tolist() == list(range(200))
+
+
+def test_thousands_of_names_keep_their_places():
+    names = Names()
+    words = [f"word{i % 7000}" for i in range(20000)]
+    assert read([words[:7000]], names)[0].keys() == set(range(7000))
+    assert [names.get(word) for word in words] == [i % 7000 for i in range(20000)]
+    assert names.get("word7000") == -1
+    for duplicate in (copy.deepcopy(names), pickle.loads(pickle.dumps(names))):
+        assert duplicate.names == names.names
+        assert duplicate.get("word6999") == 6999
+
+
+def test_names_can_be_forgotten():
+    names = Names(["a", "b", "c"])
+    names.forget(1)
+    assert names.names == ["a"]
+    assert [names.get(name) for name in "abc"] == [0, -1, -1]
+    assert read([["c", "b"]], names) == [{1: 1.0, 2: 1.0}]
+    names.forget(5)
+    assert len(names) == 3
+
+
+def test_names_must_differ():
+    with pytest.raises(ValueError, match="once each"):
+        Names(["a", "b", "a"])
+
+
+@pytest.mark.parametrize(
+    ("name", "feature", "value"),
+    [
+        ("length:3", "length", 3.0),
+        ("a:b:-1.5e0", "a:b", -1.5),
+        ("time=10\\:30", "time=10:30", 1.0),
+        ("t=10\\:30:2", "t=10:30", 2.0),
+        ("word=:", "word=:", 1.0),
+        ("w:inf", "w:inf", 1.0),
+        ("w:1x", "w:1x", 1.0),
+        (":3", ":3", 1.0),
+    ],
+)
+def test_a_name_may_have_its_value_with_it(name, feature, value):
+    names = Names()
+    assert read([[name]], names, separator=":") == [{0: value}]
+    assert names.names == [feature]
+    names = Names()
+    assert read([[name]], names) == [{0: 1.0}]
+    assert names.names == [name]
+
+
+def test_mappings_that_are_no_dicts():
+    assert read([UserDict(a=2)], Names()) == [{0: 2.0}]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("word", "expected a dict of features or a list of their names, got 'word'"),
+        (b"word", "expected a dict"),
+        (3, "expected a dict"),
+        (None, "expected a dict"),
+        ([3], "names of features must be strings, got 3"),
+        ([None], "names of features must be strings"),
+        ({3: 1.0}, "names of features must be strings, got 3"),
+        ({"a": None}, "value of feature 'a' must be a number or a string, got None"),
+        ({"a": [1]}, "value of feature 'a' must be a number"),
+        ({"a": float("nan")}, "value of feature 'a' must be a finite number, got nan"),
+        ({"a": float("inf")}, "value of feature 'a' must be a finite number"),
+        ({"a": 10**400}, "value of feature 'a' must be a number"),
+    ],
+)
+def test_what_is_no_row_is_refused(row, message, dtype):
+    reader = Reader(Names(), grow=True, dtype=dtype)
+    with pytest.raises((TypeError, ValueError), match=message):
+        reader.read(row)
+
+
+def test_values_too_large_for_the_weights_are_refused():
+    with pytest.raises(ValueError, match="finite"):
+        Reader(Names(), grow=True, dtype=np.float32).read({"a": 1e39})
