@@ -36,10 +36,7 @@ def read(given_rows, names, *, grow=True, dtype=np.float64, separator=None):
         reader.read(row)
     values, indices, ends = reader.arrays()
     assert values.dtype == dtype
-    return [
-        dict(zip(indices[a:b].tolist(), values[a:b].tolist(), strict=True))
-        for a, b in itertools.pairwise(ends)
-    ]
+    return [dict(zip(indices[a:b].tolist(), values[a:b].tolist(), strict=True)) for a, b in itertools.pairwise(ends)]
 
 
 @given(st.lists(rows, max_size=8), st.lists(rows, max_size=8))

@@ -19,6 +19,7 @@ from onmargin._core.task_sequence import Sequence
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._linear import intercept_value
 from onmargin.estimators._online import OnlineLearner
+from onmargin.estimators._parameters import Number
 from onmargin.estimators._sequences import Labels, is_matrix, read_matrix, read_named
 from onmargin.estimators._updates import RIVALS, check_combination
 from onmargin.learner import Learner, Offsets, Vector
@@ -122,6 +123,8 @@ class ChainLearner(OnlineLearner):
         cost = 1 - np.eye(n)
         if isinstance(given, Mapping):
             for label, factor in given.items():
+                if not Number(0, above=True, below=True).accepts(factor):
+                    raise ValueError(f"label_cost must be positive numbers; got {factor!r} for {label!r}")
                 if label in self._codes:
                     cost[self._codes[label]] *= factor
         elif given is not None:

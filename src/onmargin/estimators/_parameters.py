@@ -62,6 +62,17 @@ class Word:
 
 
 @dataclass(frozen=True)
+class Character:
+    """A string of one character."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and len(value) == 1
+
+    def __str__(self) -> str:
+        return "a string of one character"
+
+
+@dataclass(frozen=True)
 class Instance:
     """An object of some type, named in words."""
 

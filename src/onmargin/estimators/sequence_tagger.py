@@ -12,7 +12,7 @@ from onmargin._checks import check_classes
 from onmargin.estimators._chain import ChainLearner
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._linear import LinearLearner
-from onmargin.estimators._parameters import NOTHING, Instance, Number, Rule, Word
+from onmargin.estimators._parameters import NOTHING, Character, Number, Rule, Word
 from onmargin.estimators._sequences import check_kinds, label_segments, read_labels
 
 
@@ -142,7 +142,7 @@ class SequenceTagger(ChainLearner):
         "loss": (Word("hinge", "squared_hinge"),),
         "update": (Word("prediction", "max_loss", "perceptron"),),
         "cost": (Word("hamming", "squared_hamming"),),
-        "separator": (Instance(str, "a character"), NOTHING),
+        "separator": (Character(), NOTHING),
         "fit_intercept": LinearLearner._rules["fit_intercept"],
         "intercept_scaling": LinearLearner._rules["intercept_scaling"],
         "average": (*LinearLearner._rules["average"], NOTHING),

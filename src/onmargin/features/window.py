@@ -1,0 +1,82 @@
+"""Features of a token from the columns of its neighbours."""
+
+import re
+from collections.abc import Sequence
+
+_PART = re.compile(r"(\w+)\[(-?\d+)\]")
+
+# Words and part-of-speech tags two to each side, and those next to each other together: the ordinary set for chunking.
+CHUNKING = (
+    *("w[-2]", "w[-1]", "w[0]", "w[1]", "w[2]", "w[-1]|w[0]", "w[0]|w[1]"),
+    *("pos[-2]", "pos[-1]", "pos[0]", "pos[1]", "pos[2]"),
+    *("pos[-2]|pos[-1]", "pos[-1]|pos[0]", "pos[0]|pos[1]", "pos[1]|pos[2]"),
+    *("pos[-2]|pos[-1]|pos[0]", "pos[-1]|pos[0]|pos[1]", "pos[0]|pos[1]|pos[2]"),
+)
+
+
+class WindowFeatures:
+    """Names of features for the tokens of a sentence, by templates over their columns and those of their neighbours.
+
+    The template "w[-1]|pos[0]" gives a token the feature "w[-1]|pos[0]=the|NOUN" where the word before it is "the" and
+    its own tag NOUN. A template that reaches beyond the sentence gives none; the first and the last token have the
+    features "first" and "last" instead.
+
+    Parameters
+    ----------
+    columns : sequence of str, default=("w", "pos")
+        Names of a token's columns.
+    templates : sequence of str, default=CHUNKING
+        Each one or several ``column[offset]``, with "|" between them.
+
+    Examples
+    --------
+    >>> from onmargin.features import WindowFeatures
+    >>> features = WindowFeatures(columns=["w"], templates=["w[0]", "w[-1]|w[0]"])
+    >>> features([("the",), ("dog",)])
+    [['w[0]=the', 'first'], ['w[0]=dog', 'w[-1]|w[0]=the|dog', 'last']]
+    """
+
+    def __init__(self, columns: Sequence[str] = ("w", "pos"), templates: Sequence[str] = CHUNKING) -> None:
+        self.columns = tuple(columns)
+        self.templates = tuple(templates)
+        self._parts = [self._parse(template) for template in self.templates]
+
+    def _parse(self, template: str) -> list[tuple[int, int]]:
+        """The column and the offset of each part."""
+        parts = []
+        for text in template.split("|"):
+            match = _PART.fullmatch(text)
+            if match is None or match[1] not in self.columns:
+                raise ValueError(
+                    f"a template is made of column[offset], column one of {list(self.columns)}; got {text!r} in "
+                    f"{template!r}"
+                )
+            parts.append((self.columns.index(match[1]), int(match[2])))
+        return parts
+
+    def __call__(self, sentence: Sequence[Sequence[str]]) -> list[list[str]]:
+        """The features of every token.
+
+        Parameters
+        ----------
+        sentence : sequence of sequences of str
+            Tokens, each with its columns; more than are named are left alone.
+
+        Returns
+        -------
+        features : list of lists of str
+            Ready for :class:`onmargin.SequenceTagger`.
+        """
+        n = len(sentence)
+        for i, token in enumerate(sentence):
+            if isinstance(token, str) or len(token) < len(self.columns):
+                raise ValueError(f"token {i} must have the columns {list(self.columns)}, got {token!r}")
+        features = []
+        for i in range(n):
+            names = [
+                f"{template}={'|'.join(sentence[i + offset][column] for column, offset in parts)}"
+                for template, parts in zip(self.templates, self._parts, strict=True)
+                if all(0 <= i + offset < n for _, offset in parts)
+            ]
+            features.append(names + ["first"] * (i == 0) + ["last"] * (i == n - 1))
+        return features

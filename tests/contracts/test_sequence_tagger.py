@@ -1,0 +1,337 @@
+"""SequenceTagger: what it takes, what it gives, what it refuses."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from onmargin import SequenceTagger
+
+LABELS = ["DET", "NOUN", "VERB"]
+LEXICON = {"DET": ["the", "a", "no"], "NOUN": ["dog", "cat", "fish", "house"], "VERB": ["sees", "eats", "likes"]}
+PATTERNS = ["DET NOUN VERB", "DET NOUN VERB DET NOUN", "NOUN VERB NOUN", "NOUN VERB"]
+
+
+def corpus(n=60, seed=0):
+    """Sentences with their labels, made from a few patterns."""
+    random = np.random.default_rng(seed)
+    y = [PATTERNS[k].split() for k in random.integers(len(PATTERNS), size=n)]
+    words = [[str(random.choice(LEXICON[label])) for label in row] for row in y]
+    return [[tokens_of(row, i) for i in range(len(row))] for row in words], y
+
+
+def tokens_of(words, i):
+    return [f"w={words[i]}", f"end={words[i][-1]}", f"before={words[i - 1] if i else ''}"]
+
+
+def state(model):
+    return (
+        model.classes_.tolist(),
+        model.coef_.tolist(),
+        model.intercept_.tolist(),
+        model.transitions_.tolist(),
+        model.totals_,
+        model.feature_names_,
+    )
+
+
+def test_it_learns_a_small_language():
+    X, y = corpus()
+    tagger = SequenceTagger(random_state=0).fit(X, y)
+    fresh, truth = corpus(seed=1)
+    assert tagger.score(fresh, truth) > 0.97
+    assert tagger.classes_.tolist() == LABELS
+    assert tagger.coef_.shape == (3, len(tagger.feature_names_)) == (3, tagger.n_features_in_)
+    assert tagger.transitions_.shape == (3, 3)
+    assert tagger.n_iter_ == 10
+    assert tagger.totals_.rounds == 600 == tagger.t_ - 1
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("cost", ["hamming", "squared_hamming"])
+@pytest.mark.parametrize("update", ["prediction", "max_loss"])
+def test_every_update_learns(update, cost, loss):
+    X, y = corpus()
+    tagger = SequenceTagger(update=update, cost=cost, loss=loss, random_state=0).fit(X, y)
+    assert tagger.score(X, y) > 0.97
+
+
+def test_the_perceptron_takes_steps_of_one():
+    X, y = corpus()
+    tagger = SequenceTagger(update="perceptron", average=False, fit_intercept=False).partial_fit(X, y)
+    assert np.array_equal(tagger.coef_, tagger.coef_.round())
+    assert np.array_equal(tagger.transitions_, tagger.transitions_.round())
+    assert tagger.totals_.updates == tagger.totals_.mistakes
+
+
+def test_predictions_are_the_best_of_the_decoded():
+    X, y = corpus(20)
+    tagger = SequenceTagger(random_state=0).fit(X, y)
+    best = tagger.decode(X, n_best=4)
+    assert [few[0][1] for few in best] == tagger.predict(X)
+    for few, sequence in zip(best, X, strict=True):
+        assert [score for score, _ in few] == sorted((score for score, _ in few), reverse=True)
+        assert len(few) == min(4, 3 ** len(sequence))
+        assert len({tuple(labels) for _, labels in few}) == len(few)
+    assert tagger.predict_one(X[0]) == tagger.predict(X)[0]
+
+
+def test_scores_are_those_of_the_weights():
+    X, y = corpus(20)
+    tagger = SequenceTagger(random_state=0).fit(X, y)
+    place = {name: j for j, name in enumerate(tagger.feature_names_)}
+    for score, labels in tagger.decode(X[:1], n_best=5)[0]:
+        codes = [LABELS.index(label) for label in labels]
+        by_hand = sum(tagger.transitions_[a, b] for a, b in itertools.pairwise(codes)) + sum(
+            tagger.coef_[code, [place[name] for name in token]].sum() + tagger.intercept_[code]
+            for code, token in zip(codes, X[0], strict=True)
+        )
+        assert score == pytest.approx(by_hand)
+
+
+def test_dicts_lists_and_matrices_of_the_same_features_agree():
+    X, y = corpus()
+    by_list = SequenceTagger().partial_fit(X, y)
+    by_dict = SequenceTagger().partial_fit([[dict.fromkeys(token, 1.0) for token in row] for row in X], y)
+    by_category = SequenceTagger().partial_fit(
+        [[dict(name.split("=", 1) for name in token) for token in row] for row in X], y
+    )
+    by_value = SequenceTagger().partial_fit([[[f"{name}:1" for name in token] for token in row] for row in X], y)
+    assert state(by_list) == state(by_dict) == state(by_category) == state(by_value)
+    place = {name: j for j, name in enumerate(by_list.feature_names_)}
+    matrix = np.zeros((sum(map(len, X)), len(place)))
+    for i, token in enumerate(token for row in X for token in row):
+        matrix[i, [place[name] for name in token]] = 1
+    lengths = [len(row) for row in X]
+    for given in (matrix, matrix.astype(np.float32), sparse.csr_array(matrix), sparse.coo_array(matrix)):
+        for labels in (y, [label for row in y for label in row]):
+            by_matrix = SequenceTagger().partial_fit(given, labels, lengths=lengths)
+            np.testing.assert_array_equal(by_matrix.coef_, by_list.coef_)
+            assert by_matrix.totals_ == by_list.totals_
+        assert by_matrix.predict(given, lengths=lengths) == by_list.predict(X)
+        assert by_matrix.score(given, y, lengths=lengths) == by_list.score(X, y)
+        assert not hasattr(by_matrix, "feature_names_")
+
+
+@pytest.mark.parametrize("cut", [1, 7, 60])
+@pytest.mark.parametrize("average", [False, True, 20])
+def test_how_a_stream_is_cut_makes_no_difference(cut, average):
+    X, y = corpus()
+    y[40] = ["OTHER"] * len(y[40])
+    whole = SequenceTagger(average=average).partial_fit(X, y)
+    parts = SequenceTagger(average=average)
+    for start in range(0, 60, cut):
+        parts.partial_fit(X[start : start + cut], y[start : start + cut])
+    assert state(parts) == state(whole)
+    one_by_one = SequenceTagger(average=average)
+    for row, labels in zip(X, y, strict=True):
+        one_by_one.learn_one(row, labels)
+    assert state(one_by_one) == state(whole)
+
+
+def test_labels_seen_only_later_are_learned_from_there():
+    X, y = corpus()
+    tagger = SequenceTagger().partial_fit(X[:10], [["NOUN"] * len(row) for row in y[:10]])
+    assert tagger.classes_.tolist() == ["NOUN"]
+    assert tagger.predict(X) == [["NOUN"] * len(row) for row in y]
+    tagger.partial_fit(X, y).partial_fit(X, y)
+    assert tagger.classes_.tolist() == LABELS
+    assert tagger.score(X, y) > 0.9
+
+
+def test_labels_may_be_given_before_they_are_seen():
+    X, y = corpus(5)
+    tagger = SequenceTagger().partial_fit(X, y, classes=["PUNCT", *LABELS])
+    assert tagger.classes_.tolist() == [*LABELS[:2], "PUNCT", "VERB"]
+
+
+def test_labels_may_be_integers():
+    X, y = corpus()
+    codes = [[LABELS.index(label) for label in row] for row in y]
+    tagger = SequenceTagger(random_state=0).fit(X, codes)
+    assert tagger.classes_.tolist() == [0, 1, 2]
+    named = SequenceTagger(random_state=0).fit(X, y)
+    assert [[LABELS[code] for code in row] for row in tagger.predict(X)] == named.predict(X)
+    assert SequenceTagger(random_state=0).fit(X, [np.array(row) for row in codes]).predict(X) == tagger.predict(X)
+
+
+def test_fit_averages_unless_told_otherwise_and_partial_fit_does_not():
+    X, y = corpus()
+    options = {"shuffle": False, "max_iter": 1}
+    assert state(SequenceTagger(**options).fit(X, y)) == state(SequenceTagger(**options, average=True).fit(X, y))
+    assert state(SequenceTagger().partial_fit(X, y)) == state(SequenceTagger(average=False).partial_fit(X, y))
+    plain, mean = SequenceTagger(**options, average=False).fit(X, y), SequenceTagger(**options).fit(X, y)
+    assert plain.totals_ == mean.totals_
+    assert not np.array_equal(plain.coef_, mean.coef_)
+
+
+def test_fit_starts_anew_and_warm_start_goes_on():
+    X, y = corpus()
+    tagger = SequenceTagger(random_state=0).fit(X[:30], y[:30])
+    once = state(SequenceTagger(random_state=0).fit(X, y))
+    assert state(tagger.fit(X, y)) == once
+    rounds = tagger.totals_.rounds
+    tagger.set_params(warm_start=True).fit(X, y)
+    assert tagger.totals_.rounds == 2 * rounds
+
+
+def test_empty_sequences_and_tokens_without_known_features():
+    X, y = corpus()
+    tagger = SequenceTagger(random_state=0).fit([*X, []], [*y, []])
+    assert tagger.predict([[], X[0], []]) == [[], tagger.predict_one(X[0]), []]
+    assert tagger.predict([]) == []
+    assert len(tagger.predict_one([["never"], [], {"seen": 2.0}])) == 3
+    assert tagger.decode([[]], n_best=3) == [[(0.0, [])]]
+    n = tagger.n_features_in_
+    tagger.predict([[["new"]]])
+    assert tagger.n_features_in_ == n == len(tagger.feature_names_)
+
+
+def test_one_token_sequences_are_plain_classification():
+    X, y = corpus()
+    tokens, labels = [[t] for row in X for t in row], [[a] for row in y for a in row]
+    tagger = SequenceTagger(random_state=0).fit(tokens, labels)
+    assert not tagger.transitions_.any()
+    assert tagger.score(tokens, labels) > 0.95
+
+
+def test_weight_zero_skips_a_sequence_and_weights_scale_c():
+    X, y = corpus()
+    weight = np.arange(60) % 3 > 0
+    learned = [i for i in range(60) if weight[i]]
+    skipped = SequenceTagger().partial_fit(
+        X, [row if weight[i] else ["X"] * len(row) for i, row in enumerate(y)], sample_weight=weight
+    )
+    plain = SequenceTagger().partial_fit([X[i] for i in learned], [y[i] for i in learned])
+    assert skipped.totals_ == plain.totals_
+    assert skipped.classes_.tolist() == plain.classes_.tolist()
+    assert skipped.predict(X) == plain.predict(X)
+    heavy = SequenceTagger(C=0.01).partial_fit(X, y, sample_weight=[3.0] * 60)
+    assert state(heavy) == state(SequenceTagger(C=0.03).partial_fit(X, y))
+
+
+def test_label_cost_by_label_and_by_pair_agree():
+    X, y = corpus()
+    by_label = SequenceTagger(label_cost={"VERB": 3.0}).partial_fit(X, y, classes=LABELS)
+    matrix = 1 - np.eye(3)
+    matrix[2] *= 3
+    by_pair = SequenceTagger(label_cost=matrix).partial_fit(X, y, classes=LABELS)
+    assert state(by_label) == state(by_pair)
+    assert by_label.totals_.cost > SequenceTagger().partial_fit(X, y, classes=LABELS).totals_.cost
+
+
+def test_weights_of_a_label_come_heaviest_first():
+    X, y = corpus()
+    tagger = SequenceTagger(random_state=0).fit(X, y)
+    weights = tagger.weights("DET")
+    assert list(map(abs, weights.values())) == sorted(map(abs, weights.values()), reverse=True)
+    assert 0 not in weights.values()
+    assert tagger.weights("DET", top=2) == dict(list(weights.items())[:2])
+    place = tagger.feature_names_.index(next(iter(weights)))
+    assert tagger.coef_[0, place] == next(iter(weights.values()))
+
+
+def test_clones_start_anew_with_the_same_parameters():
+    tagger = SequenceTagger(C=0.5, label_cost={"A": 2.0}).fit(*corpus())
+    assert clone(tagger).get_params() == tagger.get_params()
+    assert not hasattr(clone(tagger), "classes_")
+
+
+def test_nothing_works_before_learning():
+    tagger = SequenceTagger()
+    for call in (tagger.predict, tagger.decode):
+        with pytest.raises(Exception, match="not fitted"):
+            call([])
+    for name in ("coef_", "transitions_", "totals_", "feature_names_"):
+        assert not hasattr(tagger, name)
+
+
+GOOD = [[["a"], ["b"]]], [["X", "Y"]]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([[["a"]], [["a"], ["b"]]], [["X"], ["X"]], "sequence 1 has 2 tokens and 1 labels"),
+        ([[["a"]]], [["X"], ["Y"]], "X has 1 sequences, and y has labels for 2"),
+        ([["word", "other"]], [["X", "Y"]], "sequence 0 of X, token 0: expected a dict .* got 'word'"),
+        ([[["a"]], [["a"], [3]]], [["X"], ["X", "Y"]], "sequence 1 of X, token 1: names of features must be strings"),
+        ([[{"a": float("nan")}]], [["X"]], "sequence 0 of X, token 0: .* finite"),
+        ([[["a"]]], ["X"], "sequence 0 of y must be a list of labels, got 'X'"),
+        ([[["a"]]], "X", "y must be a list of label lists"),
+        ("text", [["X"]], "X must be a list of sequences, got 'text'"),
+        (["text"], [["X"]], "sequence 0 of X must be a list of tokens, got 'text'"),
+        ([[["a"], ["b"]]], [["X", 3]], "labels must be all strings or all integers.* y holds 3"),
+        ([[["a"]]], [[None]], "labels must be all strings or all integers.* y holds None"),
+        ([[["a"]]], [[2.5]], "labels must be all strings or all integers.* y holds 2.5"),
+        ([[["a"]]], [[3]], "labels must be all strings or all integers.* y holds 3"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_is_lost(X, y, message):
+    tagger = SequenceTagger().partial_fit(*GOOD)
+    before = state(tagger)
+    for call in (tagger.partial_fit, tagger.set_params(warm_start=True).fit):
+        with pytest.raises((TypeError, ValueError), match=message):
+            call(X, y)
+        assert state(tagger) == before
+    assert state(tagger.partial_fit(*GOOD)) == state(SequenceTagger().partial_fit(*GOOD).partial_fit(*GOOD))
+
+
+def test_input_of_another_kind_is_refused():
+    tagger = SequenceTagger().partial_fit(*GOOD)
+    with pytest.raises(TypeError, match="has learned from features by name"):
+        tagger.predict(np.eye(2), lengths=[2])
+    with pytest.raises(ValueError, match="lengths= belongs to a matrix"):
+        tagger.predict(GOOD[0], lengths=[2])
+    matrix = SequenceTagger().partial_fit(np.eye(2), [["X", "Y"]], lengths=[2])
+    with pytest.raises(TypeError, match="has learned from a matrix of tokens"):
+        matrix.predict(GOOD[0])
+    with pytest.raises(ValueError, match="X has 3 features, and this tagger has 2"):
+        matrix.predict(np.eye(3), lengths=[3])
+    assert matrix.partial_fit(np.eye(3), [["X", "Y", "Y"]], lengths=[3]).coef_.shape == (2, 3)
+    with pytest.raises(ValueError, match="X has 2 features, and this tagger has 3"):
+        matrix.partial_fit(np.eye(2), [["X", "Y"]], lengths=[2])
+
+
+@pytest.mark.parametrize("lengths", [None, [1], [3], [-1, 3], [1.0, 1.0], [[2]]])
+def test_lengths_must_fit_the_matrix(lengths):
+    with pytest.raises(ValueError, match="lengths"):
+        SequenceTagger().fit(np.eye(2), [["X", "Y"]], lengths=lengths)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"update": "best"}, "update must be 'prediction' or 'max_loss' or 'perceptron'"),
+        ({"cost": "edit"}, "cost must be"),
+        ({"C": 0}, "C must be"),
+        ({"separator": "::"}, "separator must be"),
+        ({"label_cost": {"X": 0}}, "label_cost must be"),
+        ({"label_cost": [[0, 1]]}, "label_cost must be"),
+        ({"label_cost": [[0, -1], [1, 0]]}, "label_cost must be"),
+        ({"update": "max_loss", "label_cost": {"X": 2}}, "needs cost='squared_hamming'"),
+        ({"update": "perceptron", "loss": "squared_hinge"}, "needs loss='hinge'"),
+    ],
+)
+def test_bad_parameters_are_refused(options, message):
+    for call in ("fit", "partial_fit"):
+        tagger = SequenceTagger(**options)
+        with pytest.raises(ValueError, match=message):
+            getattr(tagger, call)(*GOOD)
+        assert not hasattr(tagger, "classes_")
+
+
+def test_other_refusals():
+    tagger = SequenceTagger().partial_fit(*GOOD)
+    with pytest.raises(ValueError, match="n_best must be"):
+        tagger.decode(GOOD[0], n_best=0)
+    with pytest.raises(ValueError, match="label must be one of"):
+        tagger.weights("Z")
+    with pytest.raises(ValueError, match="top must be"):
+        tagger.weights("X", top=-1)
+    with pytest.raises(ValueError, match="sample_weight"):
+        tagger.partial_fit(*GOOD, sample_weight=[-1])
+    with pytest.raises(ValueError, match="met no label"):
+        SequenceTagger().fit([[]], [[]])

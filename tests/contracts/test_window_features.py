@@ -1,0 +1,41 @@
+"""Features of tokens by templates."""
+
+import pytest
+
+from onmargin.features import WindowFeatures
+
+SENTENCE = [("the", "DT"), ("dog", "NN"), ("barks", "VB")]
+
+
+def test_the_ordinary_templates_give_every_token_its_window():
+    first, middle, last = WindowFeatures()(SENTENCE)
+    assert "w[1]=dog" in first
+    assert "first" in first
+    assert not any("[-" in name for name in first)
+    assert "w[-1]|w[0]=the|dog" in middle
+    assert "pos[-1]|pos[0]|pos[1]=DT|NN|VB" in middle
+    assert "first" not in middle
+    assert "last" in last
+    assert len(set(middle)) == len(middle)
+
+
+def test_one_token_is_first_and_last():
+    assert WindowFeatures(["w"], ["w[0]", "w[1]"])([("a",)]) == [["w[0]=a", "first", "last"]]
+    assert WindowFeatures()([]) == []
+
+
+def test_columns_that_are_not_named_are_left_alone():
+    assert WindowFeatures(["w"], ["w[0]"])(SENTENCE)[1] == ["w[0]=dog"]
+
+
+@pytest.mark.parametrize("template", ["word[0]", "w", "w[a]", "w[0]||w[1]", ""])
+def test_bad_templates_are_refused(template):
+    with pytest.raises(ValueError, match="a template is made of"):
+        WindowFeatures(["w"], [template])
+
+
+def test_tokens_without_their_columns_are_refused():
+    with pytest.raises(ValueError, match="token 1 must have the columns"):
+        WindowFeatures()([("the", "DT"), ("dog",)])
+    with pytest.raises(ValueError, match="token 0 must have the columns"):
+        WindowFeatures(["w", "pos"])(["the"])
