@@ -13,10 +13,7 @@ from onmargin._core.task cimport HalfSpace, Round, Task
 cdef class Totals:
     """What the rounds so far came to."""
 
-    cdef public long long rounds, mistakes, updates
-    cdef public double loss, squared_loss, dual_value, max_squared_norm, cost
-
-    cdef inline void count(self, const Round* r) noexcept nogil:
+    cdef void count(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t j
         self.rounds += 1
         self.mistakes += r.mistake
@@ -49,9 +46,6 @@ cdef check_fit(Geometry geometry, Rows X):
 cdef class Stage:
     """A round, and the memory of all its parts."""
 
-    cdef Round r
-    cdef tuple owners
-
     def __init__(self, Geometry geometry, Step step=None, trials=None):
         cdef Py_ssize_t rows = 1 if trials is None else int(np.diff(trials).max(initial=0))
         cdef Py_ssize_t width = rows * geometry.n_scores
@@ -70,11 +64,21 @@ cdef class Stage:
         self.r.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
         self.r.weight = self.r.n_rows = self.r.n_y = 1
 
-    cdef inline void clear(self) noexcept nogil:
-        """Nothing is asked yet, and nothing suffered."""
-        self.r.n_halfspaces = self.r.mistake = 0
-        self.r.n_parts = 1
-        self.r.loss = self.r.squared_loss = self.r.cost = 0
+
+cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil:
+    """One round with the rows, the target and the weight that the stage has."""
+    cdef Round* r = &stage.r
+    cdef double gain
+    geometry.scores(r)                           # predict
+    geometry.measure(r)
+    stage.clear()
+    task.constrain(r)                            # suffer the loss
+    if r.loss > 0 or step.eager:                 # otherwise passive
+        gain = step.solve(r, geometry)
+        if gain > 0:                             # aggressive
+            totals.updates += 1
+            totals.dual_value += gain - geometry.move(r) / 2
+    totals.count(r)
 
 
 def play(
@@ -97,7 +101,6 @@ def play(
     cdef double* target = <double*>address(y, "d", n_trials if targets is None else len(y))
     cdef double* weights = NULL if weight is None else <double*>address(weight, "d", n_trials)
     cdef Py_ssize_t* sequence = NULL if order is None else <Py_ssize_t*>address(order, "lq", n)
-    cdef double gain
     with nogil:
         for t in range(n):
             i = t if sequence == NULL else sequence[t]
@@ -109,19 +112,10 @@ def play(
                 r.n_rows = row_of[i + 1] - row_of[i]
             for j in range(r.n_rows):                                     # receive x_t
                 X.row((i if row_of == NULL else row_of[i]) + j, &r.x[j])
-            geometry.scores(r)                                            # predict
-            geometry.measure(r)
-            r.y = target + (i if target_of == NULL else target_of[i])     # receive y_t
+            r.y = target + (i if target_of == NULL else target_of[i])     # and y_t
             if target_of != NULL:
                 r.n_y = target_of[i + 1] - target_of[i]
-            stage.clear()
-            task.constrain(r)                                             # suffer the loss
-            if r.loss > 0 or step.eager:                                  # otherwise passive
-                gain = step.solve(r, geometry)
-                if gain > 0:                                              # aggressive
-                    totals.updates += 1
-                    totals.dual_value += gain - geometry.move(r) / 2
-            totals.count(r)
+            play_round(task, step, geometry, totals, stage)
 
 
 def losses(Task task, Geometry geometry, Rows X, y, out):

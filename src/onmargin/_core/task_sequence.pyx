@@ -1,5 +1,7 @@
 """Sequences: a label for every row of a trial, in a chain."""
 
+from functools import partial
+
 import numpy as np
 
 from libc.math cimport sqrt
@@ -38,7 +40,7 @@ cdef class Sequence(Task):
         self.rho = <const double*>address(self.cost, "d", self.cost.size)
 
     def __reduce__(self):
-        return _sequence, (type(self), self.cost, self.squared, self.max_loss)
+        return partial(type(self), self.cost, squared=self.squared, max_loss=self.max_loss), ()
 
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
         cdef Py_ssize_t planes = rows * (rows + 1) + 1 if self.max_loss and not self.squared else rows
@@ -102,7 +104,3 @@ cdef class Sequence(Task):
         for i in range(r.n_rows):
             total += self.rho[self.right[i] * r.n_scores + path[i]]
         return total * total if self.squared else total
-
-
-def _sequence(kind, cost, squared, max_loss):
-    return kind(cost, squared=squared, max_loss=max_loss)

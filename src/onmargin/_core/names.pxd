@@ -1,0 +1,36 @@
+"""Features known by name: an index of names that grows, or one of fixed size that hashes them."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+
+cdef class Index:
+    cdef Py_ssize_t size
+    cdef uint64_t prepare(self, str name) except? 0
+    cdef void approach(self, uint64_t prepared) noexcept
+    cdef Py_ssize_t place(self, str name, uint64_t prepared, bint grow) except -2
+    cdef Py_ssize_t slice(self, const char* text, Py_ssize_t n, bint grow) except -2
+
+
+cdef struct Slot:
+    PyObject* name    # NULL: free
+    uint32_t hashed   # half of the hash that Python keeps with a string
+    int32_t place
+
+
+cdef class Names(Index):
+    cdef readonly list names
+    cdef bytearray memory
+    cdef Slot* slots
+    cdef uint64_t mask
+
+    cdef index(self)
+    cdef put(self, str name, Py_ssize_t place)
+    cdef Py_ssize_t add(self, str name) except -2
+
+    cdef inline Slot* next(self, Slot* slot) noexcept:
+        return slot + 1 if slot < self.slots + self.mask else self.slots
+
+
+cdef class Hashed(Index):
+    cdef readonly int bits

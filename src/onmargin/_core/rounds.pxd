@@ -1,0 +1,26 @@
+"""The loop over rounds."""
+
+from onmargin._core.geometry cimport Geometry
+from onmargin._core.step cimport Step
+from onmargin._core.task cimport Round, Task
+
+
+cdef class Totals:
+    cdef public long long rounds, mistakes, updates
+    cdef public double loss, squared_loss, dual_value, max_squared_norm, cost
+
+    cdef void count(self, const Round* r) noexcept nogil
+
+
+cdef class Stage:
+    cdef Round r
+    cdef tuple owners
+
+    cdef inline void clear(self) noexcept nogil:
+        """Nothing is asked yet, and nothing suffered."""
+        self.r.n_halfspaces = self.r.mistake = 0
+        self.r.n_parts = 1
+        self.r.loss = self.r.squared_loss = self.r.cost = 0
+
+
+cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil

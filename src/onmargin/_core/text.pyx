@@ -1,0 +1,92 @@
+"""Words of a text, and what they count."""
+
+from functools import partial
+
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
+from libc.stdint cimport uint32_t
+
+
+cdef extern from "Python.h":
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
+    Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t index)
+    bint Py_UNICODE_ISALNUM(Py_UCS4 c)
+    Py_UCS4 Py_UNICODE_TOLOWER(Py_UCS4 c)
+
+
+cdef inline Py_ssize_t encode(uint32_t c, char* out) noexcept:
+    """A character as UTF-8; the number of its bytes."""
+    if c < 0x80:
+        out[0] = <char>c
+        return 1
+    if c < 0x800:
+        out[0], out[1] = <char>(0xC0 | c >> 6), <char>(0x80 | c & 0x3F)
+        return 2
+    if c < 0x10000:
+        out[0], out[1] = <char>(0xE0 | c >> 12), <char>(0x80 | c >> 6 & 0x3F)
+        out[2] = <char>(0x80 | c & 0x3F)
+        return 3
+    out[0], out[1] = <char>(0xF0 | c >> 18), <char>(0x80 | c >> 12 & 0x3F)
+    out[2], out[3] = <char>(0x80 | c >> 6 & 0x3F), <char>(0x80 | c & 0x3F)
+    return 4
+
+
+cdef class Text:
+    """How texts become features: words of two letters, digits or underscores at least, alone and in n-grams.
+
+    `ngrams` are the fewest and the most words of an n-gram. `weighting` is what a feature of a text counts: "binary" 1,
+    "tf" how often it occurs, "log" one plus the logarithm of that. With `normalize` rows have length 1.
+    """
+
+    def __init__(self, *, bint lowercase=True, ngrams=(1, 1), str weighting="tf", bint normalize=True):
+        self.lowercase = lowercase
+        self.shortest, self.longest = ngrams
+        self.weighting = weighting
+        self.normalize = normalize
+        self.binary, self.logarithmic = weighting == "binary", weighting == "log"
+        self.memory, self.bounds_memory = bytearray(4096), bytearray(4096)
+
+    def __reduce__(self):
+        settings = {"lowercase": self.lowercase, "ngrams": self.ngrams, "weighting": self.weighting,
+                    "normalize": self.normalize}
+        return partial(type(self), **settings), ()
+
+    @property
+    def ngrams(self):
+        return self.shortest, self.longest
+
+    def words(self, str text):
+        """The words of a text."""
+        self.split(text)
+        return bytes(self.memory[:self.bounds[self.n_words]]).decode("utf-8").split()
+
+    cdef int split(self, str text) except -1:
+        """Write the words one after the other, a blank after each, so that n-grams are slices."""
+        cdef Py_ssize_t i, n = PyUnicode_GET_LENGTH(text), used = 0, start = 0, letters = 0
+        cdef int kind = PyUnicode_KIND(text)
+        cdef void* data = PyUnicode_DATA(text)
+        cdef Py_UCS4 c
+        cdef char* out
+        if PyByteArray_GET_SIZE(self.memory) < 4 * n + 1:
+            PyByteArray_Resize(self.memory, 4 * n + 1)
+        if PyByteArray_GET_SIZE(self.bounds_memory) < (n // 2 + 3) * <Py_ssize_t>sizeof(Py_ssize_t):
+            PyByteArray_Resize(self.bounds_memory, (n // 2 + 3) * sizeof(Py_ssize_t))
+        out = PyByteArray_AS_STRING(self.memory)
+        self.bounds = <Py_ssize_t*>PyByteArray_AS_STRING(self.bounds_memory)
+        self.n_words = 0
+        for i in range(n + 1):
+            c = PyUnicode_READ(kind, data, i) if i < n else c' '
+            if c == c'_' or Py_UNICODE_ISALNUM(c):
+                letters += 1
+                used += encode(Py_UNICODE_TOLOWER(c) if self.lowercase else c, out + used)
+                continue
+            if letters >= 2:
+                self.bounds[self.n_words] = start
+                self.n_words += 1
+                out[used] = c' '
+                used += 1
+                start = used
+            used, letters = start, 0
+        self.bounds[self.n_words] = start
+        return 0
