@@ -1,15 +1,28 @@
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from onmargin._core.geometry import Euclidean
 
 class Paths(Euclidean):
+    def __init__(
+        self,
+        n_features: int,
+        n_columns: int,
+        dtype: DTypeLike,
+        *,
+        sparse: bool = False,
+        bias: float = 0.0,
+        average: int = 0,
+    ) -> None: ...
     @property
     def transitions(self) -> NDArray[np.float64]: ...
     @property
     def lag_transitions(self) -> NDArray[np.float64] | None: ...
+    def arrays(self) -> dict[str, NDArray[Any]]: ...
     def tables(self) -> tuple[str, ...]: ...
+    def recombined(self, mixing: NDArray[Any]) -> Self: ...
+    def resized(self, n_features: int) -> Self: ...
     def hand_over(self, copy: Any, mixing: NDArray[Any]) -> None: ...
     def mean_transitions(self) -> NDArray[np.float64]: ...

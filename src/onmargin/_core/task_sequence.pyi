@@ -1,3 +1,5 @@
+from typing import Never
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,3 +13,4 @@ class Sequence(Task):
     def squared(self) -> bool: ...
     @property
     def max_loss(self) -> bool: ...
+    def decode(self, scores: NDArray[np.float64]) -> Never: ...

@@ -104,3 +104,6 @@ cdef class Sequence(Task):
         for i in range(r.n_rows):
             total += self.rho[self.right[i] * r.n_scores + path[i]]
         return total * total if self.squared else total
+
+    def decode(self, scores):
+        raise TypeError("labels of a sequence follow from its transitions too: see onmargin._core.chain.decode")

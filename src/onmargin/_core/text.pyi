@@ -1,6 +1,12 @@
 class Text:
     def __init__(
-        self, *, lowercase: bool = True, ngrams: tuple[int, int] = (1, 1), weighting: str = "tf", normalize: bool = True
+        self,
+        *,
+        lowercase: bool = True,
+        shortest: int = 1,
+        longest: int = 1,
+        weighting: str = "tf",
+        normalize: bool = True,
     ) -> None: ...
     @property
     def lowercase(self) -> bool: ...
@@ -12,6 +18,4 @@ class Text:
     def weighting(self) -> str: ...
     @property
     def normalize(self) -> bool: ...
-    @property
-    def ngrams(self) -> tuple[int, int]: ...
     def words(self, text: str) -> list[str]: ...

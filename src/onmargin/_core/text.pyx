@@ -35,26 +35,23 @@ cdef inline Py_ssize_t encode(uint32_t c, char* out) noexcept:
 cdef class Text:
     """How texts become features: words of two letters, digits or underscores at least, alone and in n-grams.
 
-    `ngrams` are the fewest and the most words of an n-gram. `weighting` is what a feature of a text counts: "binary" 1,
+    An n-gram has `shortest` to `longest` words. `weighting` is what a feature of a text counts: "binary" 1,
     "tf" how often it occurs, "log" one plus the logarithm of that. With `normalize` rows have length 1.
     """
 
-    def __init__(self, *, bint lowercase=True, ngrams=(1, 1), str weighting="tf", bint normalize=True):
+    def __init__(self, *, bint lowercase=True, int shortest=1, int longest=1, str weighting="tf",
+                 bint normalize=True):
         self.lowercase = lowercase
-        self.shortest, self.longest = ngrams
+        self.shortest, self.longest = shortest, longest
         self.weighting = weighting
         self.normalize = normalize
         self.binary, self.logarithmic = weighting == "binary", weighting == "log"
         self.memory, self.bounds_memory = bytearray(4096), bytearray(4096)
 
     def __reduce__(self):
-        settings = {"lowercase": self.lowercase, "ngrams": self.ngrams, "weighting": self.weighting,
-                    "normalize": self.normalize}
+        settings = {"lowercase": self.lowercase, "shortest": self.shortest, "longest": self.longest,
+                    "weighting": self.weighting, "normalize": self.normalize}
         return partial(type(self), **settings), ()
-
-    @property
-    def ngrams(self):
-        return self.shortest, self.longest
 
     def words(self, str text):
         """The words of a text."""
