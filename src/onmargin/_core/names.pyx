@@ -134,7 +134,7 @@ cdef class Names(Index):
 
 
 cdef class Hashed(Index):
-    """Places of names among 2^bits by a hash that is the same everywhere: memory is bounded, and some names share one."""
+    """Places of names among 2^bits by a hash that is the same everywhere: memory is bounded, and names may share one."""
 
     def __init__(self, int bits):
         self.bits = bits
