@@ -84,3 +84,29 @@ def test_rows_far_from_the_origin_keep_their_distances():
         model = PassiveAggressiveUniclass(C=0.5).partial_fit(rows)
         ball = reference.uniclass(X[1:], 0.1, reference.pa1(0.5), start=X[0])
         np.testing.assert_allclose(model.center_, ball.centre, atol=tolerance)
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array", "csr_array_int64"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("proportions", [False, True])
+@pytest.mark.parametrize("rule", [*RULES, Rule(1.0), Rule(1.0, squared=True)], ids=str)
+def test_centre_on_the_simplex(*, rule, proportions, weighted, container):
+    X = np.abs(cloud(5))
+    X = X / np.maximum(X.sum(axis=1, keepdims=True), 1e-3) if proportions else cloud(5)
+    weight = uneven_weights(len(X)) if weighted else None
+    model = PassiveAggressiveUniclass(C=rule.C, loss=LOSS[rule.squared], epsilon=0.2, geometry="entropic")
+    model.partial_fit(CONTAINERS[container](X), sample_weight=weight)
+    ball = reference.simplex_uniclass(X, 0.2, rule.twin, weight=weight)
+    assert_same(model, ball, 1e-9)
+    assert ball.updates > 20
+    distances = np.linalg.norm(X - ball.centre, axis=1)
+    np.testing.assert_allclose(model.score_samples(X), -distances, atol=1e-7)
+
+
+def test_centre_near_a_corner_keeps_its_logarithms():
+    """Weights that have no number any more come back."""
+    corners = np.eye(3)[[0] * 200 + [1] * 200]
+    model = PassiveAggressiveUniclass(C=50.0, epsilon=0.0, geometry="entropic").partial_fit(corners * 100)
+    assert model._learner.geometry.theta.min() < -1000
+    ball = reference.simplex_uniclass(corners * 100, 0.0, reference.pa1(50.0))
+    np.testing.assert_allclose(model.center_, ball.centre, atol=1e-9)

@@ -1,10 +1,10 @@
-"""The geometry of a ball: a centre that follows its rows."""
+"""The geometry of a ball: a centre that follows its rows, anywhere or on the simplex."""
 
 from functools import partial
 
 import numpy as np
 
-from libc.math cimport sqrt
+from libc.math cimport INFINITY, exp, log, sqrt
 
 from onmargin._core.geometry cimport Geometry
 from onmargin._core.row cimport Row, Vec, Weights, address
@@ -120,3 +120,75 @@ cdef class Centre(Geometry):
             v[j] *= scale
         self.scale = 1
         self.squared_norm = self.vec.squared_norm(&vector)
+
+
+cdef class SimplexCentre(Centre):
+    """A centre w on the simplex, at first its middle ([NIPS] Thm. 4, E6).
+
+    The direction v = (x - w) / d is that of `Centre`, but tau along it makes w_i <- w_i exp(tau v_i) / Z. It has the
+    curvature (max v - min v)^2 / 4 at most, and that is at most 1/2. The logarithms of the weights are kept beside
+    them, so that none is lost.
+
+    A distance costs the non-zeros of x; a move changes every weight by another factor, and costs all features.
+    """
+
+    cdef readonly object theta    # ln w
+    cdef object apart             # x - w of a round with a loss
+    cdef double* t
+    cdef double* v
+    cdef double lowest            # of x - w
+
+    def __init__(self, Py_ssize_t n_features):
+        super().__init__(n_features)
+        self.theta, self.apart = np.zeros(n_features), np.zeros(n_features)
+        self.t = <double*>address(self.theta, "d", n_features, writable=True)
+        self.v = <double*>address(self.apart, "d", n_features, writable=True)
+        self.normalise()
+
+    def __reduce__(self):
+        return type(self), (self.n_features,), (self.clock, self.squared_norm, self.vector, self.theta)
+
+    def __setstate__(self, state):
+        self.clock, self.squared_norm, self.vector[:], self.theta[:] = state
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double low = INFINITY, high = -INFINITY
+        cdef const double* w = <const double*>self.w.W
+        for j in range(self.n_features):
+            self.v[j] = -w[j]
+        for j in range(r.x.n):
+            self.v[j if r.x.indices == NULL else r.x.indices[j]] += (<const double*>r.x.values)[j]
+        for j in range(self.n_features):
+            low, high = min(low, self.v[j]), max(high, self.v[j])
+        self.lowest = low
+        r.halfspaces.q = ((high - low) / r.s[0]) ** 2 / 4
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        """Answers twice G(theta') - G(theta) - <w, theta' - theta>, with G = ln sum exp(theta), which was 0."""
+        cdef Py_ssize_t j
+        cdef double a = r.halfspaces.tau / r.s[0], along = 0
+        cdef const double* w = <const double*>self.w.W
+        for j in range(self.n_features):
+            self.v[j] -= self.lowest  # what all have alike moves nothing, and might swallow the rest
+            along += a * self.v[j] * w[j]
+            self.t[j] += a * self.v[j]
+        return 2 * (self.normalise() - along)
+
+    cdef double normalise(self) noexcept nogil:
+        """Make exp(theta) weights of sum 1; answers ln sum exp(theta) as it was."""
+        cdef Py_ssize_t j
+        cdef double highest = -INFINITY, total = 0, potential
+        cdef double* w = <double*>self.w.W
+        cdef Row vector = self.as_row()
+        for j in range(self.n_features):
+            highest = max(highest, self.t[j])
+        for j in range(self.n_features):
+            w[j] = exp(self.t[j] - highest)
+            total += w[j]
+        potential = log(total) + highest
+        for j in range(self.n_features):
+            w[j] /= total
+            self.t[j] -= potential
+        self.squared_norm = self.vec.squared_norm(&vector)
+        return potential

@@ -25,7 +25,9 @@ cdef class Scheme(Step):
     cdef readonly bint mistaken
 
     cdef void select(self, Round* r) noexcept nogil
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil
 
 
 cdef class Largest(Scheme):

@@ -97,7 +97,7 @@ cdef class Scheme(Step):
         geometry.curvatures(r)
         self.select(r)
         if r.n_parts == 1:
-            return self.share(r.halfspaces, r.n_halfspaces, self.C * r.weight, r.work) if r.n_halfspaces > 0 else 0
+            return self.share(r, geometry, r.halfspaces, r.n_halfspaces, self.C * r.weight) if r.n_halfspaces > 0 else 0
         n = 0
         for part in range(r.n_parts):
             first = n
@@ -108,7 +108,7 @@ cdef class Scheme(Step):
                     r.halfspaces[n] = h
                     n += 1
             if n > first:
-                gain += self.share(r.halfspaces + first, n - first, self.C * r.weight / r.n_parts, r.work)
+                gain += self.share(r, geometry, r.halfspaces + first, n - first, self.C * r.weight / r.n_parts)
         return gain
 
     cdef void select(self, Round* r) noexcept nogil:
@@ -126,8 +126,10 @@ cdef class Scheme(Step):
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
         return 2 * n
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
-        """Fill in the taus of half-spaces that are all violated, and answer sum_j tau_j loss_j."""
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
+        """Fill in the taus of n half-spaces of the round, all violated, and answer sum_j tau_j loss_j."""
         return 0
 
 
@@ -144,7 +146,9 @@ cdef class Largest(Scheme):
     def __reduce__(self):
         return type(self), (self.C, self.squared)
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* worst = h
         cdef double damping = 1 / (2 * C) if self.squared else 0
@@ -170,7 +174,9 @@ cdef class Even(Scheme):
     def __reduce__(self):
         return type(self), (self.C, self.mistaken, self.fixed)
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
         cdef Py_ssize_t i
         cdef double part = 1 / <double>n, gain = 0
         for i in range(n):
@@ -214,10 +220,12 @@ cdef class Separable(Scheme):
     for C < 2 / R^2.
     """
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
         cdef Py_ssize_t i, above = n
-        cdef double* loss = work
-        cdef double* rate = work + n
+        cdef double* loss = r.work
+        cdef double* rate = r.work + n
         cdef double theta = 0, q = 0, inverse = 0, step, rates, gain = 0
         for i in range(n):
             if h[i].q != q:
@@ -250,10 +258,12 @@ cdef class Sopopo(Scheme):
     def __reduce__(self):
         return type(self), (self.C,)
 
-    cdef double share(self, HalfSpace* h, Py_ssize_t n, double C, double* work) noexcept nogil:
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
         cdef Py_ssize_t i, above = n
-        cdef double* loss = work
-        cdef double* rate = work + n
+        cdef double* loss = r.work
+        cdef double* rate = r.work + n
         cdef double A = h.q / 2, inverse = 1 / A, largest = 0, rho, step, total, gain = 0
         if n == 1:
             h.tau = projection(h, C, 0)

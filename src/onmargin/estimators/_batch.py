@@ -4,11 +4,12 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from onmargin._core.row import Rows
 from onmargin._core.step import Reach
-from onmargin.estimators._online import OnlineLearner, warn_of_convergence
+from onmargin.estimators._online import OnlineLearner, warn_caller
 from onmargin.estimators._parameters import NOTHING, Number, Rule, Word
 from onmargin.learner import Vector
 
@@ -36,9 +37,10 @@ class BatchConversion(OnlineLearner):
         (self._sweep if self.selection == "cyclic" else self._take_the_worst)(rows, target, live, step)
         self.converged_ = bool((learner.losses(rows, target)[live] <= step.target).all())
         if not self.converged_:
-            warn_of_convergence(
+            warn_caller(
                 f"{self.max_updates - step.left} updates did not bring every loss down to target_loss="
-                f"{self.target_loss}: raise target_loss, or max_updates={self.max_updates} if they were all made."
+                f"{self.target_loss}: raise target_loss, or max_updates={self.max_updates} if they were all made.",
+                ConvergenceWarning,
             )
 
     def _sweep(self, rows: Rows, target: Vector, live: NDArray[np.bool_], step: Reach) -> None:

@@ -26,12 +26,12 @@ from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 MatrixLike = Any
 
 
-def warn_of_convergence(message: str) -> None:
+def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn the line that called the library."""
     frame, level = currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("onmargin."):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, ConvergenceWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 class OnlineLearner(BaseEstimator):  # type: ignore[misc]
@@ -167,8 +167,9 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
                 if stale >= self.n_iter_no_change:
                     return
         if self.tol is not None:
-            warn_of_convergence(
-                f"max_iter={self.max_iter} passes ended before tol={self.tol} was met: raise max_iter, or tol."
+            warn_caller(
+                f"max_iter={self.max_iter} passes ended before tol={self.tol} was met: raise max_iter, or tol.",
+                ConvergenceWarning,
             )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from onmargin.estimators._balance import Balance
 from onmargin.estimators._classes import mixing
+from onmargin.estimators._simplex import MarginOption
 from onmargin.estimators._validation import ValidatedLearner
 from onmargin.learner import Vector
 
 
-class PrototypeLearner(ValidatedLearner):
+class PrototypeLearner(MarginOption, ValidatedLearner):
     """An estimator of classes that may turn up at any time."""
 
     strategy: str

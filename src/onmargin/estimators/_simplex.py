@@ -5,11 +5,26 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from onmargin._core.geometry import Euclidean
 from onmargin._core.geometry_links import Entropic
 from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._online import warn_caller
 from onmargin.estimators._parameters import Rule, Word
 from onmargin.estimators._updates import check_combination
 from onmargin.learner import Learner
+
+
+def warn_of_margin(margin: float, most: float) -> None:
+    """Warn if no weights on the simplex give any of the rows that a learner begins with the margin asked for.
+
+    Rows that are all zero say nothing about the others to come.
+    """
+    if margin > most > 0:
+        warn_caller(
+            f"margin {margin:g} is out of reach: weights on the simplex give these rows {most:g} at most, so that each "
+            "has a loss whatever is learned. Scale the rows up, or ask for less with margin= if it is a parameter.",
+            UserWarning,
+        )
 
 
 class SimplexOption(LinearLearner):
@@ -28,6 +43,10 @@ class SimplexOption(LinearLearner):
     def _new_geometry(self, X: Any, n_columns: int) -> Any:
         if self.geometry == "euclidean":
             return super()._new_geometry(X, n_columns)
+        return self._new_simplex(n_columns)
+
+    def _new_simplex(self, n_columns: int) -> Any:
+        """Weights on the simplex that have learned nothing."""
         return Entropic(self.n_features_in_, n_columns)
 
     def _check_geometry(self, needs: dict[str, bool]) -> None:
@@ -35,7 +54,7 @@ class SimplexOption(LinearLearner):
         plain = self.geometry == "euclidean"
         needed = {"average=False": not self.average, **needs}
         check_combination("geometry='entropic'", {need: plain or met for need, met in needed.items()})
-        if hasattr(self, "_learner") and plain == isinstance(self._learner.geometry, Entropic):
+        if hasattr(self, "_learner") and plain != isinstance(self._learner.geometry, Euclidean):
             raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
 
     def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:
@@ -56,4 +75,21 @@ class SimplexOption(LinearLearner):
         return super().sparsify()
 
     def _ask_for_plain_weights(self, what: str) -> None:
-        check_combination(what, {"geometry='euclidean'": not isinstance(self._learner.geometry, Entropic)})
+        check_combination(what, {"geometry='euclidean'": isinstance(self._learner.geometry, Euclidean)})
+
+
+class MarginOption(SimplexOption):
+    """One that asks for a margin."""
+
+    def _begin(self, X: Any, n_columns: int = 1) -> None:
+        super()._begin(X, n_columns)
+        if self.geometry == "entropic":
+            warn_of_margin(self._asked(), self._most(X))
+
+    def _asked(self) -> float:
+        """The margin: far below 1 on the simplex, where scores are at most the largest number of a row."""
+        return 1.0 if self.geometry == "euclidean" else 0.1
+
+    def _most(self, X: Any) -> float:
+        """The largest margin that weights on the simplex can give a row of X."""
+        return float(max(X.max(), -X.min()))

@@ -90,3 +90,18 @@ def trial_weights(weight: Vector | None, ends: Offsets) -> Vector | None:
 def plain(value: Any) -> Any:
     """A NumPy scalar as Python writes it."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def two_classes(labels: NDArray[Any], call: str) -> NDArray[Any]:
+    """The labels, if they are two."""
+    if len(labels) == 1:
+        raise ValueError(
+            f"{call} needs both classes, and there is one class only: {plain(labels[0])!r}. To learn from a stream in "
+            "which the other comes later, or never, call partial_fit with classes=."
+        )
+    if len(labels) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass: "
+            f"it has {len(labels)} labels, such as {labels[:3].tolist()}. Use PassiveAggressiveClassifier."
+        )
+    return labels

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from onmargin._core.step import Even, Largest, Separable, Sopopo, Step
 from onmargin._core.step_joint import Joint
 from onmargin._core.step_pairs import EvenPairs, SeparablePairs, SopopoPairs
+from onmargin._core.step_reach import EvenReach, LargestReach
 
 # Each table: C -> the step.
 Steps = dict[str, Callable[[float], Step]]
@@ -27,6 +28,14 @@ RIVALS: Steps = {
 
 # The half-spaces of a trial over one vector of weights.
 TRIALS: Steps = {"max": Largest, **_SCHEMES, "exact": Joint}
+
+# The same where the weights are on the simplex. There is no SimOpt, and no exact solution, to be had from projections.
+SIMPLEX_TRIALS: Steps = {
+    "max": LargestReach,
+    "simperc": _SCHEMES["simperc"],
+    "conproj": lambda C: EvenReach(C, mistaken=True),
+    "simproj": lambda C: EvenReach(C, mistaken=False),
+}
 
 # The pairs of a relevant and another label.
 PAIRS: Steps = {

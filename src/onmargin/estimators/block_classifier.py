@@ -1,7 +1,6 @@
 """Classification of blocks: trials of several instances that must all be right at once."""
 
-from math import inf
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,20 +8,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels
-from onmargin._core.geometry_shared import Blocks
-from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._core.task_trial import Block
+from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import MatrixLike
-from onmargin.estimators._parameters import Number, Rule, Word
-from onmargin.estimators._trials import plain, read_trials, trial_weights
-from onmargin.estimators._updates import TRIALS, check_combination
+from onmargin.estimators._trials import plain, read_trials, trial_weights, two_classes
+from onmargin.estimators._updates import check_combination
 from onmargin.learner import Vector
 
 
-class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
+class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
     r"""Classifier of blocks: trials of several instances, predicted by one vector of weights and all to be right.
 
     A trial is the rows of X of one group, :math:`x_1, \dots, x_k` with labels :math:`y_j = \pm 1`. If all of them have
@@ -44,9 +40,10 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
     ----------
     C : float, default=1.0
         Aggressiveness, above 0: the most that the step sizes of a trial may sum to. Smaller is more cautious and better
-        under noise. "simperc" and "exact" need a finite C.
-    margin : float, default=1.0
-        The margin asked for, above 0. It sets the scale of C: margin m with C is margin 1 with C / m.
+        under noise. "simperc", "exact" and the entropic geometry need a finite C.
+    margin : float or None, default=None
+        The margin asked for, above 0. None: 1, and 0.1 for the entropic geometry, whose scores are at most the largest
+        number of a row. For plain weights it sets the scale of C: margin m with C is margin 1 with C / m.
     update : str, default="max"
         How a trial moves the weights. "max": onto the instance of largest loss alone. "exact": to the solution of the
         problem above. "simproj" takes the mean of the projections onto all instances that lack the margin, "simopt"
@@ -74,11 +71,15 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
         Whether `fit` goes on from the weights it finds.
     average : bool or int, default=False
         Whether to predict with the mean of the weights after each trial; an integer above 1 is the trial it starts at.
+    geometry : {"euclidean", "entropic"}, default="euclidean"
+        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to. Where few
+        of very many features matter. It has the updates "max", "simperc", "conproj" and "simproj", needs a finite C,
+        and has no intercept and no averaging.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of those that are learned, unless they are averaged or on the simplex.
     intercept_ : ndarray of shape (1,)
         Intercept, in score units.
     classes_ : ndarray of shape (2,)
@@ -95,8 +96,9 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
         Value of the intercept coordinate in use.
     totals_ : Totals
         Rounds (trials), mistakes (imperfect trials: at least one row was wrong), updates, losses, dual value, largest
-        squared norm of a row, and cost: the sum over the trials of the part of their sets that were imperfect. Without
-        `sets` the cost is the number of mistakes. All of the weights that learn, not of their mean.
+        squared norm of a row (on the simplex, the square of its largest number), and cost: the sum over the trials of
+        the part of their sets that were imperfect. Without `sets` the cost is the number of mistakes. All of the
+        weights that learn, not of their mean.
 
     See Also
     --------
@@ -116,9 +118,21 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
     "simproj" and "simopt" have no such bound, and can make more mistakes than it says; they often make far fewer. With
     `sets` and :math:`C < 2/R^2` the bound is one on ``totals_.cost``, and "max" has none either.
 
+    On the simplex a half-space :math:`z \cdot w \ge \gamma` is projected onto by the :math:`\alpha \le C` for which
+    :math:`w_i e^{\alpha z_i} / Z` meets it, in closed form for rows of -1, 0 and 1 and by root finding otherwise. For u
+    on the simplex, H its entropy and R the largest number of a row, the imperfect trials of "max" and "conproj" are at
+    most
+
+    .. math:: \frac{\ln n - H(u) + C \sum_t \ell^*_t}{\gamma C' - \tfrac12 C'^2 R^2}, \qquad C' = \min(C, \gamma/R^2),
+
+    and those of "simperc" if :math:`C' = C < 2\gamma/R^2`. If no weights on the simplex give any row of the first call
+    the margin, a warning says so.
+
     Deviations from the paper: SimOpt has no guarantee, though Cor. 4 claims one; "conopt" is SimOpt on wrong instances,
-    which has it for small C. Corollary 5 holds for the part of imperfect sets and not for the hinge loss. Rows that are
-    zero make a trial imperfect and move nothing. The intercept is a constant feature; weights of trials multiply C.
+    which has it for small C. Corollary 5 holds for the part of imperfect sets and not for the hinge loss. Thm. 6 and
+    Cor. 8 are printed without the :math:`\gamma` of the denominator, and do not hold so. Rows that are zero, and on the
+    simplex rows whose numbers are all the same, make a trial imperfect and move nothing. The intercept is a constant
+    feature; weights of trials multiply C.
 
     References
     ----------
@@ -139,12 +153,6 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
     (23, 500)
     """
 
-    _geometry = Blocks
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
-        "margin": (Number(0, above=True, below=True),),
-        "update": (Word(*TRIALS),),
-    }
-
     classes_: NDArray[Any]
     _last_group: Any  # of the call before; None: it had no groups
 
@@ -152,7 +160,7 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
         self,
         *,
         C: float = 1.0,
-        margin: float = 1.0,
+        margin: float | None = None,
         update: str = "max",
         fit_intercept: bool = False,
         intercept_scaling: float | str = "auto",
@@ -164,6 +172,7 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
         average: bool | int = False,
+        geometry: str = "euclidean",
     ) -> None:
         self.C = C
         self.margin = margin
@@ -178,6 +187,7 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
         self.random_state = random_state
         self.warm_start = warm_start
         self.average = average
+        self.geometry = geometry
 
     def fit(
         self,
@@ -219,7 +229,7 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
             weight = check_weight(sample_weight, len(y))
             live = y if weight is None else y[weight > 0]
             if not warm:
-                self.classes_ = _two_classes(np.unique(live), "fit")
+                self.classes_ = two_classes(np.unique(live), "fit")
                 self._begin(X)
             self._check_known(live)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
@@ -273,7 +283,7 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
             weight = check_weight(sample_weight, len(y))
             live = y if weight is None else y[weight > 0]
             if first:
-                self.classes_ = _two_classes(np.unique(live) if known is None else known, "the first partial_fit")
+                self.classes_ = two_classes(np.unique(live) if known is None else known, "the first partial_fit")
                 self._begin(X)
                 self._last_group = None
             elif known is not None and not np.array_equal(known, self.classes_):
@@ -366,32 +376,14 @@ class BlockClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
         self._last_group = None if ids is None else plain(ids[-1])
 
     def _task(self) -> Task:
-        return Block(self.margin)
-
-    def _step(self) -> Step:
-        return TRIALS[self.update](self.C)
+        return Block(self._asked())
 
     def _check_combination(self) -> None:
-        check_combination(
-            f"update={self.update!r}", {"a finite C": self.update not in {"simperc", "exact"} or inf > self.C}
-        )
+        super()._check_combination()
+        plain_weights = self.geometry == "euclidean"
+        check_combination("fit_intercept", {"geometry='euclidean'": plain_weights or not self.fit_intercept})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _two_classes(labels: NDArray[Any], call: str) -> NDArray[Any]:
-    """The labels, if they are two."""
-    if len(labels) == 1:
-        raise ValueError(
-            f"{call} needs both classes, and there is one class only: {plain(labels[0])!r}. To learn from a stream in "
-            "which the other comes later, or never, call partial_fit with classes=."
-        )
-    if len(labels) > 2:
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass: "
-            f"it has {len(labels)} labels, such as {labels[:3].tolist()}. Use PassiveAggressiveClassifier."
-        )
-    return labels

@@ -1,7 +1,6 @@
 """Classes with features of their own: one vector of weights over phi(x, r)."""
 
 from copy import copy, deepcopy
-from math import inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,23 +9,23 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from onmargin._core.geometry_shared import Blocks
 from onmargin._core.row import Rows
 from onmargin._core.step import Largest, Step
 from onmargin._core.task import Multiclass, Task
+from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._parameters import NOTHING, Member, Rule, Word
 from onmargin.estimators._phi import Part, Phi, as_phi
-from onmargin.estimators._updates import TRIALS, check_combination
+from onmargin.estimators._updates import check_combination
 from onmargin.learner import as_rows
 
 
-class ClassFeatureClassifier(ClassifierMixin, LinearLearner):  # type: ignore[misc]
+class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
     r"""Classifier with one vector of weights over features :math:`\phi(x, r)` of example x and class r.
 
     The class predicted is the one of highest :math:`w \cdot \phi(x, r)`. An example that beats every rival by a margin
-    of 1 leaves the weights alone. Any other moves them just far enough: to the solution, exact or near, of
+    of 1 (or of `margin`) leaves the weights alone. Any other moves them just far enough: to the solution, exact or
+    near, of
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad
         w \cdot (\phi(x, y) - \phi(x, r)) \ge 1 - \xi\ \ \forall r \ne y,\ \xi \ge 0.
@@ -71,11 +70,18 @@ class ClassFeatureClassifier(ClassifierMixin, LinearLearner):  # type: ignore[mi
         Whether `fit` goes on from the weights it finds.
     average : bool or int, default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    margin : float or None, default=None
+        The margin asked for, above 0. None: 1, and 0.1 for the entropic geometry, whose scores are at most the largest
+        number of a row.
+    geometry : {"euclidean", "entropic"}, default="euclidean"
+        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to. Where few
+        of very many features matter, and none of them speaks against a class. It has the updates "max", "simperc",
+        "conproj" and "simproj", needs a finite C, and has no averaging.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of those that are learned, unless they are averaged or on the simplex.
     classes_ : ndarray of shape (n_classes,)
         The labels known so far.
     n_features_in_ : int
@@ -99,7 +105,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearLearner):  # type: ignore[mi
     [JMLR] sec. 7 and [SIMPROJ] sec. 3. A round costs O(non-zeros of all its rows), and "exact" the inner products of
     all rivals' differences. Rivals that have the features of the right class ask for nothing that weights could give;
     they count as mistakes. The mistake bounds are those of :class:`BlockClassifier`, with :math:`R^2` the largest
-    :math:`\|\phi(x, y) - \phi(x, r)\|^2`.
+    :math:`\|\phi(x, y) - \phi(x, r)\|^2`, or on the simplex R the largest number of such a difference.
 
     There is no intercept: it would be the same for all classes.
 
@@ -123,11 +129,9 @@ class ClassFeatureClassifier(ClassifierMixin, LinearLearner):  # type: ignore[mi
     """
 
     _flat = True
-    _geometry = Blocks
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = BlockLearner._rules | {
         "phi": (NOTHING, Member("__call__", "learn_transform", words="a function phi(x, label), or a transformer")),
         "loss": (Word("hinge", "squared_hinge"),),
-        "update": (Word(*TRIALS),),
     }
 
     _phi: Phi
@@ -147,6 +151,8 @@ class ClassFeatureClassifier(ClassifierMixin, LinearLearner):  # type: ignore[mi
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
         average: bool | int = False,
+        margin: float | None = None,
+        geometry: str = "euclidean",
     ) -> None:
         self.phi = phi
         self.C = C
@@ -160,6 +166,8 @@ class ClassFeatureClassifier(ClassifierMixin, LinearLearner):  # type: ignore[mi
         self.random_state = random_state
         self.warm_start = warm_start
         self.average = average
+        self.margin = margin
+        self.geometry = geometry
 
     def fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -280,19 +288,20 @@ class ClassFeatureClassifier(ClassifierMixin, LinearLearner):  # type: ignore[mi
         return 0.0
 
     def _task(self) -> Task:
-        return Multiclass(every=True)
+        return Multiclass(self._asked(), every=True)
 
     def _step(self) -> Step:
-        return Largest(self.C, squared=True) if self.loss == "squared_hinge" else TRIALS[self.update](self.C)
+        return Largest(self.C, squared=True) if self.loss == "squared_hinge" else super()._step()
 
     def _check_combination(self) -> None:
-        check_combination(
-            f"update={self.update!r}",
-            {
-                "loss='hinge'": self.update == "max" or self.loss == "hinge",
-                "a finite C": self.update not in {"simperc", "exact"} or inf > self.C,
-            },
-        )
+        super()._check_combination()
+        hinge = self.loss == "hinge"
+        check_combination(f"update={self.update!r}", {"loss='hinge'": self.update == "max" or hinge})
+        check_combination("geometry='entropic'", {"loss='hinge'": self.geometry == "euclidean" or hinge})
+
+    def _most(self, X: Any) -> float:
+        """Of the difference of two rows."""
+        return float(X.max() - X.min())
 
     def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Any, Any]:
         """The parts of the data as rows, and the weights of the examples."""

@@ -365,7 +365,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
             return Multiclass()
         if self.cost is not None:
             return CostSensitive(check_cost(self.cost, self.classes_), self.cost_update == "max_loss")
-        margin = 1 / self.C if self.update == "mira" else 1.0 if self.geometry == "euclidean" else 0.1
+        margin = 1 / self.C if self.update == "mira" else self._asked()
         if len(self.classes_) == 2:
             return Binary(margin)
         return OneVsRest() if self.strategy == "ovr" else Multiclass(margin, every=self.update != "max")

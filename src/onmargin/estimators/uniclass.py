@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._core.geometry_centre import Centre
+from onmargin._core.geometry_centre import Centre, SimplexCentre
 from onmargin._core.task import Task, Uniclass
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._checks import check_weight
@@ -76,6 +76,10 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         Which example steps next with `target_loss`: one after the other, or the one of largest loss.
     max_updates : int, default=100000
         Most steps made for `target_loss`, which need not be possible to reach.
+    geometry : {"euclidean", "entropic"}, default="euclidean"
+        "entropic": the centre is on the simplex, its numbers at least 0 and of sum 1, and they are multiplied instead
+        of added to: for proportions and histograms. It starts uniform, whatever `init` says, and needs
+        ``radius="fixed"`` and ``target_loss=None``.
 
     Attributes
     ----------
@@ -110,7 +114,16 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
     PA obeys :math:`\sum_t \ell_t^2 \le \|u - w_1\|^2`; in general PA-II obeys :math:`\sum_t \ell_t^2 \le (1 + 1/(2C))
     (\|u - w_1\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`\ell^*_t` the losses of u.
 
-    Deviations from the papers: none in the step; example weights multiply C.
+    On the simplex the step along the same direction :math:`v = (x_t - w_t)/\|x_t - w_t\|` is :math:`w_i \leftarrow w_i
+    e^{\tau v_i} / Z` with :math:`\tau = \min(C, 4\ell/r^2)`, where r is the spread :math:`\max v - \min v` (PA-II:
+    :math:`\ell / (r^2/4 + 1/(2C))`). It does not reach the example even with ``C=inf``. For u on the simplex whose ball
+    of radius :math:`\epsilon^* \le \epsilon` holds all examples, ``C=inf`` obeys :math:`\sum_t \ell_t^2 + 2(\epsilon -
+    \epsilon^*) \sum_t \ell_t \le \tfrac12 \max_t r_t^2\, (\ln n - H(u))`, with H the entropy and :math:`r_t^2 \le 2`.
+    Examples may be anywhere. A step costs O(features), and a round without a loss O(non-zeros).
+
+    Deviations from the papers: none in the step for plain weights; on the simplex the constant of [NIPS] Thm. 4,
+    :math:`\tau = \ell / (8 \max |v|^2)`, does not give the bound stated there and is replaced. Example weights multiply
+    C.
 
     References
     ----------
@@ -138,6 +151,7 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         "init": (Word("first", "zero"),),
         "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
         "contamination": (Word("auto"), Number(0, 0.5, above=True)),
+        "geometry": (Word("euclidean", "entropic"),),
     }
 
     _learner: Learner[Centre]
@@ -163,6 +177,7 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         target_loss: float | None = None,
         selection: str = "cyclic",
         max_updates: int = 100_000,
+        geometry: str = "euclidean",
     ) -> None:
         self.C = C
         self.epsilon = epsilon
@@ -181,6 +196,7 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         self.target_loss = target_loss
         self.selection = selection
         self.max_updates = max_updates
+        self.geometry = geometry
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all the data in as many passes as it takes.
@@ -326,12 +342,19 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
                 "max_radius=None": learned or self.max_radius is None,
             },
         )
+        plain = self.geometry == "euclidean"
+        needs = {"radius='fixed'": not learned, "target_loss=None": self.target_loss is None}
+        check_combination("geometry='entropic'", {need: plain or met for need, met in needs.items()})
+        if hasattr(self, "_learner") and plain == isinstance(self._learner.geometry, SimplexCentre):
+            raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
 
     def _begin(self, X: Any, weight: Vector | None) -> int:
         """A ball that has seen nothing, or the first example of any weight; how many rows that took."""
-        geometry = Centre(self.n_features_in_, height=0.0 if self.max_radius is None else float(self.max_radius))
+        height = 0.0 if self.max_radius is None else float(self.max_radius)
+        simplex = self.geometry == "entropic"
+        geometry = SimplexCentre(self.n_features_in_) if simplex else Centre(self.n_features_in_, height=height)
         self._learner = Learner(Task(), self._step(), geometry)
-        if self.init == "zero":
+        if simplex or self.init == "zero":
             return 0
         first = 0 if weight is None else int(np.flatnonzero(weight)[0])
         row = X[[first]]

@@ -46,8 +46,18 @@ from onmargin.reference.task import (
     regression,
     rivals,
 )
-from onmargin.reference.trials import block, each_part, joint, ordinal_trial, play_trials
-from onmargin.reference.uniclass import Ball, uniclass
+from onmargin.reference.trials import (
+    block,
+    each_part,
+    even,
+    even_mistakes,
+    joint,
+    largest,
+    ordinal_trial,
+    play_additive_trials,
+    play_trials,
+)
+from onmargin.reference.uniclass import Ball, simplex_uniclass, uniclass
 
 __all__ = [
     "Ball",
@@ -66,11 +76,14 @@ __all__ = [
     "dual_ascent",
     "each_part",
     "entropic",
+    "even",
+    "even_mistakes",
     "fixed",
     "hamming_rival",
     "joint",
     "label_pairs",
     "label_ranking",
+    "largest",
     "multiclass",
     "one_vs_rest",
     "optimal",
@@ -82,6 +95,7 @@ __all__ = [
     "play",
     "play_additive",
     "play_sequences",
+    "play_additive_trials",
     "play_trials",
     "pnorm",
     "predicted_rival",
@@ -90,6 +104,7 @@ __all__ = [
     "rivals",
     "simopt",
     "simperc",
+    "simplex_uniclass",
     "simproj",
     "simultaneous",
     "sopopo",

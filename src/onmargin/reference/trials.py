@@ -1,4 +1,4 @@
-"""Trials of several half-spaces over one vector of weights ([SIMPROJ] sec. 2 and 3).
+"""Trials of several half-spaces over one vector of weights ([SIMPROJ] sec. 2, 3 and 6).
 
 A trial is a matrix of rows with one score each. An ordinal round is a trial of its thresholds, and a class with
 features of its own is a row of its trial.
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin.reference.additive import AdditiveStep, Link
 from onmargin.reference.rounds import Matrix, Run
 from onmargin.reference.step import Step, Vector
 from onmargin.reference.task import HalfSpace
@@ -53,6 +54,70 @@ def play_trials(
         run.max_squared_norm = max(run.max_squared_norm, (X**2).sum(axis=1).max())
         run.mean += (w - run.mean) / run.rounds
         run.taus.append(tau.tolist())
+    return run
+
+
+# losses (all positive), which are mistaken -> how much each counts, in sum at most 1
+Mixture = Callable[[Vector, NDArray[np.bool_]], Vector]
+
+
+def largest(loss: Vector, mistaken: NDArray[np.bool_]) -> Vector:
+    """The first of the largest losses alone: MaxPA."""
+    return np.asarray(np.arange(len(loss)) == loss.argmax(), dtype=np.float64)
+
+
+def even(loss: Vector, mistaken: NDArray[np.bool_]) -> Vector:
+    """All alike: SimProj."""
+    return np.full(len(loss), 1 / len(loss))
+
+
+def even_mistakes(loss: Vector, mistaken: NDArray[np.bool_]) -> Vector:
+    """The mistaken alike: ConProj, and with a fixed step SimPerc."""
+    return np.asarray(mistaken / max(mistaken.sum(), 1))
+
+
+def play_additive_trials(
+    trials: Sequence[Matrix],
+    targets: Sequence[Any],
+    task: Callable[[Vector, Any], tuple[list[HalfSpace], bool]],
+    scheme: tuple[AdditiveStep, Mixture],
+    link: Link,
+    *,
+    C: float = 1.0,
+    weight: Vector | None = None,
+) -> Run:
+    """The same where weights are a link of theta: each half-space has its own step, and the mixture says its share."""
+    step, mixture = scheme
+    theta = np.zeros(trials[0].shape[1])
+    run = Run(weights=theta, mean=theta)
+    for X, target, scale in zip(trials, targets, np.ones(len(trials)) if weight is None else weight, strict=True):
+        if scale == 0:
+            continue
+        w = link.weights(theta)
+        halfspaces, mistake = task(X @ w, target)
+        Z = np.array([h.direction for h in halfspaces]) @ X
+        loss = np.array([max(h.loss, 0.0) for h in halfspaces])
+        mistaken = np.array([h.mistaken for h in halfspaces])
+        parts = np.array([h.part for h in halfspaces])
+        n_parts, tau = parts.max() + 1, np.zeros(len(loss))
+        live = (loss > 0) & np.array([link.curvature(z) > 0 for z in Z])
+        for part in range(n_parts):
+            mine = np.flatnonzero(live & (parts == part))
+            if len(mine):
+                own = [step(link, theta, Z[j], halfspaces[j], C * scale / n_parts) for j in mine]
+                tau[mine] = mixture(loss[mine], mistaken[mine]) * own
+        before = link.potential(theta)
+        theta = theta + tau @ Z
+        run.dual_value += tau @ loss - (link.potential(theta) - before - w @ (tau @ Z))
+        run.rounds += 1
+        run.mistakes += mistake
+        run.updates += bool(tau.any())
+        worst = np.mean([loss[parts == part].max() for part in range(n_parts)])
+        run.loss += worst
+        run.squared_loss += worst**2
+        run.cost += np.mean([mistaken[parts == part].any() for part in range(n_parts)])
+        run.taus.append(tau.tolist())
+    run.weights = link.weights(theta)
     return run
 
 

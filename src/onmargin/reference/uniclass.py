@@ -1,4 +1,4 @@
-"""A ball that holds what it has seen ([JMLR] sec. 6; [NIPS] for the radius that is learned)."""
+"""A ball that holds what it has seen ([JMLR] sec. 6; [NIPS] for the radius that is learned and for the simplex)."""
 
 from dataclasses import dataclass
 
@@ -60,4 +60,33 @@ def uniclass(
             ball.squared_loss += (d - radius) ** 2
             ball.dual_value += gain - tau[0] ** 2 / 2
     ball.radius = float(np.sqrt(radius**2 - centre[-1] ** 2))
+    return ball
+
+
+def simplex_uniclass(X: NDArray[np.float64], radius: float, step: Step = pa, *, weight: Vector | None = None) -> Ball:
+    """Follow the rows of X with a ball of the given radius around a centre on the simplex, at first its middle.
+
+    The direction is that of `uniclass`, ``v = (x - w) / |x - w|``, but the centre is multiplied by ``exp(tau v)``. The
+    curvature along v is ``(max v - min v)^2 / 4`` at most, and PA makes tau = 4 loss / (max v - min v)^2 (E6).
+    """
+    log_w = np.full(X.shape[1], -np.log(X.shape[1]))
+    ball = Ball(np.exp(log_w), radius)
+    for x, scale in zip(X, np.ones(len(X)) if weight is None else weight, strict=True):
+        if scale == 0:
+            continue
+        w = np.exp(log_w)
+        d = float(np.linalg.norm(x - w))
+        ball.rounds += 1
+        if d > radius:
+            v = (x - w) / d
+            q = np.array([np.ptp(v) ** 2 / 4])
+            ball.loss += d - radius
+            ball.squared_loss += (d - radius) ** 2
+            if q[0] > 0:
+                tau, gain = step(np.array([d - radius]), q, np.ones(1, bool), scale)
+                raised = np.logaddexp.reduce(log_w + tau[0] * v)
+                ball.dual_value += gain - (raised - tau[0] * (w @ v))
+                log_w += tau[0] * v - raised
+                ball.updates += 1
+    ball.centre, ball.distance = np.exp(log_w), ball.loss
     return ball

@@ -1,0 +1,6 @@
+from onmargin._core.step import Scheme
+
+class LargestReach(Scheme):
+    def __init__(self, C: float) -> None: ...
+
+class EvenReach(Scheme): ...
