@@ -40,6 +40,13 @@ PAIR_STEPS = {
     "exact": SopopoPairs,
 }
 UPDATES = [*STEPS, "exact"]
+# On the simplex: how the twin goes along a half-space, and how much that counts.
+SIMPLEX_TWINS = {
+    "max": (reference.optimal, reference.largest),
+    "simperc": (reference.fixed, reference.even_mistakes),
+    "conproj": (reference.optimal, reference.even_mistakes),
+    "simproj": (reference.optimal, reference.even),
+}
 
 
 def core_step(update: str, C: float) -> Step:

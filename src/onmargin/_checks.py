@@ -30,6 +30,11 @@ def check_sparse(X: Any, dtypes: Container[Any] = (), name: str = "X") -> Any:
     return X
 
 
+def plain(value: Any) -> Any:
+    """A NumPy scalar as Python writes it, for messages."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
     """Labels are classes, not real numbers, and all strings or all numbers, as those known are."""
     if y.dtype.kind not in "biuU" and set(map(type, y.tolist())) != {str}:
@@ -37,7 +42,8 @@ def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
     for labels in known:
         if len(labels) and (labels.dtype.kind in "OU") != (y.dtype.kind in "OU"):
             raise ValueError(
-                f"labels must be all strings or all numbers: y holds {y[0]!r}, and {labels[0]!r} is a class already"
+                f"labels must be all strings or all numbers: y holds {plain(y[0])!r}, and {plain(labels[0])!r} is a "
+                "class already"
             )
         kinds = labels.dtype.kind + y.dtype.kind
         # Integers and floats meet as floats, which hold whole numbers up to 2^53.

@@ -25,6 +25,7 @@ ESTIMATORS = [
     BlockClassifier(fit_intercept=True),
     BlockClassifier(fit_intercept=True, intercept_scaling=1.0, average=True),
     BlockClassifier(C=0.1, margin=0.5, shuffle=False),
+    BlockClassifier(geometry="entropic", C=0.3),
 ]
 
 # scikit-learn expects the same two of its SGD classes.
@@ -33,13 +34,21 @@ EXPECTED_FAILURES = dict.fromkeys(
     "a weight scales C in one round: a trial of weight 2 is not two trials",
 )
 
+SIMPLEX_FAILURES = EXPECTED_FAILURES | {
+    "check_sparsify_coefficients": "weights on the simplex cannot be sparsified",
+    "check_classifiers_train": "its classes need weights of either sign",
+}
+
 TRIALS = some_trials(13, n_trials=30, most_sets=3)
 X, Y, SETS = TRIALS.X, np.sign(TRIALS.y).astype(int), np.abs(TRIALS.y).astype(int)
 N = len(X)
 GROUPS = np.repeat(np.arange(30), np.diff(TRIALS.ends))
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
+@parametrize_with_checks(
+    ESTIMATORS,
+    expected_failed_checks=lambda model: EXPECTED_FAILURES if model.geometry == "euclidean" else SIMPLEX_FAILURES,
+)
 def test_check_of_scikit_learn(estimator, check):
     check(estimator)
 

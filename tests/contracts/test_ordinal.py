@@ -119,9 +119,19 @@ def test_bad_classes(classes, message):
 def test_a_rank_not_named_changes_nothing():
     model = OrdinalRegressor().partial_fit(X, Y)
     before = deepcopy(model)
-    with pytest.raises(ValueError, match=r"rank .*5.* not among the ranks \[1, 2, 3, 4\]"):
+    with pytest.raises(ValueError, match=r"label 5, which is not among the classes \[1, 2, 3, 4\]"):
         model.partial_fit(X, Y + 1)
     assert model.thresholds_.tolist() == before.thresholds_.tolist()
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_rank_of_weight_zero_is_none(method):
+    options = {"shuffle": False, "max_iter": 2, "tol": None}
+    rows, ranks, weight = np.vstack([X[:1], X]), np.append(9, Y), np.append(0.0, np.ones(len(Y)))
+    model = getattr(OrdinalRegressor(**options), method)(rows, ranks, sample_weight=weight)
+    assert model.classes_.tolist() == [1, 2, 3, 4]
+    assert model.thresholds_.tolist() == getattr(OrdinalRegressor(**options), method)(X, Y).thresholds_.tolist()
+    model.partial_fit(rows, ranks, sample_weight=weight)
 
 
 @pytest.mark.parametrize("update", ["simperc", "exact"])

@@ -116,6 +116,18 @@ def test_winnow_refuses_them_later():
     assert public_state(model) == before
 
 
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("container", [np.ascontiguousarray, sparse.csr_array])
+def test_winnow_does_not_mind_them_where_they_weigh_nothing(container, method):
+    rows, weight = np.abs(X), (X[:, 0] > 0).astype(float)
+    options = {"shuffle": False, "max_iter": 2, "tol": None}
+    mixed = np.where(weight[:, None] > 0, rows, -rows)
+    model = getattr(Winnow(**options), method)(container(mixed), TWO, sample_weight=weight)
+    assert model.coef_.tolist() == getattr(Winnow(**options), method)(rows, TWO, sample_weight=weight).coef_.tolist()
+    with pytest.raises(ValueError, match="NaN"):
+        getattr(model, method)(container(np.where(weight[:, None] > 0, rows, nan)), TWO, sample_weight=weight)
+
+
 @every
 @pytest.mark.parametrize(
     ("bad", "message"),
@@ -173,7 +185,7 @@ def test_classes_that_come_later(name):
     model.partial_fit(rows, names[FOUR])
     assert model.classes_.tolist() == names.tolist()
     assert model.decision_function(rows).shape == (80, 4)
-    with pytest.raises(ValueError, match=r"'e'.*, which is not among the classes"):
+    with pytest.raises(ValueError, match=r"y has the label 'e', which is not among the classes"):
         model.partial_fit(rows[:1], ["e"])
     with pytest.raises(ValueError, match="not among the classes"):
         clone(MODELS[name]).partial_fit(rows, names[FOUR], classes=names[:3])

@@ -25,6 +25,7 @@ X = np.random.default_rng(0).normal(loc=2.0, size=(60, 4))
         PassiveAggressiveUniclass(),
         PassiveAggressiveUniclass(init="zero", epsilon=1.0, loss="squared_epsilon_insensitive"),
         PassiveAggressiveUniclass(radius="learn", max_radius=3.0, shuffle=False),
+        PassiveAggressiveUniclass(geometry="entropic", epsilon=2.0),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )

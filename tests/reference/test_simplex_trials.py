@@ -14,15 +14,8 @@ from onmargin._core.task_trial import Block
 from onmargin.estimators._updates import SIMPLEX_TRIALS
 from onmargin.learner import Learner, as_rows
 from tests.streams import CONTAINERS, uneven_weights
-from tests.trials import some_trials
+from tests.trials import SIMPLEX_TWINS, some_trials
 
-# The word for `update`: how the twin goes along a half-space, and how much that counts.
-TWINS = {
-    "max": (reference.optimal, reference.largest),
-    "simperc": (reference.fixed, reference.even_mistakes),
-    "conproj": (reference.optimal, reference.even_mistakes),
-    "simproj": (reference.optimal, reference.even),
-}
 LINKS = {
     "entropic": (lambda n: Entropic(n, 1), reference.entropic()),
     "balanced": (lambda n: Balanced(n, 1), reference.balanced()),
@@ -50,7 +43,7 @@ def data(rows, seed, **options):
 @pytest.mark.parametrize("rows", ["signs", "reals"])
 @pytest.mark.parametrize(("sets", "C"), [(1, 0.05), (1, 2.0), (3, 2.0)])
 @pytest.mark.parametrize("link", LINKS)
-@pytest.mark.parametrize("update", TWINS)
+@pytest.mark.parametrize("update", SIMPLEX_TWINS)
 def test_blocks(*, update, link, C, sets, rows, container):
     trials = data(rows, 1, most_sets=sets)
     weight = uneven_weights(len(trials.ends) - 1)
@@ -60,7 +53,7 @@ def test_blocks(*, update, link, C, sets, rows, container):
     learner.learn(as_rows(matrix), trials.y, weight, trials=trials.ends, targets=trials.ends)
     matrices = np.split(trials.X, trials.ends[1:-1])
     run = reference.play_additive_trials(
-        matrices, trials.labels(), reference.block(MARGIN), TWINS[update], twin, C=C, weight=weight
+        matrices, trials.labels(), reference.block(MARGIN), SIMPLEX_TWINS[update], twin, C=C, weight=weight
     )
     assert_same(learner, run)
     assert learner.geometry.clock == run.rounds
@@ -70,7 +63,7 @@ def test_blocks(*, update, link, C, sets, rows, container):
 @pytest.mark.parametrize("rows", ["signs", "reals"])
 @pytest.mark.parametrize("C", [0.05, 2.0])
 @pytest.mark.parametrize("link", LINKS)
-@pytest.mark.parametrize("update", TWINS)
+@pytest.mark.parametrize("update", SIMPLEX_TWINS)
 def test_class_features(*, update, link, C, rows, container):
     """Directions are differences of two rows; some classes have the features of the right one."""
     trials = data(rows, 2)
@@ -86,7 +79,7 @@ def test_class_features(*, update, link, C, rows, container):
         return [h._replace(loss=h.loss - 1 + MARGIN) for h in halfspaces], mistake
 
     matrices = [m for m, more in zip(np.split(trials.X, trials.ends[1:-1]), keep, strict=True) if more]
-    run = reference.play_additive_trials(matrices, y[keep], rivals, TWINS[update], twin, C=C)
+    run = reference.play_additive_trials(matrices, y[keep], rivals, SIMPLEX_TWINS[update], twin, C=C)
     assert_same(learner, run, "rounds", "cost")
 
 
@@ -122,7 +115,7 @@ def test_thetas_far_apart():
         learner.learn(rows, trials.y, trials=trials.ends, targets=trials.ends)
         matrices = np.split(trials.X, trials.ends[1:-1])
         run = reference.play_additive_trials(
-            matrices, trials.labels(), reference.block(MARGIN), TWINS["simproj"], reference.entropic(), C=50.0
+            matrices, trials.labels(), reference.block(MARGIN), SIMPLEX_TWINS["simproj"], reference.entropic(), C=50.0
         )
         assert np.ptp(learner.geometry.single.theta) > 2000
         np.testing.assert_allclose(learner.geometry.mean()[0][0], run.weights, atol=1e-6)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import check_array
 
-from onmargin._checks import check_classes, check_labels
+from onmargin._checks import check_classes, check_labels, plain
 from onmargin.estimators._parameters import Number
 from onmargin.learner import Vector
 
@@ -42,6 +42,11 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> Vector | No
             "sample_weight is zero for all examples: nothing to learn. Give at least one a positive weight."
         )
     return weight
+
+
+def live(values: Any, weight: Vector | None) -> Any:
+    """Those of the examples that weigh something."""
+    return values if weight is None else values[weight > 0]
 
 
 def check_class_weight(class_weight: Mapping[Any, float], classes: NDArray[Any]) -> None:
@@ -94,7 +99,7 @@ def check_ranks(y: NDArray[Any]) -> NDArray[Any]:
             "low to high, with classes= in the first call of partial_fit."
         )
     if len(ranks) < 2:
-        raise ValueError(f"y must hold at least two ranks, and has one class only: {ranks[0]!r}")
+        raise ValueError(f"y must hold at least two ranks, and has one class only: {plain(ranks[0])!r}")
     gaps = np.flatnonzero(np.diff(ranks.astype(np.float64)) > 1)
     if len(gaps):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Classes that turn up in the middle of a stream."""
+"""Labels among the classes, and classes that turn up in the middle of a stream."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -6,6 +6,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from onmargin._checks import plain
+
+
+def label_codes(
+    y: NDArray[Any], classes: NDArray[Any], weight: NDArray[Any] | None = None, *, remedy: str
+) -> NDArray[np.intp]:
+    """The number of each label among the classes, in the order they are given; any, for a label of weight 0."""
+    order = np.argsort(classes, kind="stable")
+    codes = order[np.minimum(np.searchsorted(classes, y, sorter=order), len(order) - 1)]
+    strange = classes[codes] != y
+    if weight is not None:
+        strange &= weight > 0
+    if strange.any():
+        label = plain(y[strange][0])
+        raise ValueError(f"y has the label {label!r}, which is not among the classes {classes.tolist()}. {remedy}")
+    return codes
 
 
 def segments(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onmargin._checks import check_sparse
+from onmargin._checks import check_sparse, plain
 from onmargin.learner import Offsets, Vector
 
 ACCEPTED = "Y must be an indicator matrix of shape (n_samples, n_labels) or a list of label sets"
@@ -199,5 +199,5 @@ def _offsets(counts: NDArray[Any]) -> Offsets:
 
 def shown(value: Any) -> str:
     """A value as an error shows it."""
-    words = repr(value.item() if isinstance(value, np.generic) else value)
+    words = repr(plain(value))
     return words if len(words) <= 60 else f"{words[:57]}..."

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from onmargin._checks import check_classes, check_labels
+from onmargin.estimators._classes import label_codes
 from onmargin.learner import Offsets
 
 # Rows, where each example begins, and which of its rows is that of its label.
@@ -52,20 +53,6 @@ def _offsets(n: int, size: int) -> Offsets:
     return np.arange(n + 1, dtype=np.intp) * size
 
 
-def _find(y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_]) -> Offsets:
-    """The number of each label among the classes, in the order they are given."""
-    check_labels(y, classes)
-    order = np.argsort(classes, kind="stable")
-    codes = order[np.minimum(np.searchsorted(classes, y, sorter=order), len(order) - 1)]
-    strange = live & (classes[codes] != y)
-    if strange.any():
-        raise ValueError(
-            f"y has label {y[strange][0]!r}, which is not among the classes {classes.tolist()}. Name the classes of X, "
-            "in their order, with classes= in the first call."
-        )
-    return codes.astype(np.intp)
-
-
 class Given:
     """X is the features: examples x classes x features."""
 
@@ -79,7 +66,9 @@ class Given:
             if classes is not None and len(check_classes(classes)) != len(self.classes):
                 raise ValueError(f"classes must name each class once; got {self.classes.tolist()}")
         self._check_width(values)
-        codes = _find(y, self.classes, live)
+        check_labels(y, self.classes)
+        remedy = "Name the classes of X, in their order, with classes= in the first call."
+        codes = label_codes(y, self.classes, live, remedy=remedy)
         n, k, d = values.shape
         return iter([(values.reshape(n * k, d), _offsets(n, k), codes)])
 

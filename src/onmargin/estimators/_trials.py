@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onmargin._checks import plain
 from onmargin.learner import Offsets, Vector
 
 
@@ -85,11 +86,6 @@ def trial_weights(weight: Vector | None, ends: Offsets) -> Vector | None:
             f"row {first[row]} has {weight[first[row]]:g}, and row {row} of the same trial {weight[row]:g}"
         )
     return weight[ends[:-1]]
-
-
-def plain(value: Any) -> Any:
-    """A NumPy scalar as Python writes it."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def two_classes(labels: NDArray[Any], call: str) -> NDArray[Any]:

@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._checks import check_classes, check_labels
+from onmargin._checks import check_classes, check_labels, plain
 from onmargin._core.task import Task
 from onmargin._core.task_trial import Block
 from onmargin.estimators._blocks import BlockLearner
-from onmargin.estimators._checks import check_weight
+from onmargin.estimators._checks import check_weight, live
 from onmargin.estimators._online import MatrixLike
-from onmargin.estimators._trials import plain, read_trials, trial_weights, two_classes
+from onmargin.estimators._trials import read_trials, trial_weights, two_classes
 from onmargin.estimators._updates import check_combination
 from onmargin.learner import Vector
 
@@ -227,11 +227,11 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
             check_labels(y, *([self.classes_] if warm else []))
             ends, numbers, ids = read_trials(groups, sets, len(y))
             weight = check_weight(sample_weight, len(y))
-            live = y if weight is None else y[weight > 0]
+            labels = live(y, weight)
             if not warm:
-                self.classes_ = two_classes(np.unique(live), "fit")
-                self._begin(X)
-            self._check_known(live)
+                self.classes_ = two_classes(np.unique(labels), "fit")
+                self._begin(live(X, weight))
+            self._check_known(labels)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
             self._prepare()
             self._last_group = None if ids is None else plain(ids[-1])
@@ -281,14 +281,14 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
             check_labels(y, *([] if known is None else [known]), *([] if first else [self.classes_]))
             ends, numbers, ids = read_trials(groups, sets, len(y))
             weight = check_weight(sample_weight, len(y))
-            live = y if weight is None else y[weight > 0]
+            labels = live(y, weight)
             if first:
-                self.classes_ = two_classes(np.unique(live) if known is None else known, "the first partial_fit")
-                self._begin(X)
+                self.classes_ = two_classes(np.unique(labels) if known is None else known, "the first partial_fit")
+                self._begin(live(X, weight))
                 self._last_group = None
             elif known is not None and not np.array_equal(known, self.classes_):
                 raise ValueError(f"classes must stay the same: they are {self.classes_.tolist()}; got {classes!r}")
-            self._check_known(live)
+            self._check_known(labels)
             self._meet_group(ids)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
             self._prepare()

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from onmargin._checks import check_classes, check_labels
+from onmargin._checks import check_classes, check_labels, plain
 from onmargin._core.step import Step
 from onmargin._core.task import Binary, CostSensitive, Multiclass, OneVsRest, Task
 from onmargin.estimators._balance import balanced, balanced_so_far
@@ -256,8 +256,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
             classes = np.unique(y)
             if len(classes) < 2:
                 raise ValueError(
-                    f"fit needs at least two classes, and y has one class only: {classes[0]!r}. To learn from a stream "
-                    "in which the others come later, call partial_fit, with classes= if they are known."
+                    f"fit needs at least two classes, and y has one class only: {plain(classes[0])!r}. To learn from a "
+                    "stream in which the others come later, call partial_fit, with classes= if they are known."
                 )
             if isinstance(self.class_weight, Mapping):
                 check_class_weight(self.class_weight, classes)

@@ -12,7 +12,7 @@ from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._core.step import Step
 from onmargin._core.step_single import Proportional
 from onmargin._core.task import Regression, Task
-from onmargin.estimators._checks import check_numbers, check_weight
+from onmargin.estimators._checks import check_numbers, check_weight, live
 from onmargin.estimators._geometries import entropic
 from onmargin.estimators._online import MatrixLike, OnlineLearner
 from onmargin.estimators._parameters import FLAG, NOTHING, Number, Rule
@@ -59,7 +59,7 @@ class _RateRegressor(RegressorMixin, OnlineLearner):  # type: ignore[misc]
             X, y, rows = self._validate(X, y, keep=warm)
             target, weight = check_numbers(y, "y"), check_weight(sample_weight, len(y))
             if not warm:
-                self._begin(X if weight is None else X[weight > 0])
+                self._begin(live(X, weight))
             self._prepare()
             self._run_passes(rows, target, weight)
         return self
@@ -88,7 +88,7 @@ class _RateRegressor(RegressorMixin, OnlineLearner):  # type: ignore[misc]
             X, y, rows = self._validate(X, y, keep=not first)
             target, weight = check_numbers(y, "y"), check_weight(sample_weight, len(y))
             if first:
-                self._begin(X if weight is None else X[weight > 0])
+                self._begin(live(X, weight))
             self._prepare()
             self._learner.learn(rows, target, weight)
             self.n_iter_ = 1

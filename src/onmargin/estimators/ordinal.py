@@ -10,7 +10,8 @@ from onmargin._core.geometry_shared import Thresholds
 from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._core.task_trial import Ordinal
-from onmargin.estimators._checks import check_ordered, check_ranks, check_weight
+from onmargin.estimators._checks import check_ordered, check_ranks, check_weight, live
+from onmargin.estimators._classes import label_codes
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._parameters import Rule, Word
@@ -173,8 +174,8 @@ class OrdinalRegressor(LinearLearner):
             X, y, rows = self._validate(X, y, keep=warm)
             weight = check_weight(sample_weight, len(y))
             if not warm:
-                self._begin_ranks(X, check_ranks(y))
-            codes = self._codes(y)
+                self._begin_ranks(X, check_ranks(live(y, weight)))
+            codes = self._codes(y, weight)
             self._prepare()
             self._run_passes(rows, codes, weight)
         return self
@@ -207,8 +208,8 @@ class OrdinalRegressor(LinearLearner):
             X, y, rows = self._validate(X, y, keep=not first)
             weight = check_weight(sample_weight, len(y))
             if first:
-                self._begin_ranks(X, check_ranks(y) if classes is None else check_ordered(classes))
-            codes = self._codes(y)
+                self._begin_ranks(X, check_ranks(live(y, weight)) if classes is None else check_ordered(classes))
+            codes = self._codes(y, weight)
             self._prepare()
             self._learner.learn(rows, codes, weight)
             self.n_iter_ = 1
@@ -292,14 +293,7 @@ class OrdinalRegressor(LinearLearner):
         self.classes_ = ranks
         self._begin(X, len(ranks) - 1)
 
-    def _codes(self, y: NDArray[Any]) -> Vector:
-        """Ranks as numbers from 0."""
-        order = np.argsort(self.classes_)
-        codes = order[np.minimum(np.searchsorted(self.classes_, y, sorter=order), len(order) - 1)]
-        strange = self.classes_[codes] != y
-        if strange.any():
-            raise ValueError(
-                f"y has rank {y[strange][0]!r}, which is not among the ranks {self.classes_.tolist()}. Name all ranks, "
-                "from low to high, with classes= in the first call of partial_fit."
-            )
-        return codes.astype(np.float64)
+    def _codes(self, y: NDArray[Any], weight: Vector | None = None) -> Vector:
+        """Ranks as numbers from 0; any, for an example of weight 0."""
+        remedy = "Name all ranks, from low to high, with classes= in the first call of partial_fit."
+        return label_codes(y, self.classes_, weight, remedy=remedy).astype(np.float64)

@@ -6,8 +6,10 @@ import numpy as np
 
 from onmargin._core.step import Step
 from onmargin._core.step_single import Fixed
+from onmargin.estimators._checks import live
 from onmargin.estimators._parameters import NOTHING, Number, Rule
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
+from onmargin.learner import Vector
 
 
 class Perceptron(QuasiAdditiveClassifier):
@@ -352,9 +354,9 @@ class Winnow(QuasiAdditiveClassifier):
     def _threshold(self) -> float:
         return float(self.threshold) if len(self.classes_) == 2 else 0.0
 
-    def _check_rows(self, X: Any) -> None:
-        if not self.balanced and X.min() < 0:
+    def _check_rows(self, X: Any, weight: Vector | None) -> None:
+        if not self.balanced and (lowest := live(X, weight).min()) < 0:
             raise ValueError(
-                f"Winnow needs rows that are not negative; got {X.min():g}. Set balanced=True for weights of either "
+                f"Winnow needs rows that are not negative; got {lowest:g}. Set balanced=True for weights of either "
                 "sign, or shift the features."
             )

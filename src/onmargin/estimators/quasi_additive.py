@@ -9,14 +9,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels
+from onmargin._core.geometry_links import Entropic
 from onmargin._core.row import Rows
 from onmargin._core.step import Step
 from onmargin._core.step_single import Aggressive, Fixed, Optimal
 from onmargin._core.task import Binary, Multiclass, Task
-from onmargin.estimators._checks import check_weight
+from onmargin.estimators._checks import check_weight, live
+from onmargin.estimators._classes import label_codes
 from onmargin.estimators._geometries import GEOMETRIES
 from onmargin.estimators._online import MatrixLike, OnlineLearner
 from onmargin.estimators._parameters import FLAG, NOTHING, Number, Rule, Word
+from onmargin.estimators._simplex import warn_of_margin
 from onmargin.estimators._updates import check_combination
 from onmargin.learner import Learner, Vector, as_rows
 
@@ -212,9 +215,9 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
             check_labels(y, *([self.classes_] if warm else []))
             weight = check_weight(sample_weight, len(y))
             if not warm:
-                self._begin(X, np.unique(y if weight is None else y[weight > 0]))
+                self._begin(live(X, weight), np.unique(live(y, weight)))
             target = self._target(y, weight)
-            self._check_rows(X)
+            self._check_rows(X, weight)
             self._prepare()
             self._run_passes(rows, target, weight)
         return self
@@ -256,9 +259,9 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
         check_labels(y, *([] if known is None else [known]), *([] if first else [self.classes_]))
         weight = check_weight(sample_weight, len(y))
         if first:
-            self._begin(X, np.unique(y if weight is None else y[weight > 0]) if known is None else known)
+            self._begin(live(X, weight), np.unique(live(y, weight)) if known is None else known)
         target = self._target(y, weight)
-        self._check_rows(X)
+        self._check_rows(X, weight)
         return X, rows, target, weight
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
@@ -333,8 +336,8 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
     def _check_combination(self) -> None:
         check_combination("fit_intercept", {"geometry='euclidean'": self._bias() == 0 or self.geometry == "euclidean"})
 
-    def _check_rows(self, X: Any) -> None:
-        """Refuse rows that the geometry cannot learn from."""
+    def _check_rows(self, X: Any, weight: Vector | None) -> None:
+        """Refuse rows that the geometry cannot learn from; those of weight 0 are not learned."""
 
     def _begin(self, X: Any, classes: NDArray[Any]) -> None:
         if len(classes) < 2:
@@ -346,15 +349,10 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
         columns = 1 if len(classes) == 2 else len(classes)
         geometry = GEOMETRIES[self.geometry](self.n_features_in_, columns, X, self)
         self._learner = Learner(Task(), self._step(), geometry)
+        if isinstance(geometry, Entropic):
+            warn_of_margin(self._asked(), float(max(X.max() - geometry.threshold, geometry.threshold - X.min())))
 
     def _target(self, y: NDArray[Any], weight: Vector | None) -> Vector:
-        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        strange = self.classes_[codes] != y
-        if weight is not None:
-            strange &= weight > 0
-        if strange.any():
-            raise ValueError(
-                f"y has the label {y[strange][0]!r}, which is not among the classes {self.classes_.tolist()}. Name "
-                "them all with classes= in the first call of partial_fit."
-            )
-        return codes * 2.0 - 1.0 if len(self.classes_) == 2 else codes.astype(np.float64)
+        remedy = "Name them all with classes= in the first call of partial_fit."
+        codes = label_codes(y, self.classes_, weight, remedy=remedy).astype(np.float64)
+        return 2 * codes - 1 if len(self.classes_) == 2 else codes
