@@ -14,6 +14,9 @@ from onmargin._core.step import Projection
 from onmargin._core.task import Binary, Regression
 from onmargin.learner import Learner, as_rows
 
+# Bounds hold for margins that no weights on the simplex can give, too.
+pytestmark = pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
+
 P = 4.0
 # The parameters of the public learner, its twin's link, and the margin that suits it.
 GEOMETRIES = {
