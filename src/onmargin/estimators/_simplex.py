@@ -83,7 +83,7 @@ class MarginOption(SimplexOption):
 
     def _begin(self, X: Any, n_columns: int = 1) -> None:
         super()._begin(X, n_columns)
-        if self.geometry == "entropic":
+        if self.geometry == "entropic" and X.shape[0] > 0:
             warn_of_margin(self._asked(), self._most(X))
 
     def _asked(self) -> float:
