@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
     from onmargin.estimators.regressor import PassiveAggressiveRegressor
     from onmargin.estimators.sequence_tagger import SequenceTagger
+    from onmargin.estimators.structured import StructuredPredictor
     from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 
 # Public names are imported when first touched (PEP 562): scikit-learn alone takes over a second.
@@ -33,6 +34,7 @@ _HOME = {
     "Perceptron": "onmargin.estimators.perceptrons",
     "QuasiAdditiveClassifier": "onmargin.estimators.quasi_additive",
     "SequenceTagger": "onmargin.estimators.sequence_tagger",
+    "StructuredPredictor": "onmargin.estimators.structured",
     "Winnow": "onmargin.estimators.perceptrons",
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "Perceptron",
     "QuasiAdditiveClassifier",
     "SequenceTagger",
+    "StructuredPredictor",
     "Winnow",
 ]
 

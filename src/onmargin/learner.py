@@ -34,10 +34,11 @@ class Totals:
     dual_value : float
         The dual objective that the updates climbed: no fixed weights had a smaller regularised loss on these rounds.
     max_squared_norm : float
-        The largest squared norm of a row, intercept coordinate included.
+        The largest squared norm of a row, intercept coordinate included; of structures, that of the difference between
+        the features of the right one and of its rival.
     cost : float
-        Sum of what the predictions cost: of a cost matrix; of ranks, their distance; of blocks, the part of the sets
-        that are imperfect; of balls, the distance from the ball. 0 for other tasks.
+        Sum of what the predictions cost: of a cost matrix, or of structures; of ranks, their distance; of blocks, the
+        part of the sets that are imperfect; of balls, the distance from the ball. 0 for other tasks.
     """
 
     rounds: int

@@ -221,3 +221,19 @@ cdef class CostSensitive(Multiclass):
 
     def decode(self, scores):
         return (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+cdef class Structured(Task):
+    """The row is phi(x, y) - phi(x, z), y two numbers: sqrt(rho(y, z)), and the cost of the round ([JMLR] sec. 8).
+
+    Loss [sqrt(rho(y, z)) - s]_+. The rival z and the prediction were searched for elsewhere; a prediction that costs
+    anything is a mistake.
+    """
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double loss = r.y[0] - r.s[0]
+        r.cost = r.y[1]
+        r.mistake = r.cost > 0
+        if loss > 0:
+            demand(r, 0, -1, loss, r.mistake)
+            suffer(r, loss)

@@ -146,16 +146,28 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
 
         `train` are the rows (or trials) to learn, None: all. `judge` says how good a pass was, None: its mean loss.
         """
+        everything = rows.n_rows if trials is None else len(trials) - 1
+
+        def play(order: Offsets | None) -> None:
+            self._learner.learn(rows, target, weight, order, trials=trials, targets=targets)
+
+        self._make_passes(play, everything, train, judge)
+
+    def _make_passes(
+        self,
+        play: Callable[[Offsets | None], None],
+        everything: int,
+        train: Offsets | None = None,
+        judge: Callable[[], float] | None = None,
+    ) -> None:
+        """Have `play` learn the examples in one order after the other; None is the order they have."""
         learner = self._learner
         random = check_random_state(self.random_state)
         best, stale = -inf, 0
-        everything = rows.n_rows if trials is None else len(trials) - 1
         for self.n_iter_ in range(1, self.max_iter + 1):  # noqa: B020
             before = learner.totals
             order = random.permutation(everything if train is None else train) if self.shuffle else train
-            learner.learn(
-                rows, target, weight, None if order is None else order.astype(np.intp), trials=trials, targets=targets
-            )
+            play(None if order is None else order.astype(np.intp))
             after = learner.totals
             loss = (after.loss - before.loss) / max(after.rounds - before.rounds, 1)
             quality = -loss if judge is None else judge()

@@ -35,6 +35,7 @@ from onmargin.reference.sequences import (
 )
 from onmargin.reference.simultaneous import conopt, conproj, simopt, simperc, simproj, simultaneous, sopopo
 from onmargin.reference.step import pa, pa1, pa2
+from onmargin.reference.structured import structured
 from onmargin.reference.task import (
     HalfSpace,
     binary,
@@ -108,6 +109,7 @@ __all__ = [
     "simproj",
     "simultaneous",
     "sopopo",
+    "structured",
     "uniclass",
     "viterbi",
     "with_intercept",

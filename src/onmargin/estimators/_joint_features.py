@@ -1,0 +1,287 @@
+"""Features of structures, by index or by name: as models give them, as weights they read, as rows the core learns."""
+
+from collections.abc import Hashable, Mapping
+from copy import copy
+from math import isfinite
+from reprlib import repr as shortened
+from typing import Any, NamedTuple, NoReturn, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onmargin._checks import check_sparse
+from onmargin._core.geometry import Euclidean
+from onmargin._core.row import Rows
+from onmargin.learner import Learner, Vector
+
+# sqrt(cost) of the rival, and the cost of the prediction: two numbers a round.
+_TARGETS = np.array([0, 2], dtype=np.intp)
+_LARGEST = np.iinfo(np.int32).max
+
+
+class Features(Protocol):
+    """What the joint features of a model are; told by what it gives first."""
+
+    @property
+    def size(self) -> int:
+        """How many there are, or are known so far."""
+        ...
+
+    def read(self, given: Any) -> Any:
+        """What `joint_features` gave, checked, and so that equal features are equal."""
+        ...
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two are equal."""
+        ...
+
+    def products(self, weights: Any, features: Any) -> Vector:
+        """The products that the score of some features is the sum of."""
+        ...
+
+    def learn(self, learner: Learner[Euclidean], right: Any, wrong: Any, target: Vector, weight: Vector | None) -> None:
+        """One round whose row is `right` less `wrong`."""
+        ...
+
+    def learning(self, geometry: Euclidean) -> Any:
+        """The weights that learn, as the model reads them."""
+        ...
+
+    def predicting(self, geometry: Euclidean) -> Any:
+        """Those that predict: the averaged ones, if any."""
+        ...
+
+    def restore(self, size: int, geometry: Euclidean) -> None:
+        """Forget all features but the first, and all weights but those of the geometry."""
+        ...
+
+    def copied(self) -> Self:
+        """For learning that may be given up."""
+        ...
+
+
+def features_like(given: Any, n_features: int | None) -> Features:
+    """The kind of features that `given` are; `n_features` is needed where they do not say how many there are."""
+    if isinstance(given, Mapping):
+        return Named()
+    width = _parts(given)[2]
+    if width is None and n_features is None:
+        raise ValueError(
+            "model.joint_features gives (indices, values), which do not say how many features there are: give the "
+            "model an attribute n_features"
+        )
+    width = n_features if width is None else width
+    if not isinstance(width, int | np.integer) or not 0 < width <= _LARGEST:
+        raise ValueError(f"features must be from 1 to {_LARGEST}; got {width!r}")
+    return Indexed(int(width))
+
+
+class Indexed:
+    """Features 0, 1, 2 and so on, their number known; models read weights from an array."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def read(self, given: Any) -> "Entries":
+        if isinstance(given, Mapping):
+            raise ValueError(
+                f"model.joint_features must give vectors of {self.size} features, as at first; got {shortened(given)}"
+            )
+        indices, values, width = _parts(given)
+        if width not in {None, self.size}:
+            raise ValueError(f"model.joint_features must give {self.size} features, as at first; got {width}")
+        if not np.isfinite(values).all():
+            raise ValueError(f"model.joint_features must give finite numbers; got {shortened(given)}")
+        indices, values = _summed(indices, values)
+        if len(indices) and not 0 <= indices[0] <= indices[-1] < self.size:
+            raise ValueError(
+                f"model.joint_features must give indices from 0 to {self.size - 1}; got {indices[0]} to {indices[-1]}"
+            )
+        return Entries(indices.astype(np.int32, copy=False), values)
+
+    def same(self, one: "Entries", other: "Entries") -> bool:
+        return np.array_equal(one.indices, other.indices) and np.array_equal(one.values, other.values)
+
+    def products(self, weights: Vector, features: "Entries") -> Vector:
+        products: Vector = weights[features.indices] * features.values
+        return products
+
+    def learn(
+        self,
+        learner: Learner[Euclidean],
+        right: "Entries",
+        wrong: "Entries",
+        target: Vector,
+        weight: Vector | None,
+    ) -> None:
+        if np.array_equal(right.indices, wrong.indices):  # so it is with right predictions, and with vectors
+            indices, values = right.indices, right.values - wrong.values
+        else:
+            indices, values = _summed(
+                np.concatenate([right.indices, wrong.indices]), np.concatenate([right.values, -wrong.values])
+            )
+        live = values != 0
+        _play(learner, indices[live], values[live], target, weight)
+
+    def learning(self, geometry: Euclidean) -> Vector:
+        return _read_only(geometry.weights[0])
+
+    def predicting(self, geometry: Euclidean) -> Vector:
+        return _read_only(geometry.mean()[0][0])
+
+    def restore(self, size: int, geometry: Euclidean) -> None:
+        pass
+
+    def copied(self) -> Self:
+        return self
+
+
+class Named:
+    """Features by name, any number of them; models read weights from a mapping.
+
+    The mapping repeats the weights of the geometry, since models look up names far more often than weights move.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[Hashable, int] = {}  # among the weights of the geometry, in the order in which names came
+        self.weights = NamedWeights()
+
+    @property
+    def size(self) -> int:
+        return len(self.places)
+
+    def read(self, given: Any) -> dict[Hashable, float]:
+        if not isinstance(given, Mapping):
+            raise ValueError(
+                f"model.joint_features must give a dict of name: value, as at first; got {shortened(given)}"
+            )
+        try:
+            features = {name: float(value) for name, value in given.items()}
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"model.joint_features must give numbers; got {shortened(given)}: {error}") from error
+        if not isfinite(sum(features.values())) and not np.isfinite(list(features.values())).all():
+            raise ValueError(f"model.joint_features must give finite numbers; got {shortened(given)}")
+        return features
+
+    def same(self, one: dict[Hashable, float], other: dict[Hashable, float]) -> bool:
+        return one == other
+
+    def products(self, weights: "NamedWeights", features: dict[Hashable, float]) -> Vector:
+        return np.array([weights[name] * value for name, value in features.items()], dtype=np.float64)
+
+    def learn(
+        self,
+        learner: Learner[Euclidean],
+        right: dict[Hashable, float],
+        wrong: dict[Hashable, float],
+        target: Vector,
+        weight: Vector | None,
+    ) -> None:
+        row = dict(right)
+        for name, value in wrong.items():
+            row[name] = row.get(name, 0.0) - value
+        row = {name: value for name, value in row.items() if value}  # a name that cancels out needs no weight
+        places = self.places
+        indices = np.array([places.setdefault(name, len(places)) for name in row], dtype=np.int32)
+        if len(places) > learner.geometry.n_features:
+            learner.geometry = learner.geometry.resized(2 * len(places))
+        order = indices.argsort()
+        _play(learner, indices[order], np.array(list(row.values()), dtype=np.float64)[order], target, weight)
+        dict.update(self.weights, zip(row, learner.geometry.weights[0, indices].tolist(), strict=True))
+
+    def learning(self, geometry: Euclidean) -> "NamedWeights":
+        return self.weights
+
+    def predicting(self, geometry: Euclidean) -> "NamedWeights":
+        weights = geometry.mean()[0]
+        return self.weights if weights is geometry.weights else self._by_name(weights)
+
+    def restore(self, size: int, geometry: Euclidean) -> None:
+        while self.size > size:
+            self.places.popitem()  # the newest
+        self.weights = self._by_name(geometry.weights)
+
+    def copied(self) -> Self:
+        twin = copy(self)
+        twin.places, twin.weights = dict(self.places), NamedWeights(self.weights)
+        return twin
+
+    def _by_name(self, weights: NDArray[Any]) -> "NamedWeights":
+        return NamedWeights(zip(self.places, weights[0, : self.size].tolist(), strict=True))
+
+
+class NamedWeights(dict[Hashable, float]):
+    """Weights by name, to be read; the weight of a name that is not known is 0."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: Hashable) -> float:
+        return 0.0
+
+    def score(self, features: Mapping[Any, float]) -> float:
+        """The sum of weight times value over the features of a structure, or of a part of one."""
+        return sum((self[name] * value for name, value in features.items()), 0.0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NamedWeights, (dict(self),)
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "the weights handed to a model are there to be read: dict(weights) is a copy that can be changed"
+        )
+
+    __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
+
+
+class Entries(NamedTuple):
+    """The entries of a sparse vector, in the order of their indices, each once."""
+
+    indices: NDArray[np.int32]
+    values: Vector
+
+
+def _parts(given: Any) -> tuple[NDArray[Any], Vector, int | None]:
+    """Indices, values and, if they say, the number of features."""
+    try:
+        if sparse.issparse(given):
+            entries = check_sparse(given, name="features").tocoo()
+            if entries.shape[:-1] not in {(), (1,)}:
+                raise ValueError(f"they have shape {entries.shape}")
+            return entries.col, np.asarray(entries.data, dtype=np.float64), entries.shape[-1]
+        if isinstance(given, tuple) and len(given) == 2 and np.ndim(given[0]) == 1:
+            indices, values = np.asarray(given[0]), np.asarray(given[1], dtype=np.float64)
+            if indices.shape != values.shape or (len(indices) and indices.dtype.kind not in "iu"):
+                raise ValueError("indices must be whole numbers, as many as values")
+            return indices, values, None
+        dense = np.asarray(given, dtype=np.float64)
+        if dense.ndim != 1 and dense.shape[:-1] != (1,):
+            raise ValueError(f"they have shape {dense.shape}")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "model.joint_features must give a dict of name: value, a vector, a sparse row or a pair (indices, values); "
+            f"got {shortened(given)}: {error}"
+        ) from error
+    live = np.flatnonzero(dense)
+    return live, dense.ravel()[live], dense.size
+
+
+def _summed(indices: NDArray[Any], values: Vector) -> tuple[NDArray[Any], Vector]:
+    """Each index once, in their order; values of the same index are added up."""
+    if not (indices[1:] > indices[:-1]).all():
+        indices, places = np.unique(indices, return_inverse=True)
+        values = np.bincount(places, values, len(indices)).astype(np.float64, copy=False)
+    return indices, values
+
+
+def _play(
+    learner: Learner[Euclidean], indices: NDArray[np.int32], values: Vector, target: Vector, weight: Vector | None
+) -> None:
+    ends = np.array([0, len(indices)], dtype=np.int64)
+    learner.learn(Rows(values, learner.geometry.n_features, indices, ends), target, weight, targets=_TARGETS)
+
+
+def _read_only(weights: NDArray[Any]) -> NDArray[Any]:
+    view = weights.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,454 @@
+"""StructuredPredictor as users meet it: any inputs and structures, names at any time, models that err, and errors."""
+
+import itertools
+import pickle
+from contextlib import suppress
+from copy import deepcopy
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from onmargin import StructuredPredictor
+from tests.structures import FORMS, KINDS, Classes, InForm, stream
+
+MODEL, X, Y, WIDTH = stream("chains", n=30)
+NAMED = InForm(MODEL, "dict", WIDTH)
+
+
+class Words:
+    """Chains over words; names of features come with the words, and new ones all the time."""
+
+    tags = ("noun", "verb")
+
+    def joint_features(self, words, tags):
+        features = {}
+        for name in [*zip(words, tags, strict=True), *itertools.pairwise(tags)]:
+            features[name] = features.get(name, 0) + 1
+        return features
+
+    def argmax(self, weights, words):
+        return max(
+            itertools.product(self.tags, repeat=len(words)),
+            key=lambda tags: weights.score(self.joint_features(words, tags)),
+        )
+
+    def cost(self, tags, guess):
+        return sum(a != b for a, b in zip(tags, guess, strict=True))
+
+
+SENTENCES = [s.split() for s in ["dogs bark", "birds sing songs", "cats chase birds", "songs end", "dogs sing"] * 4]
+TAGS = [("noun", "verb", "noun")[: len(words)] for words in SENTENCES]
+
+
+def words(**parameters):
+    return StructuredPredictor(model=Words(), **parameters)
+
+
+def test_names_come_in_the_middle_of_a_stream():
+    model = words().partial_fit(SENTENCES[:1], TAGS[:1])
+    known = model.feature_names_
+    assert not any("birds" in name for name in known)
+    model.partial_fit(SENTENCES[1:], TAGS[1:])
+    assert model.feature_names_[: len(known)] == known
+    assert len(model.feature_names_) == len(model.coef_) == len(set(model.feature_names_))
+    assert model.predict(SENTENCES) == TAGS
+    assert model.weights_["no such", "name"] == 0.0
+    assert model.weights_ == dict(zip(model.feature_names_, model.coef_.tolist(), strict=True))
+    assert model.score_of(*EXAMPLE) == model.weights_.score(Words().joint_features(*EXAMPLE))
+
+
+EXAMPLE = (["dogs", "unheard"], ("noun", "verb"))
+
+
+def test_name_that_cancels_out_takes_no_memory():
+    model = words()
+    assert model.learn_one(["dogs", "bark"], ("noun", "verb")) == ("noun", "noun")
+    assert ("bark", "noun") in model.feature_names_
+    assert ("dogs", "noun") not in model.feature_names_
+
+
+@given(st.lists(st.integers(0, 30), max_size=4), st.sampled_from(["vector", "dict"]), st.booleans())
+def test_cuts_make_no_difference(cuts, form, average):
+    source = InForm(MODEL, form, WIDTH)
+    whole = StructuredPredictor(model=source, average=average).partial_fit(X, Y)
+    pieces = StructuredPredictor(model=source, average=average)
+    for start, stop in itertools.pairwise(sorted({0, 30, *cuts})):
+        pieces.partial_fit(X[start:stop], Y[start:stop])
+        pieces = pickle.loads(pickle.dumps(pieces))
+        pieces.predict(X[:2])
+    assert pieces.coef_.tolist() == whole.coef_.tolist()
+    assert pieces.totals_ == whole.totals_
+    assert pieces.predict(X) == whole.predict(X)
+
+
+@pytest.mark.parametrize("form", ["vector", "dict"])
+def test_learn_one_answers_what_it_counts(form):
+    source = InForm(MODEL, form, WIDTH)
+    whole = StructuredPredictor(model=source).partial_fit(X, Y)
+    one_by_one = StructuredPredictor(model=source)
+    answers = [one_by_one.learn_one(x, y) for x, y in zip(X, Y, strict=True)]
+    assert one_by_one.coef_.tolist() == whole.coef_.tolist()
+    assert one_by_one.totals_ == whole.totals_
+    assert one_by_one.totals_.mistakes == sum(y != z for y, z in zip(Y, answers, strict=True))
+    assert one_by_one.totals_.cost == sum(MODEL.cost(y, z) for y, z in zip(Y, answers, strict=True))
+    assert one_by_one.t_ == 31
+
+
+@given(st.lists(st.tuples(st.integers(0, 29), st.booleans()), min_size=1, max_size=20))
+def test_weights_by_name_are_those_of_the_core(calls):
+    """They are kept twice, so that models read them quickly."""
+    model = StructuredPredictor(model=NAMED)
+    for i, fails in calls:
+        model.set_params(model=Failing(NAMED, after=1 if fails else 10**9))
+        with suppress(BreakdownError):
+            model.partial_fit(X[i : i + 2], Y[i : i + 2])
+        if hasattr(model, "totals_"):
+            assert dict(model.weights_) == dict(zip(model.feature_names_, model.coef_.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_uncapped_step_leaves_the_margin_that_was_asked_for(kind):
+    structures, X, Y, _ = stream(kind)
+    model = StructuredPredictor(model=structures, C=np.inf, check_rounds=0)
+    for x, y in zip(X, Y, strict=True):
+        rival = model.learn_one(x, y)
+        if structures.cost(y, rival):
+            margin = model.score_of(x, y) - model.score_of(x, rival)
+            np.testing.assert_allclose(margin, np.sqrt(structures.cost(y, rival)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["vector", "dict"])
+def test_average_predicts_with_the_mean(form):
+    source = InForm(MODEL, form, WIDTH)
+    model, last = (StructuredPredictor(model=source, average=average) for average in (True, False))
+    coefs = []
+    for x, y in zip(X, Y, strict=True):
+        model.learn_one(x, y)
+        coef = last.partial_fit([x], [y]).coef_
+        coefs.append(np.pad(coef, (0, WIDTH - len(coef))))
+    mean = np.mean(coefs, axis=0)[: len(model.coef_)]
+    np.testing.assert_allclose(model.coef_, mean, atol=1e-12)
+    weights = model.weights_
+    assert np.array(list(weights.values()) if form == "dict" else weights).tolist() == model.coef_.tolist()
+    assert model.predict(X) == [source.argmax(weights, x) for x in X]
+    assert model.predict_one(X[0]) == source.argmax(weights, X[0])
+    assert model.totals_ == last.totals_
+
+
+def test_fit_makes_passes_and_goes_on():
+    model = words(random_state=0, warm_start=True).fit(SENTENCES, TAGS)
+    assert 1 < model.n_iter_ < 20
+    assert model.score(SENTENCES, TAGS) == 1.0
+    rounds = model.totals_.rounds
+    assert rounds == 20 * model.n_iter_
+    model.fit(SENTENCES, TAGS)
+    assert model.totals_.rounds == rounds + 20 * model.n_iter_
+    assert clone(model).fit(SENTENCES, TAGS).totals_.rounds == rounds
+    one = words(max_iter=1, tol=None, shuffle=False).fit(SENTENCES, TAGS)
+    assert one.coef_.tolist() == words().partial_fit(SENTENCES, TAGS).coef_.tolist()
+
+
+def test_score_is_one_less_the_mean_cost():
+    model = words().partial_fit(SENTENCES[:2], TAGS[:2])
+    costs = [Words().cost(y, z) for y, z in zip(TAGS, model.predict(SENTENCES), strict=True)]
+    weight = np.arange(20.0)
+    assert model.score(SENTENCES, TAGS) == 1 - np.mean(costs)
+    assert model.score(SENTENCES, TAGS, sample_weight=weight) == 1 - np.average(costs, weights=weight)
+
+
+def test_weight_zero_is_a_no_op():
+    weight = np.ones(20)
+    weight[[0, 5, 6]] = 0
+    model = words().partial_fit([None, *SENTENCES[1:]], TAGS, sample_weight=weight)
+    rest = np.flatnonzero(weight)
+    expected = words().partial_fit([SENTENCES[i] for i in rest], [TAGS[i] for i in rest])
+    assert model.coef_.tolist() == expected.coef_.tolist()
+    assert model.totals_ == expected.totals_
+
+
+def test_lives_in_searches():
+    assert cross_val_score(words(), SENTENCES, TAGS, cv=4).mean() > 0.5
+    search = GridSearchCV(words(random_state=0), {"C": [0.01, 1.0]}, cv=2).fit(SENTENCES, TAGS)
+    assert search.predict(SENTENCES) == TAGS
+    assert search.best_estimator_.get_params()["C"] == search.best_params_["C"]
+
+
+def test_clone_has_the_parameters_and_nothing_learned():
+    fitted = words(C=0.25, average=7).partial_fit(SENTENCES, TAGS)
+    twin = clone(fitted)
+    assert vars(twin).keys() == twin.get_params().keys()
+    assert {**twin.get_params(), "model": None} == {**fitted.get_params(), "model": None}
+
+
+def test_model_cannot_change_the_weights():
+    model = words().partial_fit(SENTENCES, TAGS)
+    weights = model.weights_
+    for change in (
+        lambda: weights.update(a=1.0),
+        lambda: weights.__setitem__("a", 1.0),
+        lambda: weights.pop("a"),
+        weights.clear,
+    ):
+        with pytest.raises(TypeError, match=r"there to be read: dict\(weights\)"):
+            change()
+    assert deepcopy(weights) == weights
+    assert type(pickle.loads(pickle.dumps(weights))) is type(weights)
+    with pytest.raises(ValueError, match="read-only"):
+        StructuredPredictor(model=MODEL).partial_fit(X, Y).weights_[0] = 1.0
+
+
+class BreakdownError(Exception):
+    """What a model may raise."""
+
+
+class Failing:
+    """A model that breaks down in the method it is told, after some calls of it."""
+
+    def __init__(self, model, after, method="argmax"):
+        self.model, self.after, self.method, self.n_features = model, after, method, WIDTH
+
+    def _call(self, method, *arguments):
+        if method == self.method:
+            self.after -= 1
+            if self.after < 0:
+                raise BreakdownError
+        return getattr(self.model, method)(*arguments)
+
+    def joint_features(self, x, y):
+        return self._call("joint_features", x, y)
+
+    def argmax(self, weights, x):
+        return self._call("argmax", weights, x)
+
+    def cost_augmented_argmax(self, weights, x, y):
+        return self._call("cost_augmented_argmax", weights, x, y)
+
+    def cost(self, y, z):
+        return self._call("cost", y, z)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("method", ["joint_features", "argmax", "cost", "cost_augmented_argmax"])
+@pytest.mark.parametrize("call", ["fit", "warm fit", "partial_fit", "learn_one"])
+@pytest.mark.parametrize("form", ["vector", "pair", "dict"])
+@pytest.mark.parametrize("learned", [0, 3])
+def test_model_that_raises_leaves_the_learner(form, call, method, *, learned, average):
+    source = InForm(MODEL, form, WIDTH)
+    model = StructuredPredictor(model=source, update="max_loss", average=average, warm_start=call == "warm fit")
+    if learned:
+        model.partial_fit(X[:learned], Y[:learned])
+    before = joblib.hash({name: value for name, value in vars(model).items() if name != "model"})
+    weights = model.weights_ if learned else None
+    kept = None if weights is None else deepcopy(weights)
+    model.set_params(model=Failing(source, after=0 if call == "learn_one" else 25, method=method))
+    with pytest.raises(BreakdownError) as caught:
+        model.learn_one(X[5], Y[5]) if call == "learn_one" else getattr(model, call.removeprefix("warm "))(X, Y)
+    assert call == "learn_one" or "example" in caught.value.__notes__[0]
+    assert joblib.hash({name: value for name, value in vars(model).items() if name != "model"}) == before
+    if kept is not None:
+        assert np.array_equal(list(kept), list(model.weights_))  # names, or numbers
+
+
+class Changed:
+    """A sound model with one answer replaced."""
+
+    n_features = WIDTH
+
+    def __init__(self, model=MODEL, **answers):
+        self.model = model
+        for name, answer in answers.items():
+            setattr(self, name, answer)
+
+    def joint_features(self, x, y):
+        return self.model.joint_features(x, y)
+
+    def argmax(self, weights, x):
+        return self.model.argmax(weights, x)
+
+    def cost_augmented_argmax(self, weights, x, y):
+        return self.model.cost_augmented_argmax(weights, x, y)
+
+    def cost(self, y, z):
+        return self.model.cost(y, z)
+
+
+def worst(weights, x):
+    return MODEL.candidates(x)[int(np.argmin(MODEL.scores(weights, x)))]
+
+
+def after(calls, answer, otherwise):
+    """A function whose answer is another one after some calls."""
+    count = itertools.count()
+
+    def either(*arguments):
+        return (answer if next(count) >= calls else otherwise)(*arguments)
+
+    return either
+
+
+def drifting():
+    count = itertools.count()
+    return lambda x, y: MODEL.vector(x, y) + next(count)
+
+
+BAD_MODELS = {
+    "not the best": (lambda: {"argmax": worst}, "argmax does not maximise"),
+    "not the best augmented": (
+        lambda: {"cost_augmented_argmax": lambda w, x, y: worst(w, x)},
+        r"cost_augmented_argmax does not maximise .* \+ sqrt",
+    ),
+    "no answer": (lambda: {"argmax": lambda w, x: None}, "argmax must return a structure; got None"),
+    "no rival": (lambda: {"cost_augmented_argmax": lambda w, x, y: None}, "must return a structure; got None"),
+    "negative cost": (
+        lambda: {"cost": lambda y, z: -1.0},
+        r"cost\(y, z\) must give a finite number at least 0; got -1",
+    ),
+    "infinite cost": (lambda: {"cost": lambda y, z: np.inf * (y != z)}, "finite number at least 0"),
+    "cost NaN": (lambda: {"cost": lambda y, z: np.nan}, "finite number at least 0; got nan"),
+    "no cost": (lambda: {"cost": lambda y, z: None}, "finite number at least 0; got None"),
+    "cost a word": (lambda: {"cost": lambda y, z: "1"}, "finite number at least 0; got '1'"),
+    "right costs": (lambda: {"cost": lambda y, z: 1 + MODEL.cost(y, z)}, r"cost\(y, y\) must be 0; got 1.0"),
+    "features change": (
+        lambda: {"joint_features": drifting()},
+        "must give the same each time",
+    ),
+    "NaN": (lambda: {"joint_features": lambda x, y: MODEL.vector(x, y) * np.nan}, "finite numbers"),
+    "infinity": (
+        lambda: {"joint_features": after(9, lambda x, y: (np.array([1]), np.array([np.inf])), MODEL.vector)},
+        "finite numbers",
+    ),
+    "another length": (
+        lambda: {"joint_features": after(9, lambda x, y: np.ones(3), MODEL.vector)},
+        f"must give {WIDTH} features, as at first; got 3",
+    ),
+    "another form": (
+        lambda: {"joint_features": after(9, lambda x, y: {"a": 1.0}, MODEL.vector)},
+        f"must give vectors of {WIDTH} features, as at first; got {{'a': 1.0}}",
+    ),
+    "index too large": (
+        lambda: {"joint_features": after(9, lambda x, y: ([WIDTH], [1.0]), MODEL.vector)},
+        f"indices from 0 to {WIDTH - 1}; got {WIDTH}",
+    ),
+    "index below 0": (lambda: {"joint_features": lambda x, y: ([1, -1], [1.0, 1.0])}, "indices from 0 to"),
+    "indices no integers": (lambda: {"joint_features": lambda x, y: ([0.5], [1.0])}, "indices must be whole numbers"),
+    "uneven pair": (lambda: {"joint_features": lambda x, y: ([0, 1], [1.0])}, "as many as values"),
+    "a matrix": (lambda: {"joint_features": lambda x, y: np.ones((2, WIDTH))}, "they have shape"),
+    "a sparse matrix": (lambda: {"joint_features": lambda x, y: sparse.eye(WIDTH, format="csr")}, "they have shape"),
+    "nothing": (lambda: {"joint_features": lambda x, y: None}, "joint_features must give"),
+    "text": (lambda: {"joint_features": lambda x, y: "features"}, "joint_features must give"),
+    "a number": (lambda: {"joint_features": lambda x, y: 3.0}, "joint_features must give"),
+    "n_features": (lambda: {"joint_features": lambda x, y: ([0], [1.0]), "n_features": None}, "attribute n_features"),
+    "no features": (lambda: {"joint_features": lambda x, y: []}, "features must be from 1"),
+}
+
+
+@pytest.mark.parametrize("learned", [False, True])
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+@pytest.mark.parametrize(("answers", "message"), BAD_MODELS.values(), ids=BAD_MODELS.keys())
+def test_model_that_errs_is_told(answers, message, call, *, learned):
+    model = StructuredPredictor(model=Changed(), update="max_loss", check_rounds=100)
+    if learned and "n_features" not in message and "from 1" not in message:
+        model.partial_fit(X[:3], Y[:3])
+    before = joblib.hash({name: value for name, value in vars(model).items() if name != "model"})
+    model.set_params(model=Changed(**answers()))
+    with pytest.raises(ValueError, match=message) as caught:
+        getattr(model, call)(X, Y)
+    assert "example" in caught.value.__notes__[0]
+    assert joblib.hash({name: value for name, value in vars(model).items() if name != "model"}) == before
+
+
+NAMES = {
+    "a vector": (lambda x, y: np.ones(3), "must give a dict of name: value, as at first"),
+    "NaN": (lambda x, y: {"a": np.nan}, "finite numbers; got {'a': nan}"),
+    "infinities": (lambda x, y: {"a": np.inf, "b": -np.inf}, "finite numbers"),
+    "text": (lambda x, y: {"a": "b"}, "must give numbers; got {'a': 'b'}"),
+    "nothing": (lambda x, y: {"a": None}, "must give numbers"),
+}
+
+
+@pytest.mark.parametrize(("answer", "message"), NAMES.values(), ids=NAMES.keys())
+def test_named_features_are_refused(answer, message):
+    model = StructuredPredictor(model=NAMED).partial_fit(X[:3], Y[:3])
+    before = joblib.hash(vars(model))
+    model.set_params(model=Changed(NAMED, joint_features=answer))
+    with pytest.raises(ValueError, match=message):
+        model.learn_one(X[0], Y[0])
+    model.set_params(model=NAMED)
+    assert joblib.hash(vars(model)) == before
+
+
+def test_checks_end_after_their_rounds():
+    """An approximate search learns on; it is told in the first rounds only, or never."""
+    poor = Changed(argmax=worst)
+    with pytest.raises(ValueError, match="check_rounds=0"):
+        StructuredPredictor(model=poor).partial_fit(X, Y)
+    assert StructuredPredictor(model=poor, check_rounds=0).partial_fit(X, Y).totals_.rounds == 30
+    model = StructuredPredictor(model=MODEL, check_rounds=5).partial_fit(X[:5], Y[:5])
+    model.set_params(model=poor).partial_fit(X, Y)
+
+
+def test_large_numbers_are_no_errors():
+    large = Changed(joint_features=lambda x, y: MODEL.vector(x, y) * 1e150)
+    StructuredPredictor(model=large, check_rounds=0).partial_fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "message"),
+    [
+        ({"C": 0}, (X, Y), "C must be a number greater than 0"),
+        ({"loss": "log"}, (X, Y), "loss must be 'hinge'"),
+        ({"update": "max"}, (X, Y), "update must be 'prediction' or 'max_loss'"),
+        ({"check_rounds": -1}, (X, Y), "check_rounds must be an integer at least 0"),
+        ({"model": None}, (X, Y), r"NoneType has no joint_features\(x, y\), no argmax\(weights, x\), no cost\(y, z\)"),
+        ({"model": Classes}, (X, Y), r"must be an object, not a class: give model=Classes\(\)"),
+        ({"model": Words(), "update": "max_loss"}, (SENTENCES, TAGS), "cost_augmented_argmax.* Words has none"),
+        ({}, (X, Y[:-1]), "as many examples; got 30 and 29"),
+        ({}, ([], []), "no examples"),
+        ({}, (X, Y, [1.0]), "sample_weight must have shape"),
+        ({}, (X, Y, np.zeros(30)), "sample_weight is zero for all"),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_bad_input(method, parameters, arguments, message):
+    model = StructuredPredictor(**{"model": MODEL, **parameters})
+    with pytest.raises(ValueError, match=message):
+        getattr(model, method)(*arguments)
+    assert vars(model).keys() == model.get_params().keys()
+
+
+def test_nothing_learned():
+    model = words()
+    for call in (model.predict, model.predict_one):
+        with pytest.raises(NotFittedError):
+            call(SENTENCES[0])
+    for call in (model.score, model.score_of):
+        with pytest.raises(NotFittedError):
+            call(SENTENCES[0], TAGS[0])
+    for name in ("coef_", "weights_", "totals_", "t_", "feature_names_"):
+        assert not hasattr(model, name)
+    assert not hasattr(StructuredPredictor(model=MODEL).partial_fit(X, Y), "feature_names_")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_stored_model_learns_on_as_if_never_stored(form):
+    source = InForm(MODEL, form, WIDTH)
+    model = StructuredPredictor(model=source, average=True).partial_fit(X[:15], Y[:15])
+    stored = pickle.loads(pickle.dumps(model))
+    assert stored.predict(X) == model.predict(X)
+    for learner in (stored, model):
+        learner.partial_fit(X[15:], Y[15:])
+    assert stored.coef_.tolist() == model.coef_.tolist()
+    assert stored.totals_ == model.totals_
+
+
+def test_inputs_and_structures_may_be_arrays():
+    structures, inputs, matchings, _ = stream("matchings")
+    model = StructuredPredictor(model=structures).partial_fit(np.array(inputs), np.array(matchings))
+    assert model.coef_.tolist() == StructuredPredictor(model=structures).partial_fit(inputs, matchings).coef_.tolist()
