@@ -237,3 +237,7 @@ cdef class Structured(Task):
         if loss > 0:
             demand(r, 0, -1, loss, r.mistake)
             suffer(r, loss)
+
+    def decode(self, scores):
+        """By how much the right structure is ahead."""
+        return scores[:, 0]

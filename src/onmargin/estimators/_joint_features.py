@@ -1,10 +1,9 @@
 """Features of structures, by index or by name: as models give them, as weights they read, as rows the core learns."""
 
 from collections.abc import Hashable, Mapping
-from copy import copy
 from math import isfinite
 from reprlib import repr as shortened
-from typing import Any, NamedTuple, NoReturn, Protocol, Self
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,10 +53,6 @@ class Features(Protocol):
 
     def restore(self, size: int, geometry: Euclidean) -> None:
         """Forget all features but the first, and all weights but those of the geometry."""
-        ...
-
-    def copied(self) -> Self:
-        """For learning that may be given up."""
         ...
 
 
@@ -133,9 +128,6 @@ class Indexed:
     def restore(self, size: int, geometry: Euclidean) -> None:
         pass
 
-    def copied(self) -> Self:
-        return self
-
 
 class Named:
     """Features by name, any number of them; models read weights from a mapping.
@@ -186,8 +178,7 @@ class Named:
         indices = np.array([places.setdefault(name, len(places)) for name in row], dtype=np.int32)
         if len(places) > learner.geometry.n_features:
             learner.geometry = learner.geometry.resized(2 * len(places))
-        order = indices.argsort()
-        _play(learner, indices[order], np.array(list(row.values()), dtype=np.float64)[order], target, weight)
+        _play(learner, indices, np.array(list(row.values()), dtype=np.float64), target, weight)
         dict.update(self.weights, zip(row, learner.geometry.weights[0, indices].tolist(), strict=True))
 
     def learning(self, geometry: Euclidean) -> "NamedWeights":
@@ -201,11 +192,6 @@ class Named:
         while self.size > size:
             self.places.popitem()  # the newest
         self.weights = self._by_name(geometry.weights)
-
-    def copied(self) -> Self:
-        twin = copy(self)
-        twin.places, twin.weights = dict(self.places), NamedWeights(self.weights)
-        return twin
 
     def _by_name(self, weights: NDArray[Any]) -> "NamedWeights":
         return NamedWeights(zip(self.places, weights[0, : self.size].tolist(), strict=True))
@@ -235,7 +221,7 @@ class NamedWeights(dict[Hashable, float]):
 
 
 class Entries(NamedTuple):
-    """The entries of a sparse vector, in the order of their indices, each once."""
+    """The entries of a sparse vector, in the order of their indices, each of them once."""
 
     indices: NDArray[np.int32]
     values: Vector

@@ -197,9 +197,7 @@ class StructuredPredictor(StructureLearner):
         """
         with self._all_or_nothing():
             examples, weight = self._read(X, Y, sample_weight)
-            if self._go_on():
-                self._features = self._features.copied()
-            else:
+            if not self._go_on():
                 self._begin(examples, weight)
             self._prepare()
             self._make_passes(lambda order: self._play(examples, weight, order), len(examples))

@@ -1,0 +1,82 @@
+r"""
+Ten digits, each once: a matching
+=================================
+
+Someone has written the ten digits in any order, each of them once. Reading each image by itself does not know that.
+The answer is a matching of ten images to ten digits, and the best one is found by
+:func:`scipy.optimize.linear_sum_assignment`. :class:`onmargin.StructuredPredictor` learns the weights of a pixel and a
+digit through that search: an image is only pushed as far as the matching as a whole is wrong.
+
+The cost of a matching is the *square* of the number of images that it gets wrong. Its root is that number, which is a
+sum over images; so the search for the worst rival, which ``update="max_loss"`` needs, is a matching as well.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.datasets import load_digits
+
+from onmargin import PassiveAggressiveClassifier, StructuredPredictor
+
+
+class Matching:
+    """Images are rows of x, and y[i] is the digit of image i."""
+
+    def joint_features(self, x, y):
+        blocks = np.zeros((10, x.shape[1]))
+        blocks[y] = x
+        return blocks.ravel()
+
+    def scores(self, weights, x):
+        return x @ weights.reshape(10, -1).T
+
+    def argmax(self, weights, x):
+        return linear_sum_assignment(self.scores(weights, x), maximize=True)[1]
+
+    def cost(self, y, z):
+        return np.count_nonzero(y != z) ** 2
+
+    def cost_augmented_argmax(self, weights, x, y):
+        wrong = np.arange(10) != y[:, None]
+        return linear_sum_assignment(self.scores(weights, x) + wrong, maximize=True)[1]
+
+
+# %%
+# A hundred and seventy lists of ten images. Pixels are noisy, so that there is something to be unsure of.
+
+images, digits = load_digits(return_X_y=True)
+random = np.random.default_rng(0)
+images = images / 16 + random.normal(scale=0.35, size=images.shape)
+images /= np.linalg.norm(images, axis=1, keepdims=True)
+of_digit = [random.permutation(np.flatnonzero(digits == digit))[:170] for digit in range(10)]
+X, Y = [], []
+for ten in np.transpose(of_digit):
+    order = random.permutation(10)
+    X.append(images[ten[order]])
+    Y.append(order)
+
+# %%
+# Every list is predicted, then learned. The classifier learns the same images one by one. Its scores can be matched
+# too, which brings most of the gain; learning through the matching, with a margin, brings the rest.
+
+n_lists = len(X)
+wrong = {}
+for update in "prediction", "max_loss":
+    model = StructuredPredictor(model=Matching(), update=update)
+    wrong[f"matching, {update}"] = [np.count_nonzero(model.learn_one(x, y) != y) for x, y in zip(X, Y, strict=True)]
+classifier = PassiveAggressiveClassifier(fit_intercept=False).partial_fit(X[0], Y[0])
+wrong |= {"image by image": [np.nan], "image by image, then matched": [np.nan]}
+for x, y in zip(X[1:], Y[1:], strict=True):
+    matched = linear_sum_assignment(classifier.decision_function(x), maximize=True)[1]
+    wrong["image by image"].append(np.count_nonzero(classifier.predict(x) != y))
+    wrong["image by image, then matched"].append(np.count_nonzero(matched != y))
+    classifier.partial_fit(x, y)
+
+fig, ax = plt.subplots(layout="constrained")
+for name, counts in wrong.items():
+    late = np.array(counts[1:]) / 10
+    print(f"{name:28} {late.mean():.1%} of the images wrong, {late[-50:].mean():.1%} of the last 500")
+    ax.plot(np.arange(1, n_lists), np.cumsum(late) / np.arange(1, n_lists), label=name)
+ax.set(xlabel="lists seen", ylabel="part of the images wrong so far", ylim=(0, 0.6))
+ax.legend()
+plt.show()

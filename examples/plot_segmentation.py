@@ -1,0 +1,86 @@
+r"""
+Where words end
+===============
+
+Text without spaces, such as *theclassisdefinedhere*, is to be cut into words. A cut of the text is a structure; the
+best of the exponentially many is found by a dynamic programme over the positions, since the score is a sum over words.
+
+Features have names, and new ones come all the time: each word, how long it is, how it begins and how it ends.
+Only those that tell a right cut from a wrong one get a weight. The text is the reference of the Python language, which
+comes with Python.
+"""
+
+import re
+from collections import Counter
+from pydoc_data import topics
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from onmargin import StructuredPredictor
+
+LONGEST = 14
+
+
+def parts(word):
+    """The features of one word."""
+    return ("word", word), ("length", len(word)), ("start", word[:2]), ("end", word[-2:])
+
+
+class Segmentation:
+    """The text x is a string without spaces; y is the list of its words."""
+
+    def joint_features(self, x, y):
+        return Counter(name for word in y for name in parts(word))
+
+    def argmax(self, weights, x):
+        best = [(0.0, 0)]  # for each position: the score of the best cut up to it, and where its last word begins
+        for stop in range(1, len(x) + 1):
+            starts = range(max(stop - LONGEST, 0), stop)
+            best.append(max((best[i][0] + sum(weights[name] for name in parts(x[i:stop])), i) for i in starts))
+        words, stop = [], len(x)
+        while stop:
+            start = best[stop][1]
+            words.append(x[start:stop])
+            stop = start
+        return words[::-1]
+
+    def cost(self, y, z):
+        """Ends of words that only one of the two has."""
+        return len(set(np.cumsum([*map(len, y)])) ^ set(np.cumsum([*map(len, z)])))
+
+
+# %%
+# Stretches of plain words, in the order of the reference.
+
+text = " ".join(topics.topics.values())
+stretches = dict.fromkeys(tuple(s.lower().split()) for s in re.split(r"[^A-Za-z\s]+|\n\s*\n", text))
+Y = [list(words) for words in stretches if 6 <= len(words) <= 12 and max(map(len, words)) <= LONGEST][:1000]
+X = ["".join(words) for words in Y]
+print(f"{len(X)} stretches, {sum(map(len, Y))} words, {len({word for words in Y for word in words})} of them different")
+
+# %%
+# Each is cut, then learned.
+
+model = StructuredPredictor(model=Segmentation())
+found = []
+for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+    guess = model.learn_one(x, y)
+    found.append(sum((Counter(guess) & Counter(y)).values()) / len(y))
+    if i in {0, 10, 100, len(X) - 1}:
+        print(f"{i:3} seen, {len(model.coef_):4} weights:  {' '.join(guess)}")
+late = np.mean(found[-100:])
+print(f"in the last hundred {late:.0%} of the words were found before they were learned")
+
+mean = np.convolve(found, np.full(50, 1 / 50), mode="valid")
+fig, ax = plt.subplots(layout="constrained")
+ax.plot(np.arange(50, len(found) + 1), mean)
+ax.set(xlabel="stretches seen", ylabel="part of the words found, mean of 50", ylim=(0, 1))
+plt.show()
+
+# %%
+# What was learned about words it has not seen: which endings say that a word is over.
+
+ends = Counter({name[1]: weight for name, weight in model.weights_.items() if name[0] == "end"})
+print("over:", ", ".join(end for end, _ in ends.most_common(8)))
+print("not over:", ", ".join(end for end, _ in ends.most_common()[:-9:-1]))
