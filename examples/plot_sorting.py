@@ -4,7 +4,7 @@ Putting a list in order
 
 Lists of ten patients are to be put in order, those first whose diabetes will progress most. Scores of single patients
 :math:`w \cdot x_i` are enough to sort, but what is right or wrong is the order: its cost is the part of the pairs that
-stand the wrong way round. The features of an order are the sum of :math:`x_i - x_j` over all pairs with i before j,
+stand the wrong way round. The features of an order are the mean of :math:`x_i - x_j` over all pairs with i before j,
 so its score is highest when the list is sorted by :math:`w \cdot x_i`.
 
 A regression learns the numbers themselves, and then sorts by them. It needs the numbers: here orders alone teach as
@@ -23,7 +23,7 @@ class Order:
 
     def joint_features(self, x, y):
         ahead = len(y) - 1 - 2 * np.arange(len(y))  # how many stand behind, less how many stand before
-        return ahead @ x[y]
+        return ahead @ x[y] / (len(y) * (len(y) - 1) / 2)
 
     def argmax(self, weights, x):
         return np.argsort(-(x @ weights), kind="stable")
@@ -55,7 +55,7 @@ X_test, Y_test = lists(shuffled[300:], 500)
 
 fig, ax = plt.subplots(layout="constrained")
 for average, name in (False, "the last weights"), (True, "their mean"):
-    model = StructuredPredictor(model=Order(), C=0.001, average=average)
+    model = StructuredPredictor(model=Order(), C=0.01, average=average)
     wrong = []
     for start in range(0, 2000, 50):
         model.partial_fit(X[start : start + 50], Y[start : start + 50])

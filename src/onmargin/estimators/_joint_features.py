@@ -78,7 +78,7 @@ class Indexed:
     def __init__(self, size: int) -> None:
         self.size = size
 
-    def read(self, given: Any) -> "Entries":
+    def read(self, given: Any) -> "Vector | Entries":
         if isinstance(given, Mapping):
             raise ValueError(
                 f"model.joint_features must give vectors of {self.size} features, as at first; got {shortened(given)}"
@@ -88,36 +88,46 @@ class Indexed:
             raise ValueError(f"model.joint_features must give {self.size} features, as at first; got {width}")
         if not np.isfinite(values).all():
             raise ValueError(f"model.joint_features must give finite numbers; got {shortened(given)}")
-        indices, values = _summed(indices, values)
-        if len(indices) and not 0 <= indices[0] <= indices[-1] < self.size:
+        if indices is None:
+            return values
+        entries = _summed(indices, values)
+        if len(indices) and not 0 <= entries.indices[0] <= entries.indices[-1] < self.size:
             raise ValueError(
-                f"model.joint_features must give indices from 0 to {self.size - 1}; got {indices[0]} to {indices[-1]}"
+                f"model.joint_features must give indices from 0 to {self.size - 1}; got {indices.min()} to "
+                f"{indices.max()}"
             )
-        return Entries(indices.astype(np.int32, copy=False), values)
+        return entries
 
-    def same(self, one: "Entries", other: "Entries") -> bool:
-        return np.array_equal(one.indices, other.indices) and np.array_equal(one.values, other.values)
+    def same(self, one: "Vector | Entries", other: "Vector | Entries") -> bool:
+        return all(map(np.array_equal, _entries(one), _entries(other)))
 
-    def products(self, weights: Vector, features: "Entries") -> Vector:
-        products: Vector = weights[features.indices] * features.values
+    def products(self, weights: Vector, features: "Vector | Entries") -> Vector:
+        indices, values = _entries(features)
+        products: Vector = weights[indices] * values
         return products
 
     def learn(
         self,
         learner: Learner[Euclidean],
-        right: "Entries",
-        wrong: "Entries",
+        right: "Vector | Entries",
+        wrong: "Vector | Entries",
         target: Vector,
         weight: Vector | None,
     ) -> None:
-        if np.array_equal(right.indices, wrong.indices):  # so it is with right predictions, and with vectors
+        if isinstance(right, np.ndarray) and isinstance(wrong, np.ndarray):
+            rows = Rows((right - wrong)[None], self.size)
+        else:
+            rows = self._difference(_entries(right), _entries(wrong))
+        learner.learn(rows, target, weight, targets=_TARGETS)
+
+    def _difference(self, right: "Entries", wrong: "Entries") -> Rows:
+        if np.array_equal(right.indices, wrong.indices):  # so it is where the prediction is right
             indices, values = right.indices, right.values - wrong.values
         else:
             indices, values = _summed(
                 np.concatenate([right.indices, wrong.indices]), np.concatenate([right.values, -wrong.values])
             )
-        live = values != 0
-        _play(learner, indices[live], values[live], target, weight)
+        return _row(indices, values, self.size)
 
     def learning(self, geometry: Euclidean) -> Vector:
         return _read_only(geometry.weights[0])
@@ -178,7 +188,8 @@ class Named:
         indices = np.array([places.setdefault(name, len(places)) for name in row], dtype=np.int32)
         if len(places) > learner.geometry.n_features:
             learner.geometry = learner.geometry.resized(2 * len(places))
-        _play(learner, indices, np.array(list(row.values()), dtype=np.float64), target, weight)
+        values = np.array(list(row.values()), dtype=np.float64)
+        learner.learn(_row(indices, values, learner.geometry.n_features), target, weight, targets=_TARGETS)
         dict.update(self.weights, zip(row, learner.geometry.weights[0, indices].tolist(), strict=True))
 
     def learning(self, geometry: Euclidean) -> "NamedWeights":
@@ -223,12 +234,12 @@ class NamedWeights(dict[Hashable, float]):
 class Entries(NamedTuple):
     """The entries of a sparse vector, in the order of their indices, each of them once."""
 
-    indices: NDArray[np.int32]
+    indices: NDArray[Any]
     values: Vector
 
 
-def _parts(given: Any) -> tuple[NDArray[Any], Vector, int | None]:
-    """Indices, values and, if they say, the number of features."""
+def _parts(given: Any) -> tuple[NDArray[Any] | None, Vector, int | None]:
+    """Indices, unless it is a vector, values and, if they say, the number of features."""
     try:
         if sparse.issparse(given):
             entries = check_sparse(given, name="features").tocoo()
@@ -248,23 +259,28 @@ def _parts(given: Any) -> tuple[NDArray[Any], Vector, int | None]:
             "model.joint_features must give a dict of name: value, a vector, a sparse row or a pair (indices, values); "
             f"got {shortened(given)}: {error}"
         ) from error
-    live = np.flatnonzero(dense)
-    return live, dense.ravel()[live], dense.size
+    return None, dense.ravel(), dense.size
 
 
-def _summed(indices: NDArray[Any], values: Vector) -> tuple[NDArray[Any], Vector]:
-    """Each index once, in their order; values of the same index are added up."""
+def _entries(features: Vector | Entries) -> Entries:
+    """Those of a vector that are not zero."""
+    if isinstance(features, Entries):
+        return features
+    indices = np.flatnonzero(features)
+    return Entries(indices, features[indices])
+
+
+def _summed(indices: NDArray[Any], values: Vector) -> Entries:
+    """Values of the same index are added up."""
     if not (indices[1:] > indices[:-1]).all():
         indices, places = np.unique(indices, return_inverse=True)
         values = np.bincount(places, values, len(indices)).astype(np.float64, copy=False)
-    return indices, values
+    return Entries(indices, values)
 
 
-def _play(
-    learner: Learner[Euclidean], indices: NDArray[np.int32], values: Vector, target: Vector, weight: Vector | None
-) -> None:
+def _row(indices: NDArray[Any], values: Vector, n_features: int) -> Rows:
     ends = np.array([0, len(indices)], dtype=np.int64)
-    learner.learn(Rows(values, learner.geometry.n_features, indices, ends), target, weight, targets=_TARGETS)
+    return Rows(values, n_features, indices.astype(np.int32, copy=False), ends)
 
 
 def _read_only(weights: NDArray[Any]) -> NDArray[Any]:
