@@ -1,12 +1,15 @@
 """StructuredPredictor equals its NumPy twin, whatever the structures and the form of their features."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import linear_sum_assignment
 
 from onmargin import PassiveAggressiveClassifier, StructuredPredictor, reference
 from tests.streams import uneven_weights
-from tests.structures import FORMS, KINDS, InForm, stream
+from tests.structures import FORMS, KINDS, InForm, Matchings, stream
 
 STEPS = {"hinge": reference.pa1, "squared_hinge": reference.pa2}
 COUNTS = ["rounds", "mistakes", "updates"]
@@ -69,6 +72,34 @@ def test_classes_as_structures_are_cost_sensitive_classes(loss, update):
         assert model.totals_[name] == classes.totals_[name]
     for name in ["cost", "loss", "squared_loss", "dual_value"]:
         assert_allclose(model.totals_[name], classes.totals_[name], rtol=1e-12)
+
+
+class SquaredMatchings(Matchings):
+    """The root of the cost is a sum over pairs."""
+
+    def cost(self, y, z):
+        return np.count_nonzero(y != z) ** 2
+
+
+class Assignments(SquaredMatchings):
+    """The same, searched for by an algorithm."""
+
+    def argmax(self, weights, x):
+        return linear_sum_assignment(x @ weights, maximize=True)[1]
+
+    def cost_augmented_argmax(self, weights, x, y):
+        return linear_sum_assignment(x @ weights + (np.arange(len(x)) != y[:, None]), maximize=True)[1]
+
+
+@pytest.mark.parametrize("update", ["prediction", "max_loss"])
+def test_search_equals_trying_all(update):
+    _, X, Y, _ = stream("matchings")
+    by_trying = StructuredPredictor(model=SquaredMatchings(), update=update, C=0.2).partial_fit(X[:1], Y[:1])
+    by_search = deepcopy(by_trying).set_params(model=Assignments())  # at zero weights all tie, and either may be taken
+    for model in by_trying, by_search:
+        model.partial_fit(X[1:], Y[1:])
+    assert_allclose(by_search.coef_, by_trying.coef_, atol=1e-12)
+    assert by_search.totals_.cost == by_trying.totals_.cost
 
 
 def test_tiny_golden_example():
