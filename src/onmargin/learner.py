@@ -12,6 +12,7 @@ from onmargin._core.geometry import Geometry
 from onmargin._core.row import Rows
 from onmargin._core.step import Step
 from onmargin._core.task import Task
+from onmargin._parts import Part
 
 __all__ = ["Learner", "Totals", "as_rows"]
 
@@ -57,7 +58,7 @@ class Totals:
         return getattr(self, name)
 
 
-class Learner(Generic[SomeGeometry]):
+class Learner(Part, Generic[SomeGeometry]):
     """Plays rounds: a task says what is asked, a step how far to go for it, a geometry holds the weights.
 
     The step and the task may be replaced between calls; the geometry carries the state.
@@ -77,6 +78,12 @@ class Learner(Generic[SomeGeometry]):
         self.step = step
         self.geometry = geometry
         self._totals = rounds.Totals()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.task, self.step, self.geometry), self._totals
+
+    def __setstate__(self, totals: rounds.Totals) -> None:
+        self._totals = totals
 
     def learn(
         self,
@@ -115,7 +122,7 @@ class Learner(Generic[SomeGeometry]):
     @property
     def totals(self) -> Totals:
         """A record of the totals as they are now."""
-        return Totals(*self._totals.__getstate__())
+        return Totals(**self._totals.__getstate__())
 
 
 def as_rows(X: Any) -> Rows:

@@ -133,14 +133,16 @@ cdef class Euclidean(Geometry):
         return {name: getattr(self, name) for name in names}
 
     def __reduce__(self):
-        settings = {"sparse": self.sparse, "bias": self.bias, "average": self.average}
-        arguments = self.n_features, self.n_columns, self.dtype
-        return partial(type(self), *arguments, **settings), (), (self.clock, self.arrays())
+        settings = {
+            "n_features": self.n_features, "n_columns": self.n_columns, "dtype": self.dtype.name,
+            "sparse": self.sparse, "bias": self.bias, "average": self.average,
+        }
+        return partial(type(self), **settings), (), {"clock": self.clock, **self.arrays()}
 
     def __setstate__(self, state):
-        self.clock, arrays = state
-        for name, array in arrays.items():
-            getattr(self, name)[...] = array
+        self.clock = state["clock"]
+        for name, array in self.arrays().items():
+            array[...] = state[name]
 
     def mean(self):
         """The averaged weights (columns by features) and intercepts; the current ones until averaging has started.

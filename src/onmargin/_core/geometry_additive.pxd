@@ -41,4 +41,9 @@ cdef class Additive(Geometry):
         return (i if x.indices == NULL else x.indices[i]) * self.n_scores + column
 
 
-cdef void extremes(const Row* x, double* low, double* high) noexcept nogil
+cdef inline void extremes(const Row* x, double* low, double* high) noexcept nogil:
+    """Widen [low, high] to hold the values of a row."""
+    cdef Py_ssize_t i
+    for i in range(x.n):
+        low[0] = min(low[0], (<double*>x.values)[i])
+        high[0] = max(high[0], (<double*>x.values)[i])

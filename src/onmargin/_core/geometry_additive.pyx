@@ -1,5 +1,7 @@
 """What geometries share whose weights are a link of what was added up ([PD] sec. 4)."""
 
+from functools import partial
+
 import numpy as np
 
 from libc.math cimport INFINITY, fabs
@@ -38,11 +40,20 @@ cdef class Additive(Geometry):
         self.w.W, self.w.columns, self.w.stride, self.w.gap = self.v, n_columns, self.n_scores, 1
         self.sum_anew()
 
-    def __setstate__(self, state):
-        self.clock, self.theta[:], self.slopes[:], self.level, self.S, self.highest, self.touched = state
+    def settings(self):
+        return {"n_features": self.n_features, "n_columns": self.n_columns, "threshold": self.threshold}
 
-    def state(self):
-        return self.clock, self.theta, self.slopes, self.level, self.S, self.highest, self.touched
+    def __reduce__(self):
+        state = {
+            "clock": self.clock, "theta": self.theta[:, :self.n_columns], "slopes": self.slopes[:, :self.n_columns],
+            "level": self.level, "S": self.S, "highest": self.highest, "touched": self.touched,
+        }
+        return partial(type(self), **self.settings()), (), state
+
+    def __setstate__(self, state):
+        self.theta[:, :self.n_columns], self.slopes[:, :self.n_columns] = state["theta"], state["slopes"]
+        self.clock, self.level, self.S = state["clock"], state["level"], state["S"]
+        self.highest, self.touched = state["highest"], state["touched"]
 
     def weights(self):
         """The weights, columns by features; a copy."""
@@ -54,7 +65,7 @@ cdef class Additive(Geometry):
 
     def alike(self, Py_ssize_t n_columns):
         """A geometry of the same kind with other columns, that has learned nothing."""
-        return type(self)(self.n_features, n_columns, threshold=self.threshold)
+        return type(self)(**{**self.settings(), "n_columns": n_columns})
 
     def recombined(self, mixing):
         """A copy whose theta are combinations of these: column c is sum_k mixing[c, k] times column k."""
@@ -286,11 +297,3 @@ cdef class Additive(Geometry):
         self.S = self.rest(x, self.S, old) + new
         if beyond:
             self.sum_anew()
-
-
-cdef void extremes(const Row* x, double* low, double* high) noexcept nogil:
-    """Widen [low, high] to hold the values of a row."""
-    cdef Py_ssize_t i
-    for i in range(x.n):
-        low[0] = min(low[0], (<double*>x.values)[i])
-        high[0] = max(high[0], (<double*>x.values)[i])

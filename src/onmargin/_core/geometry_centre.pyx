@@ -50,11 +50,14 @@ cdef class Centre(Geometry):
         self.w.columns = self.w.stride = self.w.gap = 1
 
     def __reduce__(self):
-        state = self.clock, self.height, self.scale, self.squared_norm, self.vector
-        return partial(type(self), self.n_features), (), state
+        state = {
+            "clock": self.clock, "scale": self.scale, "squared_norm": self.squared_norm, "vector": self.vector,
+        }
+        return partial(type(self), n_features=self.n_features, height=self.height), (), state
 
     def __setstate__(self, state):
-        self.clock, self.height, self.scale, self.squared_norm, self.vector[:] = state
+        self.clock, self.scale, self.squared_norm = state["clock"], state["scale"], state["squared_norm"]
+        self.vector[:] = state["vector"]
 
     def centre(self):
         """A copy of the centre."""

@@ -1,7 +1,5 @@
 """Additive geometries by their link: entropic, balanced entropic and p-norm ([PD] sec. 4; [NIPS]; [SIMPROJ])."""
 
-from functools import partial
-
 from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
 
 from onmargin._core.geometry_additive cimport Additive, extremes
@@ -14,9 +12,6 @@ cdef class Entropic(Additive):
 
     The level is a theta itself: f(theta) = exp(theta - level).
     """
-
-    def __reduce__(self):
-        return partial(type(self), self.n_features, self.n_columns, threshold=self.threshold), (), self.state()
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
         cdef Py_ssize_t i
@@ -144,11 +139,8 @@ cdef class PNorm(Additive):
         self.range = pow(2, 800 / p)
         super().__init__(n_features, n_columns, threshold=threshold)
 
-    def __reduce__(self):
-        return partial(type(self), self.n_features, self.n_columns, self.p, threshold=self.threshold), (), self.state()
-
-    def alike(self, Py_ssize_t n_columns):
-        return type(self)(self.n_features, n_columns, self.p, threshold=self.threshold)
+    def settings(self):
+        return {**super().settings(), "p": self.p}
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
         cdef Py_ssize_t i

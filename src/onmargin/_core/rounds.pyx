@@ -24,12 +24,15 @@ cdef class Totals:
             self.max_squared_norm = max(self.max_squared_norm, r.x[j].squared_norm)
 
     def __getstate__(self):
-        return (self.rounds, self.mistakes, self.updates, self.loss, self.squared_loss, self.dual_value,
-                self.max_squared_norm, self.cost)
+        return {
+            "rounds": self.rounds, "mistakes": self.mistakes, "updates": self.updates, "loss": self.loss,
+            "squared_loss": self.squared_loss, "dual_value": self.dual_value,
+            "max_squared_norm": self.max_squared_norm, "cost": self.cost,
+        }
 
     def __setstate__(self, state):
-        (self.rounds, self.mistakes, self.updates, self.loss, self.squared_loss, self.dual_value,
-         self.max_squared_norm, self.cost) = state
+        for name, value in state.items():
+            setattr(self, name, value)
 
     def __reduce__(self):
         return type(self), (), self.__getstate__()

@@ -78,10 +78,13 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
         """The types that rows may have; the first is what others are converted to."""
         return self._dtypes
 
+    def _check_parameters(self) -> None:
+        check_parameters(self, self._rules)
+
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Check the parameters first; if anything raises, the estimator is as it was before."""
-        check_parameters(self, self._rules)
+        self._check_parameters()
         before = dict(vars(self))
         try:
             if hasattr(self, "_learner"):

@@ -14,11 +14,12 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from onmargin._checks import check_classes, check_labels
+from onmargin._parts import Part
 from onmargin.estimators._classes import label_codes
 from onmargin.learner import Offsets
 
 # Rows, where each example begins, and which of its rows is that of its label.
-Part = tuple[Any, Offsets, Offsets]
+Portion = tuple[Any, Offsets, Offsets]
 # Examples of a transformer are read so many at a time, because their rows take more memory than they do.
 CHUNK = 256
 
@@ -31,7 +32,7 @@ class Phi(Protocol):
         """Labels, in the order of the rows."""
         ...
 
-    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Part]:
+    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
         """The rows of these examples, part by part; whatever is wrong is found before the second part.
 
         Those that are not `live` are not learned from: what rows they have makes no difference.
@@ -53,13 +54,16 @@ def _offsets(n: int, size: int) -> Offsets:
     return np.arange(n + 1, dtype=np.intp) * size
 
 
-class Given:
+class Given(Part):
     """X is the features: examples x classes x features."""
 
-    def __init__(self) -> None:
-        self.classes: NDArray[Any] = np.zeros(0)
+    def __init__(self, classes: NDArray[Any] | None = None) -> None:
+        self.classes: NDArray[Any] = np.zeros(0) if classes is None else classes
 
-    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Part]:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.classes,)
+
+    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
         values = self._checked(X)
         if not len(self.classes):
             self.classes = np.arange(values.shape[1]) if classes is None else np.asarray(classes)
@@ -92,14 +96,17 @@ class Given:
             raise ValueError(f"X must have features of {len(self.classes)} classes; got {values.shape[1]}")
 
 
-class Called:
+class Called(Part):
     """A function of one example and one class, which gives a vector."""
 
-    def __init__(self, phi: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, phi: Callable[[Any, Any], Any], classes: NDArray[Any] | None = None) -> None:
         self.phi = phi
-        self.classes: NDArray[Any] = np.zeros(0)
+        self.classes: NDArray[Any] = np.zeros(0) if classes is None else classes
 
-    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Part]:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.phi, self.classes)
+
+    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
         given = y[:0] if classes is None else check_classes(classes)
         check_labels(y, given, self.classes)
         known = np.union1d(self.classes, given) if len(self.classes) else given
@@ -131,24 +138,27 @@ class Called:
         return _matrix(np.concatenate(rows), "phi")
 
 
-class Transformed:
+class Transformed(Part):
     """A transformer with `learn_transform` and `transform`, such as onmargin.features.ClassTermFeatures."""
 
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.transformer,)
 
     @property
     def classes(self) -> NDArray[Any]:
         classes: NDArray[Any] = self.transformer.classes_
         return classes
 
-    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Part]:
+    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
         # What is not checked here is wrong in the first part already.
         X = check_array(X, accept_sparse="csr", dtype="numeric", input_name="X")
         check_labels(y, *([self.transformer.classes_] if hasattr(self.transformer, "classes_") else []))
         known = None if classes is None else check_classes(classes)
 
-        def parts() -> Iterator[Part]:
+        def parts() -> Iterator[Portion]:
             for start in range(0, len(y), CHUNK):
                 part = slice(start, start + CHUNK)
                 yield self.transformer.learn_transform(

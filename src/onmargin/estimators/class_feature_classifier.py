@@ -15,7 +15,7 @@ from onmargin._core.task import Multiclass, Task
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._parameters import NOTHING, Member, Rule, Word
-from onmargin.estimators._phi import Part, Phi, as_phi
+from onmargin.estimators._phi import Phi, Portion, as_phi
 from onmargin.estimators._updates import check_combination
 from onmargin.learner import as_rows
 
@@ -325,7 +325,7 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
         return as_rows(rows.astype(self._learner.geometry.dtype, copy=False))
 
 
-def _joined(parts: list[Part]) -> Part:
+def _joined(parts: list[Portion]) -> Portion:
     """Parts of the data as one."""
     if len(parts) == 1:
         return parts[0]

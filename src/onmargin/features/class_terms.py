@@ -142,7 +142,7 @@ class ClassTermFeatures(BaseEstimator):  # type: ignore[misc]
         Phi : csr_matrix of shape (n_messages * n_classes, n_features)
             One row a message and class; those of a message stand together, in the order of ``classes_``.
         """
-        self._check_kind()
+        self._check_parameters()
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(self._no_messages)
         terms = _as_terms(validate_data(self, check_sparse(X), reset=False, accept_sparse="csr", dtype="numeric"))
@@ -265,7 +265,7 @@ class ClassTermFeatures(BaseEstimator):  # type: ignore[misc]
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Check the parameter first; if anything raises, the transformer is as it was before."""
-        self._check_kind()
+        self._check_parameters()
         before = dict(vars(self))
         try:
             yield
@@ -273,7 +273,7 @@ class ClassTermFeatures(BaseEstimator):  # type: ignore[misc]
             self.__dict__ = before
             raise
 
-    def _check_kind(self) -> None:
+    def _check_parameters(self) -> None:
         if not (isinstance(self.kind, str) and self.kind in self._kinds):
             accepted = " or ".join(map(repr, self._kinds))
             name = type(self).__name__

@@ -1,0 +1,56 @@
+"""What an estimator is made of, and how it is taken apart: the one description that copies, pickles and files share.
+
+The `__reduce__` of a part gives ``(type or partial of it, arguments)`` or ``(..., arguments, state)``: what it is made
+with, and what it has learned since, which its `__setstate__` takes. All of it is plain: numbers, strings, arrays, dicts
+by name and other parts.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from onmargin._core.geometry import Geometry
+from onmargin._core.rounds import Totals
+from onmargin._core.step import Step
+from onmargin._core.task import Task
+
+
+class Part:
+    """A part that is not compiled."""
+
+
+class Pieces(NamedTuple):
+    """A part, taken apart."""
+
+    kind: type
+    arguments: tuple[Any, ...]
+    settings: dict[str, Any]
+    state: Any = None
+
+
+def parts() -> dict[str, type]:
+    """The library's kinds of parts that are loaded, by name; an estimator's are as soon as it is."""
+    kinds = (kind for root in (Task, Step, Geometry, Totals, Part) for kind in _family(root))
+    return {kind.__name__: kind for kind in kinds if kind.__module__.startswith("onmargin.")}
+
+
+def _family(kind: type) -> Iterator[type]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _family(child)
+
+
+def take_apart(part: Any) -> Pieces:
+    """What a part would be copied from."""
+    make, arguments, *state = part.__reduce__()
+    if isinstance(make, partial):
+        return Pieces(make.func, (*make.args, *arguments), make.keywords, *state)
+    return Pieces(make, arguments, {}, *state)
+
+
+def put_together(pieces: Pieces) -> Any:
+    """The part again."""
+    part = pieces.kind(*pieces.arguments, **pieces.settings)
+    if pieces.state is not None:
+        part.__setstate__(pieces.state)
+    return part
