@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from onmargin.estimators.sequence_tagger import SequenceTagger
     from onmargin.estimators.structured import StructuredPredictor
     from onmargin.estimators.uniclass import PassiveAggressiveUniclass
+    from onmargin.io.model_file import ModelFileError, load, save
 
 # Public names are imported when first touched (PEP 562): scikit-learn alone takes over a second.
 _HOME = {
@@ -26,6 +27,7 @@ _HOME = {
     "ExponentiatedGradientRegressor": "onmargin.estimators.gradient",
     "GradientDescentRegressor": "onmargin.estimators.gradient",
     "LabelRanker": "onmargin.estimators.label_ranker",
+    "ModelFileError": "onmargin.io.model_file",
     "OrdinalRegressor": "onmargin.estimators.ordinal",
     "PNormPerceptron": "onmargin.estimators.perceptrons",
     "PassiveAggressiveClassifier": "onmargin.estimators.classifier",
@@ -36,6 +38,8 @@ _HOME = {
     "SequenceTagger": "onmargin.estimators.sequence_tagger",
     "StructuredPredictor": "onmargin.estimators.structured",
     "Winnow": "onmargin.estimators.perceptrons",
+    "load": "onmargin.io.model_file",
+    "save": "onmargin.io.model_file",
 }
 
 __all__ = [
@@ -45,6 +49,7 @@ __all__ = [
     "ExponentiatedGradientRegressor",
     "GradientDescentRegressor",
     "LabelRanker",
+    "ModelFileError",
     "OrdinalRegressor",
     "PNormPerceptron",
     "PassiveAggressiveClassifier",
@@ -55,6 +60,8 @@ __all__ = [
     "SequenceTagger",
     "StructuredPredictor",
     "Winnow",
+    "load",
+    "save",
 ]
 
 

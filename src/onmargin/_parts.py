@@ -36,6 +36,7 @@ def parts() -> dict[str, type]:
 
 def _family(kind: type) -> Iterator[type]:
     yield kind
+    child: type
     for child in kind.__subclasses__():
         yield from _family(child)
 
@@ -43,9 +44,9 @@ def _family(kind: type) -> Iterator[type]:
 def take_apart(part: Any) -> Pieces:
     """What a part would be copied from."""
     make, arguments, *state = part.__reduce__()
-    if isinstance(make, partial):
-        return Pieces(make.func, (*make.args, *arguments), make.keywords, *state)
-    return Pieces(make, arguments, {}, *state)
+    whole = make if isinstance(make, partial) else partial(make)
+    kind: Any = whole.func
+    return Pieces(kind, (*whole.args, *arguments), whole.keywords, *state)
 
 
 def put_together(pieces: Pieces) -> Any:

@@ -78,7 +78,11 @@ some_streams = streams("binary", "multiclass", "regression", scales=(-2, 0))
 def state(learner):
     """Everything a learner has learned, to compare bit for bit."""
     geometry = learner.geometry
-    return [*[np.asarray(part).tolist() for part in geometry.__reduce__()[2].values()], geometry.weights().tolist(), learner.totals]
+    return [
+        *[np.asarray(part).tolist() for part in geometry.__reduce__()[2].values()],
+        geometry.weights().tolist(),
+        learner.totals,
+    ]
 
 
 def size(learner):

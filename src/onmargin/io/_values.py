@@ -1,0 +1,286 @@
+"""Values as JSON and arrays, exactly: what comes back is equal, of the same type, and nothing is executed to get it.
+
+None, True, False, integers, strings, finite floats and lists are JSON. Any other value is an object of one member whose
+name says what it is: a codec of the table below.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from math import isfinite
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onmargin._parts import Pieces, parts, put_together, take_apart
+
+# Modules whose public names a file may speak of.
+PUBLIC = ("onmargin", "onmargin.features")
+# The arrays of safetensors that NumPy has too, and what it calls them.
+DTYPES = {
+    "bool": "BOOL",
+    "int8": "I8",
+    "int16": "I16",
+    "int32": "I32",
+    "int64": "I64",
+    "uint8": "U8",
+    "uint16": "U16",
+    "uint32": "U32",
+    "uint64": "U64",
+    "float16": "F16",
+    "float32": "F32",
+    "float64": "F64",
+}
+
+
+class UnsavableError(TypeError):
+    """A value that a file cannot hold."""
+
+
+def public_class(name: str) -> type | None:
+    """The public estimator or transformer of that name; None: there is none."""
+    for module in map(import_module, PUBLIC):
+        found = getattr(module, name) if name in module.__all__ else None
+        if isinstance(found, type) and hasattr(found, "_check_parameters"):
+            return found
+    return None
+
+
+def sha256(array: NDArray[Any]) -> str:
+    """Of the numbers of a contiguous array."""
+    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+
+
+@dataclass
+class Writer:
+    """Takes values apart; `arrays` are those met so far, and `given` the parameters that no file holds, by name."""
+
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    given: dict[str, Any] = field(default_factory=dict)
+
+    def encode(self, value: Any, place: str) -> Any:
+        """JSON of a value that is found at a place, such as "state.classes_"."""
+        if type(value) in (type(None), bool, int, str) or (type(value) is float and isfinite(value)):
+            return value
+        if type(value) is list:
+            return [self.encode(item, f"{place}.{i}") for i, item in enumerate(value)]
+        for name, given in self.given.items():
+            if value is given:
+                return {"given": name}
+        for tag, codec in CODECS.items():
+            if codec.accepts(value):
+                return {tag: codec.encode(self, value, place)}
+        raise UnsavableError(
+            f"{place} is a {type(value).__name__}, and a model file holds numbers, strings, arrays and what is made of "
+            f"them only; got {value!r:.80}"
+        )
+
+    def mapped(self, values: Mapping[str, Any], place: str) -> dict[str, Any]:
+        return {name: self.encode(value, f"{place}.{name}") for name, value in values.items()}
+
+    def add(self, array: NDArray[Any], place: str) -> str:
+        """Put an array into the file."""
+        self.arrays[place] = np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
+        return place
+
+    def describe(self, model: Any, place: str = "") -> dict[str, Any]:
+        """An estimator: its parameters, and all else that it has, which is what it learned."""
+        model._check_parameters()
+        values = model.get_params(deep=False)
+        parameters = {}
+        for name, value in sorted(values.items()):
+            arrays = dict(self.arrays)
+            try:
+                parameters[name] = self.encode(value, f"{place}parameters.{name}")
+            except UnsavableError:
+                if place:
+                    raise
+                # Functions, say. They are given again when the file is loaded.
+                self.arrays, self.given[name] = arrays, value
+                parameters[name] = {"given": name}
+        state = {name: value for name, value in sorted(vars(model).items()) if name not in values}
+        return {
+            "class": type(model).__name__,
+            "parameters": parameters,
+            "state": self.mapped(state, f"{place}state"),
+        }
+
+
+class Arrays(Protocol):
+    """Where a reader finds arrays, checked."""
+
+    def __call__(self, name: str) -> NDArray[Any]: ...
+
+
+@dataclass
+class Reader:
+    """Puts values together; `arrays` gives those of the file by name, `given` has the parameters that it lacks."""
+
+    arrays: Arrays
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def decode(self, content: Any) -> Any:
+        if isinstance(content, list):
+            return [self.decode(item) for item in content]
+        if not isinstance(content, dict):
+            return content
+        ((tag, inner),) = content.items()
+        return CODECS[tag].decode(self, inner)
+
+    def mapped(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self.decode(value) for name, value in content.items()}
+
+    def model(self, content: Mapping[str, Any]) -> Any:
+        """The estimator that `Writer.describe` described; its own checks have seen the parameters."""
+        kind: Any = public_class(content["class"])
+        if kind is None:
+            raise ValueError(f"{content['class']!r} is no public class of this version of onmargin")
+        model = kind(**self.mapped(content["parameters"]))
+        model._check_parameters()
+        taken = sorted(name for name in content["state"] if hasattr(kind, name) or name in content["parameters"])
+        if taken:
+            raise ValueError(f"{', '.join(taken)} of {content['class']} are not learned")
+        vars(model).update(self.mapped(content["state"]))
+        return model
+
+
+@dataclass(frozen=True)
+class Codec:
+    """One kind of value: which values are of it, and both directions."""
+
+    accepts: Callable[[Any], bool]
+    encode: Callable[[Writer, Any, str], Any]
+    decode: Callable[[Reader, Any], Any]
+
+
+def _is_array(value: Any, kinds: str) -> bool:
+    return type(value) in (np.ndarray, np.memmap) and value.dtype.kind in kinds
+
+
+def _encode_items(writer: Writer, array: NDArray[Any], place: str) -> dict[str, Any]:
+    return {
+        "dtype": array.dtype.newbyteorder("<").str,
+        "shape": list(array.shape),
+        "items": writer.encode(array.ravel().tolist(), place),
+    }
+
+
+def _decode_items(reader: Reader, content: Mapping[str, Any]) -> NDArray[Any]:
+    if np.dtype(content["dtype"]).kind not in "OU":
+        raise ValueError(f"items of type {content['dtype']!r}")
+    items = reader.decode(content["items"])
+    flat = np.empty(len(items), dtype=np.dtype(content["dtype"]).newbyteorder("="))
+    flat[:] = items
+    return flat.reshape(content["shape"])
+
+
+def _decode_scalar(reader: Reader, content: list[Any]) -> Any:
+    name, value = content
+    if name not in DTYPES and name != "str":
+        raise ValueError(f"a scalar of type {name!r}")
+    return np.dtype(name).type(reader.decode(value))
+
+
+def _encode_csr(writer: Writer, matrix: Any, place: str) -> dict[str, Any]:
+    names = ("data", "indices", "indptr")
+    arrays = {name: writer.add(getattr(matrix, name), f"{place}.{name}") for name in names}
+    return {**arrays, "shape": list(map(int, matrix.shape)), "matrix": isinstance(matrix, sparse.spmatrix)}
+
+
+def _decode_csr(reader: Reader, content: Mapping[str, Any]) -> Any:
+    data, indices, indptr = (reader.arrays(content[name]) for name in ("data", "indices", "indptr"))
+    kind = sparse.csr_matrix if content["matrix"] else sparse.csr_array
+    matrix = kind((data, indices, indptr), shape=tuple(content["shape"]))
+    matrix.check_format(full_check=True)
+    matrix.indices, matrix.indptr = indices, indptr  # which scipy narrows when it can
+    return matrix
+
+
+def _encode_random(writer: Writer, random: np.random.RandomState, place: str) -> dict[str, Any]:
+    state: Any = random.get_state(legacy=False)
+    key, position = state["state"]["key"], state["state"]["pos"]
+    return {
+        "key": writer.add(key, f"{place}.key"),
+        "pos": int(position),
+        "has_gauss": state["has_gauss"],
+        "gauss": state["gauss"],
+    }
+
+
+def _decode_random(reader: Reader, content: Mapping[str, Any]) -> np.random.RandomState:
+    random = np.random.RandomState()
+    random.set_state(("MT19937", reader.arrays(content["key"]), content["pos"], content["has_gauss"], content["gauss"]))
+    return random
+
+
+def _encode_part(writer: Writer, part: Any, place: str) -> dict[str, Any]:
+    pieces = take_apart(part)
+    return {
+        "kind": pieces.kind.__name__,
+        "arguments": [writer.encode(value, f"{place}.{i}") for i, value in enumerate(pieces.arguments)],
+        "settings": writer.mapped(pieces.settings, place),
+        "state": writer.encode(pieces.state, place),
+    }
+
+
+def _decode_part(reader: Reader, content: Mapping[str, Any]) -> Any:
+    kind = parts()[content["kind"]]
+    arguments = tuple(map(reader.decode, content["arguments"]))
+    return put_together(Pieces(kind, arguments, reader.mapped(content["settings"]), reader.decode(content["state"])))
+
+
+def _encode_pairs(writer: Writer, values: Mapping[Any, Any], place: str) -> list[Any]:
+    pairs = [[writer.encode(key, place), writer.encode(value, f"{place}.{key}")] for key, value in values.items()]
+    return sorted(pairs, key=lambda pair: json.dumps(pair[0], sort_keys=True))
+
+
+CODECS: dict[str, Codec] = {
+    # inf, -inf or nan, which JSON lacks
+    "float": Codec(lambda v: type(v) is float, lambda w, v, at: repr(v), lambda r, content: float(content)),
+    "tuple": Codec(
+        lambda v: type(v) is tuple,
+        lambda w, v, at: w.encode(list(v), at),
+        lambda r, content: tuple(r.decode(content)),
+    ),
+    "dict": Codec(
+        lambda v: isinstance(v, Mapping) and all(type(key) is str for key in v),
+        lambda w, v, at: w.mapped(v, at),
+        lambda r, content: r.mapped(content),
+    ),
+    "pairs": Codec(
+        lambda v: isinstance(v, Mapping),
+        _encode_pairs,
+        lambda r, content: {r.decode(key): r.decode(value) for key, value in content},
+    ),
+    # a number or string of NumPy
+    "scalar": Codec(
+        lambda v: isinstance(v, np.generic) and (v.dtype.name in DTYPES or type(v) is np.str_),
+        lambda w, v, at: ["str" if type(v) is np.str_ else v.dtype.name, w.encode(v.item(), at)],
+        _decode_scalar,
+    ),
+    "array": Codec(
+        lambda v: _is_array(v, "biuf") and v.dtype.name in DTYPES,
+        lambda w, v, at: w.add(v, at),
+        lambda r, content: r.arrays(content),
+    ),
+    # an array of strings or objects
+    "items": Codec(lambda v: _is_array(v, "OU"), _encode_items, _decode_items),
+    "csr": Codec(lambda v: sparse.issparse(v) and v.format == "csr", _encode_csr, _decode_csr),
+    "random_state": Codec(
+        lambda v: type(v) is np.random.RandomState and v.get_state(legacy=False)["bit_generator"] == "MT19937",
+        _encode_random,
+        _decode_random,
+    ),
+    "part": Codec(lambda v: parts().get(type(v).__name__) is type(v), _encode_part, _decode_part),
+    "estimator": Codec(
+        lambda v: public_class(type(v).__name__) is type(v),
+        lambda w, v, at: w.describe(v, f"{at}."),
+        lambda r, content: r.model(content),
+    ),
+    # a parameter that the file does not hold; never accepted, because the writer knows them by identity
+    "given": Codec(lambda v: False, lambda w, v, at: None, lambda r, content: r.given[content]),
+}

@@ -1,0 +1,233 @@
+"""Models as files: safetensors, with all that is not an array as JSON in its one metadata entry.
+
+The format is described in docs/model_files.rst.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from onmargin.io._values import DTYPES, Reader, Writer, public_class, sha256
+
+# Raised when files are written that earlier versions of the library would misread.
+SCHEMA = 1
+KEY = "onmargin"
+# The longest header that safetensors reads.
+MAX_HEADER = 100_000_000
+
+
+class ModelFileError(ValueError):
+    """A file that no model can be loaded from: damaged, foreign, or of a later version of the library."""
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, from which `load` makes one that goes on as if nothing had happened.
+
+    A file that is there is replaced in one step: whatever happens, it holds the old model or the new one. The same
+    model makes the same bytes.
+
+    Parameters
+    ----------
+    model : object
+        An estimator of onmargin, or a transformer of ``onmargin.features``; fitted or not.
+    path : str or path-like
+        Where to write it; by custom the name ends in ".safetensors".
+
+    Raises
+    ------
+    TypeError
+        If it is none, or if it has learned something that a file cannot hold.
+    ValueError
+        If a parameter is not one that the model accepts.
+    OSError
+        If the file cannot be written.
+
+    See Also
+    --------
+    load : Read it again.
+
+    Notes
+    -----
+    A parameter that is a function, or another object that is neither a number, a string, an array nor a part of
+    onmargin, is left out. `load` asks for it.
+
+    Examples
+    --------
+    >>> import numpy as np, onmargin, os, tempfile
+    >>> model = onmargin.PassiveAggressiveClassifier().partial_fit([[0.0, 1.0], [1.0, 0.0]], ["ham", "spam"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "spam.safetensors")
+    ...     onmargin.save(model, path)
+    ...     again = onmargin.load(path)
+    >>> again.predict([[0.9, 0.1]]).item(), again.totals_ == model.totals_
+    ('spam', True)
+    """
+    if public_class(type(model).__name__) is not type(model):
+        raise TypeError(
+            f"save takes an estimator of onmargin; got a {type(model).__name__}. Of a pipeline or a search save the "
+            "estimator in it, such as pipeline[-1] or search.best_estimator_."
+        )
+    writer = Writer()
+    document = {"schema": SCHEMA, "version": _version(), **writer.describe(model)}
+    document["arrays"] = {name: _entry(array) | {"sha256": sha256(array)} for name, array in writer.arrays.items()}
+    text = _canonical(document | {"sha256": _digest(document)})
+    if len(text) > MAX_HEADER * 9 // 10:
+        raise TypeError(
+            f"the labels, names and numbers of this model take {len(text)} bytes as text, more than a header can hold"
+        )
+    with _replacing(Path(os.path.realpath(path))) as temporary:
+        try:
+            save_file(dict(sorted(writer.arrays.items())), temporary, metadata={KEY: text})
+        except SafetensorError as error:
+            raise OSError(f"cannot write {os.fspath(path)!r}: {error}") from error
+
+
+def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None = None) -> Any:
+    """Read a model that `save` wrote.
+
+    Every byte that means something is checked, and nothing in the file is executed: it is safe to load a file from
+    anyone.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    parameters : dict or None, default=None
+        The parameters that the file does not hold, by name: functions and foreign objects.
+
+    Returns
+    -------
+    model : object
+        The model. It predicts and learns on as the saved one would have, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is no model file or was written by a later version of onmargin, or if `parameters` are
+        not what it asks for.
+    OSError
+        If it cannot be read.
+
+    See Also
+    --------
+    save : Write it.
+    """
+    path = os.fspath(path)
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise ValueError("it is not a file")
+        with safe_open(path, framework="numpy") as file:
+            document = _read_document(file.metadata())
+            reader = Reader(_arrays(file, document["arrays"]), _check_given(document["parameters"], parameters or {}))
+            return reader.model(document)
+    except OSError:
+        raise
+    except SafetensorError as error:
+        raise ModelFileError(f"cannot load a model from {path!r}: it is no whole safetensors file: {error}") from error
+    except Exception as error:  # a file may hold anything
+        raise ModelFileError(f"cannot load a model from {path!r}: {error or type(error).__name__}") from error
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("onmargin")
+
+
+def _canonical(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_canonical(document).encode()).hexdigest()
+
+
+def _entry(array: NDArray[Any]) -> dict[str, Any]:
+    """An array as safetensors lists it."""
+    return {"dtype": DTYPES[array.dtype.name], "shape": list(array.shape)}
+
+
+def _read_document(metadata: Mapping[str, str] | None) -> dict[str, Any]:
+    """The JSON of a file, once it is known to be what was written."""
+    if not metadata or KEY not in metadata:
+        raise ValueError("it is a safetensors file, but not one of a model of onmargin")
+    document: dict[str, Any] = {}
+    with suppress(RecursionError, TypeError, ValueError):
+        document |= json.loads(metadata[KEY])
+    schema = document.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise ValueError(
+            f"it was written by onmargin {document.get('version')} in schema {schema}, and onmargin {_version()} reads "
+            f"schemas up to {SCHEMA}: upgrade onmargin"
+        )
+    if document.pop("sha256", None) != _digest(document) or len(metadata) > 1:
+        raise ValueError("its description is damaged: the checksum does not agree")
+    return document
+
+
+def _arrays(file: Any, entries: Mapping[str, Any]) -> Any:
+    """Gives the arrays of a file by name, each checked when it is asked for."""
+    if set(file.keys()) != set(entries):
+        raise ValueError("it is damaged: its arrays are not those that it describes")
+
+    def array(name: str) -> NDArray[Any]:
+        values: NDArray[Any] = file.get_tensor(name)
+        if _entry(values) | {"sha256": sha256(values)} != entries[name]:
+            raise ValueError(f"its array {name!r} is damaged: the checksum does not agree")
+        return values
+
+    return array
+
+
+def _check_given(described: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters given are those that are missing."""
+    missing = {name for name, content in described.items() if content == {"given": name}}
+    if missing - given.keys():
+        names = ", ".join(f"{name!r}: ..." for name in sorted(missing))
+        raise ValueError(
+            f"a file holds no functions or foreign objects, such as this model's {' and '.join(sorted(missing))}. Give "
+            f"them again: load(path, parameters={{{names}}})"
+        )
+    if given.keys() - missing:
+        raise ValueError(
+            f"parameters names {sorted(given.keys() - missing)}, but the file lacks {sorted(missing) or 'nothing'}. To "
+            "change a parameter call set_params on the model."
+        )
+    return given
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A new file to write to, which takes the place of another once all of it is on the disk, or is removed."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    temporary.touch(exist_ok=False)
+    try:
+        yield temporary
+        _flush(temporary)
+        if path.exists():
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        _flush(path.parent)
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file, or the entries of a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
