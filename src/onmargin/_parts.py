@@ -46,6 +46,8 @@ def take_apart(part: Any) -> Pieces:
     make, arguments, *state = part.__reduce__()
     whole = make if isinstance(make, partial) else partial(make)
     kind: Any = whole.func
+    if kind is not type(part):
+        raise TypeError(f"{type(part).__name__}.__reduce__ must give its own type or a partial of it; got {kind!r}")
     return Pieces(kind, (*whole.args, *arguments), whole.keywords, *state)
 
 

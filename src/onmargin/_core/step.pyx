@@ -21,6 +21,9 @@ cdef class Step:
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
         return 0
 
+    def __reduce__(self):
+        return type(self), ()
+
 
 cdef inline double projection(const HalfSpace* h, double cap, double damping) noexcept nogil:
     """tau = min(cap, loss / (q + damping)), the maximiser of tau loss - tau^2 (q + damping) / 2 over 0 <= tau <= cap.

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 # Scores of these are linear in the features, one a class (one for two classes), and the highest wins.
 CLASSIFIERS = {
@@ -65,14 +66,15 @@ def to_sklearn(model: Any) -> Any:
     if name in CLASSIFIERS:
         if len(model.classes_) < 2:
             raise ValueError(
-                f"scikit-learn's classifiers have at least two classes, and this model has met {model.classes_[0]!r} "
-                "only: let it learn on"
+                "scikit-learn's classifiers have at least two classes, and this model has met "
+                f"{model.classes_.tolist()} only: let it learn on"
             )
         predictor.classes_ = model.classes_.copy()
+    coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_.copy()
+    intercept = getattr(model, "intercept_", np.zeros(1)).copy()
     # A regressor has one column of weights, which scikit-learn keeps flat.
-    predictor.coef_ = model.coef_.copy()
-    intercept = getattr(model, "intercept_", np.zeros(1))
-    predictor.intercept_ = intercept.copy() if name in CLASSIFIERS else float(intercept[0])
+    predictor.coef_ = coef if name in CLASSIFIERS else coef.ravel()
+    predictor.intercept_ = intercept if name in CLASSIFIERS else float(intercept[0])
     for attribute in ("n_features_in_", "feature_names_in_"):
         if hasattr(model, attribute):
             setattr(predictor, attribute, getattr(model, attribute))

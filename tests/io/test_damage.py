@@ -1,0 +1,281 @@
+"""Whatever happens to a file, it gives the model that was saved or a ModelFileError, and runs nothing."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from importlib import import_module
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import onmargin
+from onmargin import ModelFileError, PassiveAggressiveClassifier
+from tests.saved import Case, anatomy, phi
+
+model_file = import_module("onmargin.io.model_file")
+MODEL = Case("PassiveAggressiveClassifier", {"average": True, "cost": np.ones((3, 3)) - np.eye(3)}).half_way()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.safetensors"
+    onmargin.save(MODEL, path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.safetensors"
+
+
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory):
+    """For files that hypothesis makes, one after the other."""
+    return tmp_path_factory.mktemp("spoilt") / "model.safetensors"
+
+
+def is_refused(path, content):
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=r"cannot load a model from '.*model\.safetensors': .") as caught:
+        onmargin.load(path)
+    return str(caught.value)
+
+
+def test_every_byte_counts(spoilt):
+    onmargin.save(onmargin.GradientDescentRegressor().partial_fit([[1.0]], [1.0]), spoilt)
+    saved = spoilt.read_bytes()
+    for i, byte in enumerate(saved):
+        is_refused(spoilt, saved[:i] + bytes([byte ^ 1]) + saved[i + 1 :])
+
+
+@settings(max_examples=300)
+@given(place=st.floats(0, 1, exclude_max=True), value=st.integers(0, 255))
+def test_no_altered_byte_gives_another_model(saved, spoilt, place, value):
+    """A blank that pads the header may become another blank."""
+    i = int(place * len(saved))
+    content = saved[:i] + bytes([value]) + saved[i + 1 :]
+    spoilt.write_bytes(content)
+    if content == saved or (saved[i : i + 1], bytes([value])) in {(b" ", b"\t"), (b" ", b"\n"), (b" ", b"\r")}:
+        assert anatomy(onmargin.load(spoilt)) == anatomy(MODEL)
+    else:
+        is_refused(spoilt, content)
+
+
+@settings(max_examples=100)
+@given(st.floats(0, 1, exclude_max=True))
+def test_truncated(saved, spoilt, part):
+    is_refused(spoilt, saved[: int(part * len(saved))])
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=200))
+def test_anything(spoilt, content):
+    is_refused(spoilt, content)
+
+
+def test_longer(saved, path):
+    is_refused(path, saved + b"\0")
+
+
+def test_other_files(path):
+    assert "no whole safetensors file" in is_refused(path, b"")
+    assert "no whole safetensors file" in is_refused(path, pickle.dumps(MODEL))
+    save_file({"weights": np.zeros(3)}, path)
+    assert "not one of a model of onmargin" in is_refused(path, path.read_bytes())
+    save_file({"weights": np.zeros(3)}, path, metadata={"format": "np"})
+    assert "not one of a model of onmargin" in is_refused(path, path.read_bytes())
+    for text in ("", "[]", "3", "{}", '{"schema": 1}', "[" * 5000, '{"schema": null, "sha256": ""}'):
+        save_file({"weights": np.zeros(3)}, path, metadata={"onmargin": text})
+        assert "damaged" in is_refused(path, path.read_bytes())
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="missing"):
+        onmargin.load(tmp_path / "missing")
+    with pytest.raises(ModelFileError, match="it is not a file"):
+        onmargin.load(tmp_path)
+
+
+def forged(path, change):
+    """Rewrite a file with another description, whose checksum agrees."""
+    with safe_open(path, framework="numpy") as file:
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        document = json.loads(file.metadata()["onmargin"])
+    del document["sha256"]
+    change(document, arrays)
+    document["sha256"] = model_file._digest(document)
+    save_file(arrays, path, metadata={"onmargin": model_file._canonical(document)})
+    return path.read_bytes()
+
+
+def set_in(*places):
+    *route, last, value = places
+
+    def change(document, arrays):
+        for place in route:
+            document = document[place]
+        document[last] = value
+
+    return change
+
+
+def without_intercept(document, arrays):
+    del arrays["state._learner.2.intercept"]
+    del document["arrays"]["state._learner.2.intercept"]
+
+
+FORGERIES = {
+    "later schema": (set_in("schema", 2), "schema 2, and onmargin .* reads schemas up to 1: upgrade"),
+    "class that is none": (set_in("class", "os"), "'os' is no public class"),
+    "class that is no model": (set_in("class", "save"), "'save' is no public class"),
+    "private class": (set_in("class", "_HOME"), "is no public class"),
+    "parameter that is wrong": (set_in("parameters", "C", -1.0), "C must be a number greater than 0; got -1.0"),
+    "parameter that is none": (set_in("parameters", "D", 1.0), "unexpected keyword argument 'D'"),
+    "method": (set_in("state", "predict", 1), "predict of PassiveAggressiveClassifier are not learned"),
+    "parameter as state": (set_in("state", "C", 1.0), "C of PassiveAggressiveClassifier are not learned"),
+    "part that is none": (set_in("state", "_learner", "part", "kind", "Popen"), "Popen"),
+    "tag that is none": (set_in("parameters", "cost", {"eval": "1 + 1"}), "eval"),
+    "two tags": (set_in("parameters", "cost", {"tuple": [], "float": "inf"}), "too many values"),
+    "type that is none": (set_in("parameters", "tol", {"scalar": ["object", 1]}), "a scalar of type 'object'"),
+    "items of records": (
+        set_in("state", "classes_", {"items": {"dtype": "V8", "shape": [0], "items": []}}),
+        "items of type 'V8'",
+    ),
+    "array that is not there": (set_in("parameters", "cost", {"array": "no"}), "no"),
+    "array that is not described": (without_intercept, "intercept"),
+    "more features than weights": (
+        set_in("state", "_learner", "part", "arguments", 2, "part", "settings", "n_features", 7),
+        "could not broadcast",
+    ),
+    "more features than memory": (
+        set_in("state", "_learner", "part", "arguments", 2, "part", "settings", "n_features", 2**45),
+        "Unable to allocate",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), FORGERIES.values(), ids=FORGERIES)
+def test_forged(saved, path, change, reason):
+    path.write_bytes(saved)
+    content = forged(path, change)
+    with pytest.raises(ModelFileError, match=reason):
+        onmargin.load(path)
+    is_refused(path, content)
+
+
+def test_more_metadata(saved, path):
+    path.write_bytes(saved)
+    with safe_open(path, framework="numpy") as file:
+        arrays, metadata = file.get_tensors(), file.metadata()
+    save_file(arrays, path, metadata={**metadata, "more": ""})
+    is_refused(path, path.read_bytes())
+
+
+class Foreign(PassiveAggressiveClassifier):
+    pass
+
+
+@pytest.mark.parametrize(
+    "model", [make_pipeline(StandardScaler(), MODEL), Foreign(), StandardScaler(), MODEL._learner, None, "model"]
+)
+def test_other_objects_are_not_saved(model, path):
+    with pytest.raises(TypeError, match="save takes an estimator of onmargin; got a"):
+        onmargin.save(model, path)
+    assert not path.exists()
+
+
+def test_wrong_parameters_are_not_saved(path):
+    with pytest.raises(ValueError, match="C must be a number"):
+        onmargin.save(PassiveAggressiveClassifier(C=-1), path)
+    assert not path.exists()
+
+
+def test_state_that_no_file_holds(path):
+    """The id of a trial may be any object."""
+    X, y = Case("BlockClassifier").half(0)
+    ids = np.empty(len(y), dtype=object)
+    ids[:] = [frozenset({1})] * len(y)
+    model = onmargin.BlockClassifier().partial_fit(X, y, groups=ids)
+    with pytest.raises(TypeError, match=r"state\._last_group is a frozenset, and a model file holds numbers"):
+        onmargin.save(model, path)
+
+
+def test_parameters_that_no_file_holds(path):
+    onmargin.save(Case("ClassFeatureClassifier", {"phi": phi}).half_way(), path)
+    with pytest.raises(ModelFileError, match=r"this model's phi. Give them again: load\(path, parameters={'phi': ...}"):
+        onmargin.load(path)
+    with pytest.raises(ModelFileError, match=r"parameters names \['C'\], but the file lacks \['phi'\]"):
+        onmargin.load(path, parameters={"phi": phi, "C": 2})
+    with pytest.raises(ModelFileError, match="phi must be"):
+        onmargin.load(path, parameters={"phi": 3})
+    onmargin.save(MODEL, path)
+    with pytest.raises(ModelFileError, match="the file lacks nothing"):
+        onmargin.load(path, parameters={"C": 2})
+
+
+def names(path):
+    return sorted(os.listdir(path.parent))
+
+
+@pytest.mark.parametrize("function", ["save_file", "_flush"])
+def test_a_save_that_fails_leaves_the_old_file(saved, path, monkeypatch, function):
+    def fail(*_, **__):
+        raise OSError("no space left on device")
+
+    path.write_bytes(saved)
+    monkeypatch.setattr(model_file, function, fail)
+    with pytest.raises(OSError, match="no space left"):
+        onmargin.save(PassiveAggressiveClassifier(), path)
+    assert path.read_bytes() == saved
+    assert names(path) == [path.name]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no way to kill a process at once")
+@pytest.mark.parametrize("moment", ["os.fsync", "os.replace"])
+def test_a_save_that_is_killed_leaves_the_old_file(saved, path, moment):
+    path.write_bytes(saved)
+    code = f"""
+import os, signal, onmargin
+{moment} = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+onmargin.save(onmargin.PassiveAggressiveClassifier(), {str(path)!r})
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    assert path.read_bytes() == saved
+    assert anatomy(onmargin.load(path)) == anatomy(MODEL)
+
+
+def test_folders_that_cannot_be_written_to(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        onmargin.save(MODEL, tmp_path / "missing" / "model")
+    with pytest.raises(OSError, match="directory"):
+        onmargin.save(MODEL, tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_read_only_folder(tmp_path):
+    tmp_path.chmod(0o500)
+    if os.access(tmp_path, os.W_OK):
+        pytest.skip("this user may write anywhere")
+    with pytest.raises(PermissionError):
+        onmargin.save(MODEL, tmp_path / "model")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of Unix")
+def test_permissions_and_links_stay(path):
+    onmargin.save(MODEL, path)
+    path.chmod(0o640)
+    link = path.with_name("latest")
+    link.symlink_to(path.name)
+    onmargin.save(PassiveAggressiveClassifier(), link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert anatomy(onmargin.load(path)) == anatomy(PassiveAggressiveClassifier())

@@ -1,0 +1,58 @@
+"""scikit-learn's own predictors score as the models that they were made from."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+
+from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin.io import to_sklearn
+from onmargin.io.export import CLASSIFIERS, REGRESSORS
+from tests.saved import CASES, ESTIMATORS
+
+LINEAR = [case for case in CASES if case.name in CLASSIFIERS | REGRESSORS]
+
+
+@pytest.mark.parametrize("case", LINEAR, ids=str)
+def test_scores_alike(case):
+    model = case.half_way()
+    X, _ = case.data()
+    predictor = to_sklearn(model)
+    assert type(predictor).__module__.startswith("sklearn.")
+    if is_classifier(model):
+        np.testing.assert_allclose(predictor.decision_function(X), model.decision_function(X), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(predictor.predict(X), model.predict(X), rtol=1e-4, atol=1e-5)
+
+
+def test_is_a_copy():
+    model = PassiveAggressiveClassifier().partial_fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    predictor = to_sklearn(model)
+    before = predictor.decision_function([[1.0, 2.0]])
+    model.partial_fit([[0.0, 3.0]], [1])
+    np.testing.assert_array_equal(predictor.decision_function([[1.0, 2.0]]), before)
+
+
+def test_sparse_weights_and_names():
+    frame = pd.DataFrame([[0.0, 1.0], [1.0, 0.0]], columns=["a", "b"])
+    model = PassiveAggressiveRegressor().partial_fit(frame, [0.0, 1.0]).sparsify()
+    predictor = to_sklearn(model)
+    assert predictor.feature_names_in_.tolist() == ["a", "b"]
+    assert not sparse.issparse(predictor.coef_)
+    np.testing.assert_allclose(predictor.predict(frame), model.predict(frame))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS.keys() - CLASSIFIERS - REGRESSORS)
+def test_others_are_refused(name):
+    with pytest.raises(TypeError, match=f"scikit-learn has no predictor like {name}; to_sklearn takes BlockClassifier"):
+        to_sklearn(ESTIMATORS[name]())
+
+
+def test_refusals():
+    with pytest.raises(NotFittedError):
+        to_sklearn(PassiveAggressiveClassifier())
+    with pytest.raises(ValueError, match=r"has met \['spam'\] only: let it learn on"):
+        to_sklearn(PassiveAggressiveClassifier().partial_fit([[1.0]], ["spam"]))
+    with pytest.raises(TypeError, match="no predictor like LinearSVC"):
+        to_sklearn(to_sklearn(PassiveAggressiveClassifier().partial_fit([[1.0], [-1.0]], [0, 1])))
