@@ -1,4 +1,4 @@
-"""Files that this and earlier versions wrote are read by all later ones. Each is kept as text, with what it answered."""
+"""Files of this and earlier versions are read by all later ones. Each is kept as text, with what it answered."""
 
 import base64
 import json
