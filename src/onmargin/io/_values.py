@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,9 @@ class Writer:
         return {name: self.encode(value, f"{place}.{name}") for name, value in values.items()}
 
     def add(self, array: NDArray[Any], place: str) -> str:
-        """Put an array into the file."""
+        """Put an array into the file, under the name of its place."""
+        while place in self.arrays:
+            place += "+"
         self.arrays[place] = np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
         return place
 
@@ -110,17 +112,11 @@ class Writer:
         }
 
 
-class Arrays(Protocol):
-    """Where a reader finds arrays, checked."""
-
-    def __call__(self, name: str) -> NDArray[Any]: ...
-
-
 @dataclass
 class Reader:
     """Puts values together; `arrays` gives those of the file by name, `given` has the parameters that it lacks."""
 
-    arrays: Arrays
+    arrays: Callable[[str], NDArray[Any]]
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def decode(self, content: Any) -> Any:
