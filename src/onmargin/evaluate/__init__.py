@@ -1,5 +1,6 @@
 """How good predictions are."""
 
 from onmargin.evaluate.ranking import RankingReport, ranking_report
+from onmargin.evaluate.tagging import Matches, TaggingReport, spans, tagging_report
 
-__all__ = ["RankingReport", "ranking_report"]
+__all__ = ["Matches", "RankingReport", "TaggingReport", "ranking_report", "spans", "tagging_report"]
