@@ -4,3 +4,18 @@ from onmargin.io.export import to_sklearn
 from onmargin.io.model_file import ModelFileError, load, save
 
 __all__ = ["ModelFileError", "load", "save", "to_sklearn"]
+"""Readers that stream files of many formats."""
+
+from onmargin.io._reader import Reader, ReadError, Record, TaggedSequence
+from onmargin.io.conll import read_conll, read_conllu
+from onmargin.io.crfsuite import read_crfsuite
+
+__all__ = [
+    "ReadError",
+    "Reader",
+    "Record",
+    "TaggedSequence",
+    "read_conll",
+    "read_conllu",
+    "read_crfsuite",
+]

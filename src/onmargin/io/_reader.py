@@ -1,0 +1,128 @@
+"""What every reader is: an iterable over records whose errors say where they are."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
+
+from onmargin.io._source import Place, RecordError, Source, lines, name_of, opened
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class ReadError(ValueError):
+    """A record that cannot be read; all records before it have been given.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    record : int
+        Which record it is, from 1.
+    line : int or None
+        The line that shows it, from 1; None where the format has no lines.
+    """
+
+    def __init__(self, problem: str, path: str, record: int, line: int | None = None) -> None:
+        super().__init__(problem, path, record, line)
+        self.problem = problem
+        self.path = path
+        self.record = record
+        self.line = line
+
+    def __str__(self) -> str:
+        where = f"record {self.record}" if self.line is None else f"line {self.line}, record {self.record}"
+        return f"{self.path}, {where}: {self.problem}"
+
+
+class Record(NamedTuple):
+    """One example.
+
+    Attributes
+    ----------
+    x : dict, list of str, or str
+        Features by name, with numbers or strings as values; the names of features that are there; or a text.
+    y : str, float, list or None
+        The label or the target; None if there is none.
+    weight : float
+        How much the example counts.
+    """
+
+    x: Any
+    y: Any = None
+    weight: float = 1.0
+
+
+class TaggedSequence(NamedTuple):
+    """One sequence of tokens.
+
+    Attributes
+    ----------
+    x : list
+        What is known of each token.
+    y : list of str or None
+        The label of each token; None if there are none.
+    """
+
+    x: list[Any]
+    y: list[str] | None = None
+
+
+class Reader(Generic[T_co]):
+    """The records of a file, one at a time. Each loop over it reads the file from its start; a stream is read once.
+
+    Parameters
+    ----------
+    path : str
+        What errors call the file.
+    records : callable
+        Gives the records in turn, and keeps the :class:`Place` it is called with up to date.
+    """
+
+    def __init__(self, path: str, records: Callable[[Place], Iterator[T_co]]) -> None:
+        self.path = path
+        self._records = records
+
+    def __iter__(self) -> Iterator[T_co]:
+        at, n_read = Place(self.path), 0
+        try:
+            for record in self._records(at):
+                n_read += 1
+                yield record
+        except RecordError as problem:
+            raise ReadError(str(problem), at.path, n_read + 1, at.line or None) from problem.__cause__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.path}>"
+
+
+def byte_reader(source: Source, parse: Callable[[BinaryIO, Place], Iterator[T_co]]) -> Reader[T_co]:
+    """A reader that parses the bytes of a source."""
+
+    def records(at: Place) -> Iterator[T_co]:
+        with opened(source) as stream:
+            yield from parse(stream, at)
+
+    return Reader(name_of(source), records)
+
+
+def line_reader(
+    source: Source, parse: Callable[[Iterator[str], Place], Iterator[T_co]], newline: str | None = None
+) -> Reader[T_co]:
+    """A reader that parses the lines of a source."""
+
+    def records(stream: BinaryIO, at: Place) -> Iterator[T_co]:
+        with closing(lines(stream, at, newline)) as rows:
+            yield from parse(rows, at)
+
+    return byte_reader(source, records)
+
+
+def parse_number(text: str, what: str) -> float:
+    """A finite decimal number; `what` names it in the error."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not abs(number) < float("inf") or "_" in text:
+        raise RecordError(f"{what} must be a finite number; got {text!r}")
+    return number

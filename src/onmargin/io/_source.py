@@ -1,0 +1,196 @@
+"""Where readers read from: a path, the standard input or an open stream, compressed or not, as bytes or as lines."""
+
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import IO, Any, BinaryIO, cast
+
+Source = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+# What a compressed file starts with, and what its name ends with if it is empty or damaged.
+_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
+_LONGEST_MAGIC = max(map(len, _MAGIC))
+_BUFFER = 1 << 16
+
+
+class RecordError(Exception):
+    """What is wrong with a record. The reader that meets it adds where that is: see `Reader`."""
+
+
+@dataclass(slots=True)
+class Place:
+    """How far a reader has come."""
+
+    path: str
+    line: int = 0  # 0 where there are no lines
+
+
+def name_of(source: Source) -> str:
+    """What errors call a source."""
+    if is_path(source):
+        return "<stdin>" if source == "-" else os.fspath(cast(str, source))
+    return str(getattr(source, "name", "<stream>"))
+
+
+def is_path(source: object) -> bool:
+    """Whether a source is named, by a path or by "-", and not a stream; what is neither is refused."""
+    if isinstance(source, str | os.PathLike):
+        return True
+    if not hasattr(source, "read"):
+        raise TypeError(f"path must be a path, '-' for the standard input or an open file; got {source!r}")
+    return False
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[BinaryIO]:
+    """The bytes of a source, decompressed. A stream that came open stays open."""
+    with ExitStack() as stack:
+        stream: Any = source
+        if source == "-":
+            stream = sys.stdin
+        elif is_path(source):
+            stream = stack.enter_context(open(cast(str, source), "rb"))
+        if isinstance(stream, io.TextIOBase):
+            stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())
+        head = _head(stream)
+        plain = stack.enter_context(io.BufferedReader(_Bytes(stream, head), _BUFFER))
+        codec = _codec(head, name_of(source))
+        if codec is None:
+            yield cast(BinaryIO, plain)
+        else:
+            unpacked, errors = _CODECS[codec](plain)
+            yield cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bytes(unpacked, b"", errors), _BUFFER)))
+
+
+def lines(stream: BinaryIO, at: Place, newline: str | None = None) -> Generator[str]:
+    r"""The lines of UTF-8 text, without their ends; any of \n, \r\n and \r ends a line.
+
+    With `newline=""` lines keep their ends as they are. Undecodable bytes pass the decoder as lone surrogates, so that
+    all lines before theirs are read.
+    """
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=newline)
+    try:
+        for line in text:
+            at.line += 1
+            if not line.isascii():
+                _check_decoded(line)
+            yield line.removesuffix("\n") if newline is None else line
+    finally:
+        text.detach()
+
+
+def _check_decoded(line: str) -> None:
+    try:
+        line.encode()
+    except UnicodeEncodeError as error:
+        byte = ord(line[error.start]) - 0xDC00
+        raise RecordError(
+            f"byte 0x{byte:02x} after {error.start} characters is not UTF-8: convert the file, with iconv for example"
+        ) from None
+
+
+def _head(stream: Any) -> bytes:
+    """The first bytes of a stream, which may come in pieces."""
+    head = b""
+    while len(head) < _LONGEST_MAGIC and (more := stream.read(_LONGEST_MAGIC - len(head))):
+        head += more
+    return head
+
+
+def _codec(head: bytes, name: str) -> str | None:
+    for magic, codec in _MAGIC.items():
+        if head.startswith(magic):
+            return codec
+    return _SUFFIXES.get(os.path.splitext(name)[1]) if head else None
+
+
+class _Bytes(io.RawIOBase):
+    """The bytes of a stream after a head that was read already. Closing it leaves the stream open."""
+
+    def __init__(self, stream: Any, head: bytes, errors: tuple[type[Exception], ...] = ()) -> None:
+        self._stream = stream
+        self._head = head
+        self._errors = errors
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._head[: len(buffer)]
+        self._head = self._head[len(buffer) :]
+        if not data:
+            try:
+                data = self._stream.read(len(buffer)) or b""
+            except self._errors as error:
+                raise RecordError(f"the compressed data are damaged: {error}") from error
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _gzip(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    return _ReadOnce(gzip.GzipFile(fileobj=stream)), (EOFError, gzip.BadGzipFile, zlib.error)
+
+
+def _xz(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    return _ReadOnce(lzma.LZMAFile(stream)), (EOFError, lzma.LZMAError)
+
+
+def _zstd(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    if sys.version_info >= (3, 14):
+        zstd: Any = import_module("compression.zstd")
+        return _ReadOnce(zstd.ZstdFile(stream)), (EOFError, zstd.ZstdError)
+    try:
+        zstd = import_module("zstandard")
+    except ImportError as error:
+        raise ImportError("Zstandard files need zstandard: pip install 'onmargin[zstd]'") from error
+    return _ZstdFrames(stream, zstd.ZstdDecompressor()), (EOFError, zstd.ZstdError)
+
+
+_CODECS = {"gzip": _gzip, "xz": _xz, "zstd": _zstd}
+
+
+class _ReadOnce:
+    """Reads what one step of a decompressor gives: what comes before a damage is not lost with it."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._file.read1(size)
+        return data
+
+
+class _ZstdFrames:
+    """The frames of a Zstandard stream, one after the other; an unfinished one is an error, as for gzip and xz."""
+
+    # What goes in at a time bounds what comes out: a few bytes can stand for a block of 128 KB.
+    _step = 512
+
+    def __init__(self, stream: BinaryIO, decompressor: Any) -> None:
+        self._stream = stream
+        self._decompressor = decompressor
+        self._frame: Any = None
+        self._rest = b""
+        self._unpacked = io.BytesIO()
+
+    def read(self, size: int) -> bytes:
+        while not (data := self._unpacked.read(size)):
+            packed = self._rest or self._stream.read(self._step)
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("they end before the end of the frame")
+                break
+            self._frame = self._frame or self._decompressor.decompressobj()
+            self._unpacked = io.BytesIO(self._frame.decompress(packed))
+            self._rest = self._frame.unused_data
+            if self._frame.eof:
+                self._frame = None
+        return data

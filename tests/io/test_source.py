@@ -1,0 +1,188 @@
+"""What readers read from: paths, streams and the standard input, compressed or not, with any ends of lines."""
+
+import gzip
+import io
+import lzma
+import subprocess
+import sys
+import tracemalloc
+
+import pytest
+import zstandard
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from onmargin.io import ReadError, read_crfsuite
+from onmargin.io._source import Place, RecordError, lines, opened
+
+TEXT = "A\tx\nB\ty:2\n\nA\tz\n"
+EXPECTED = [([{"x": 1}, {"y": 2}], ["A", "B"]), ([{"z": 1}], ["A"])]
+PACK = {"gz": gzip.compress, "xz": lzma.compress, "zst": zstandard.compress}
+
+
+def read_all(records):
+    """What is read up to an error, and the error."""
+    seen = []
+    try:
+        for record in records:
+            seen.append(record)  # noqa: PERF402 - kept when the loop fails
+    except (ReadError, RecordError) as error:
+        return seen, error
+    return seen, None
+
+
+@pytest.mark.parametrize("pack", PACK.values(), ids=PACK)
+@pytest.mark.parametrize("name", ["data", "data.gz", "data.xz", "data.zst"])
+def test_compression_shows_in_the_bytes(tmp_path, pack, name):
+    path = tmp_path / name
+    path.write_bytes(pack(TEXT.encode()))
+    assert list(read_crfsuite(path)) == EXPECTED
+
+
+@pytest.mark.parametrize("pack", PACK.values(), ids=PACK)
+def test_compressed_files_may_be_concatenated(tmp_path, pack):
+    path = tmp_path / "data"
+    path.write_bytes(pack(TEXT[:9].encode()) + pack(TEXT[9:].encode()))
+    assert list(read_crfsuite(str(path))) == EXPECTED
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_suffix_promises_compression(tmp_path, suffix):
+    path = tmp_path / f"data.{suffix}"
+    path.write_text(TEXT)
+    with pytest.raises(ReadError, match=r"data\.\w+, record 1: the compressed data are damaged"):
+        list(read_crfsuite(path))
+    path.write_bytes(b"")
+    assert list(read_crfsuite(path)) == []
+
+
+@pytest.mark.parametrize("pack", PACK.values(), ids=PACK)
+def test_cut_compressed_file_loses_no_record_before_the_cut(tmp_path, pack):
+    n = 20_000
+    packed = pack(b"".join(b"A\tx%d\n\n" % (k * 7919 % 104729) for k in range(n)))
+    path = tmp_path / "data"
+    path.write_bytes(packed[: len(packed) * 3 // 4])
+    seen, error = read_all(read_crfsuite(path))
+    assert [x for x, _ in seen] == [[{f"x{k * 7919 % 104729}": 1}] for k in range(len(seen))]
+    assert n / 4 < len(seen) < n
+    assert error.record == len(seen) + 1
+    assert "damaged" in str(error)
+
+
+def test_a_path_is_read_again_and_a_stream_once(tmp_path):
+    path = tmp_path / "data"
+    path.write_text(TEXT)
+    reader = read_crfsuite(path)
+    assert list(reader) == list(reader) == EXPECTED
+    assert repr(reader) == f"<Reader of {path}>"
+    with path.open("rb") as stream:
+        assert list(read_crfsuite(stream)) == EXPECTED
+        assert list(read_crfsuite(stream)) == []
+        assert not stream.closed
+    with path.open(encoding="utf-8") as stream:
+        assert list(read_crfsuite(stream)) == EXPECTED
+    memory = io.BytesIO(gzip.compress(TEXT.encode()))
+    assert list(read_crfsuite(memory)) == EXPECTED
+    assert not memory.closed
+    assert list(read_crfsuite(io.StringIO(TEXT))) == EXPECTED
+
+
+@pytest.mark.parametrize("data", [TEXT.encode(), gzip.compress(TEXT.encode())], ids=["plain", "gzip"])
+def test_standard_input(data):
+    code = "from onmargin.io import read_crfsuite; print([tuple(s) for s in read_crfsuite('-')])"
+    run = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True)
+    assert run.stdout.decode().strip() == repr([([{"x": 1.0}, {"y": 2.0}], ["A", "B"]), ([{"z": 1.0}], ["A"])])
+
+
+def test_what_is_no_source():
+    with pytest.raises(TypeError, match="path must be a path, '-' for the standard input or an open file; got 3"):
+        read_crfsuite(3)
+    with pytest.raises(FileNotFoundError):
+        list(read_crfsuite("no such file"))
+
+
+class Trickle(io.RawIOBase):
+    """A pipe that gives one byte at a time."""
+
+    def __init__(self, data):
+        self.data = io.BytesIO(data)
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        return self.data.readinto(memoryview(buffer)[:1])
+
+
+@pytest.mark.parametrize("pack", [bytes, *PACK.values()], ids=["plain", *PACK])
+def test_slow_streams(pack):
+    assert list(read_crfsuite(Trickle(pack(TEXT.encode())))) == EXPECTED
+
+
+def lines_of(data, newline=None):
+    at = Place("data")
+    with opened(io.BytesIO(data)) as stream:
+        yield from ((at.line, line) for line in lines(stream, at, newline))
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\r\n", codec="utf-8"), max_size=5)),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_lines_have_any_ends(rows, end, bom, final):
+    text = end.join(rows) + (end if final and rows and rows[-1] else "")
+    data = (b"\xef\xbb\xbf" if bom else b"") + text.encode()
+    if rows and not rows[-1]:
+        rows = rows[:-1]
+    if not bom and rows and rows[0].startswith("\ufeff"):
+        rows[0] = rows[0][1:]
+    if list(rows) == [""] and not text:
+        rows = []
+    assert [line for _, line in lines_of(data)] == rows
+    assert [number for number, _ in lines_of(data)] == list(range(1, len(rows) + 1))
+
+
+@given(st.binary(max_size=60))
+def test_lines_before_a_broken_one_are_read(data):
+    assume(not data.startswith((b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")))
+    rows = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    rows = rows if rows[-1] else rows[:-1]
+    good = []
+    for row in rows:
+        try:
+            good.append(row.decode())
+        except UnicodeDecodeError:
+            break
+    seen, error = read_all(line for _, line in lines_of(data))
+    assert seen == good
+    assert (error is None) == (len(good) == len(rows))
+    assert error is None or "is not UTF-8" in str(error)
+
+
+def test_error_names_file_line_record_and_byte(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"A\tx\n\nA\ty\n\nA\tz\nA\tgr\xfcn\n")
+    seen, error = read_all(read_crfsuite(path))
+    assert len(seen) == 2
+    assert isinstance(error, ReadError)
+    assert (error.path, error.line, error.record) == (str(path), 6, 3)
+    assert str(error) == (
+        f"{path}, line 6, record 3: byte 0xfc after 4 characters is not UTF-8: convert the file, with iconv for example"
+    )
+
+
+@pytest.mark.parametrize("pack", [bytes, *PACK.values()], ids=["plain", *PACK])
+def test_memory_does_not_grow_with_the_file(tmp_path, pack):
+    def peak(n):
+        path = tmp_path / "data"
+        path.write_bytes(pack(b"".join(b"A\tx%d:1\ty:2\nB\tz\n\n" % (k * 7919 % 104729) for k in range(n))))
+        tracemalloc.start()
+        assert sum(1 for _ in read_crfsuite(path)) == n
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(100)
+    assert peak(16_000) < 1.2 * peak(2_000)
