@@ -89,7 +89,7 @@ class Reader(Generic[T_co]):
                 n_read += 1
                 yield record
         except RecordError as problem:
-            raise ReadError(str(problem), at.path, n_read + 1, at.line or None) from problem.__cause__
+            raise ReadError(str(problem), at.path, at.record or n_read + 1, at.line or None) from problem.__cause__
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.path}>"

@@ -31,6 +31,7 @@ class Place:
 
     path: str
     line: int = 0  # 0 where there are no lines
+    record: int | None = None  # the next one, where a reader gives several at a time
 
 
 def name_of(source: Source) -> str:

@@ -1,0 +1,143 @@
+/* Decimal numbers in text, correctly rounded to doubles, whatever the locale.
+ *
+ * m * 10^e with a whole m below 2^53 and |e| <= 22 is one multiplication or division of doubles that are exact, and is
+ * rounded once (Clinger 1990). Other m below 2^64 with a moderate e are multiplied by the leading 128 bits of 5^e, which
+ * decides the rounding unless the product ends in ones (Lemire, "Number parsing at a gigabyte per second", 2021).
+ * What is left, about none, is DECIMAL_HARD: a valid number for somebody else to read.
+ */
+#ifndef ONMARGIN_DECIMAL_H
+#define ONMARGIN_DECIMAL_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
+enum { DECIMAL_GOOD, DECIMAL_BAD, DECIMAL_HARD };
+enum { DECIMAL_LEAST = -64, DECIMAL_MOST = 64 };
+
+typedef struct {
+    uint64_t high, low;
+} Wide;
+
+/* The leading 128 bits of 5^e, from e = DECIMAL_LEAST on; the module that includes this fills them in. */
+static Wide decimal_fives[DECIMAL_MOST - DECIMAL_LEAST + 1];
+
+static inline Wide wide_product(uint64_t a, uint64_t b) {
+    Wide p;
+#if defined(_MSC_VER)
+    p.low = _umul128(a, b, &p.high);
+#else
+    unsigned __int128 product = (unsigned __int128)a * b;
+    p.high = (uint64_t)(product >> 64);
+    p.low = (uint64_t)product;
+#endif
+    return p;
+}
+
+static inline int leading_zeros(uint64_t a) {
+#if defined(_MSC_VER)
+    unsigned long place;
+    _BitScanReverse64(&place, a);
+    return 63 - (int)place;
+#else
+    return __builtin_clzll(a);
+#endif
+}
+
+static inline int is_digit(char c) {
+    return (unsigned char)(c - '0') < 10;
+}
+
+/* Digits from p on are appended to m, which wraps around; answers where they end. Eight are read at once if they are
+ * there: a byte is a digit if neither adding 0x46 nor taking 0x30 away sets its highest bit. */
+static inline const char *decimal_digits(const char *p, const char *end, uint64_t *m) {
+#if defined(_MSC_VER) || (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+    uint64_t v;
+    while (end - p >= 8) {
+        memcpy(&v, p, 8);
+        if (((v + 0x4646464646464646) | (v - 0x3030303030303030)) & 0x8080808080808080) break;
+        v -= 0x3030303030303030;
+        v = v * 10 + (v >> 8); /* pairs, then fours, then all eight */
+        v = ((v & 0x000000FF000000FF) * 0x000F424000000064 + ((v >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
+        *m = *m * 100000000 + v;
+        p += 8;
+    }
+#endif
+    while (p < end && is_digit(*p)) *m = *m * 10 + (uint64_t)(*p++ - '0');
+    return p;
+}
+
+/* m * 10^e for m > 0; 0 if 128 bits do not decide how it is rounded. */
+static inline int decimal_round(uint64_t m, int e, double *value) {
+    const Wide five = decimal_fives[e - DECIMAL_LEAST];
+    int shift = leading_zeros(m), top, place;
+    uint64_t w = m << shift, bits;
+    Wide p = wide_product(w, five.high), more;
+    if ((p.high & 0x1FF) == 0x1FF) { /* the bits below those of the answer could still carry into it */
+        more = wide_product(w, five.low);
+        p.low += more.high;
+        p.high += p.low < more.high;
+        if (p.low == UINT64_MAX) return 0;
+    }
+    top = (int)(p.high >> 63);
+    place = top + 64 - 52 - 3;
+    bits = p.high >> place; /* 54 of them: the answer's and the one that rounds it */
+    /* Half way between two doubles, which only these exponents can be, the even one is right. */
+    if (p.low <= 1 && e >= -4 && e <= 23 && (bits & 3) == 1 && bits << place == p.high) bits &= ~(uint64_t)1;
+    bits = (bits + (bits & 1)) >> 1;
+    /* 2^63 5^e 2^e: floor(e log2(10)) is e * 217706 / 2^16 here; 1023 is the bias of a double's exponent. */
+    place = (int)(((int64_t)217706 * e) >> 16) + 63 + top - shift + 1023;
+    if (bits >= (uint64_t)2 << 52) {
+        bits = (uint64_t)1 << 52;
+        place++;
+    }
+    bits = (bits & ~((uint64_t)1 << 52)) | (uint64_t)place << 52;
+    memcpy(value, &bits, 8);
+    return 1;
+}
+
+/* Reads sign, digits with a point among them, and exponent from *text on, and moves *text behind them. */
+static inline int decimal_read(const char **text, const char *end, double *value) {
+    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const char *p = *text, *first, *point = NULL;
+    int negative = 0, e_negative = 0, e = 0, n_digits, explicit_e = 0;
+    uint64_t m = 0;
+    if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
+    first = p;
+    p = decimal_digits(p, end, &m);
+    n_digits = (int)(p - first);
+    if (p < end && *p == '.') {
+        point = ++p;
+        p = decimal_digits(p, end, &m);
+        e = -(int)(p - point);
+        n_digits -= e;
+    }
+    if (!n_digits) return DECIMAL_BAD;
+    if (n_digits > 19) /* leading zeros take no room in m */
+        for (; first < p && (*first == '0' || *first == '.'); first++) n_digits -= *first == '0';
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < end && (*p == '-' || *p == '+')) e_negative = *p++ == '-';
+        if (p == end || !is_digit(*p)) return DECIMAL_BAD;
+        for (; p < end && is_digit(*p); p++)
+            if (explicit_e < 100000) explicit_e = 10 * explicit_e + (*p - '0');
+        e += e_negative ? -explicit_e : explicit_e;
+    }
+    *text = p;
+    if (n_digits > 19) return DECIMAL_HARD;
+    if (!m) {
+        *value = 0;
+    } else if (m <= (uint64_t)1 << 53 && e >= -22 && e <= 22) {
+        *value = e < 0 ? (double)m / tens[-e] : (double)m * tens[e];
+    } else if (e < DECIMAL_LEAST || e > DECIMAL_MOST || !decimal_round(m, e, value)) {
+        return DECIMAL_HARD;
+    }
+    if (negative) *value = -*value;
+    return DECIMAL_GOOD;
+}
+
+#endif

@@ -1,0 +1,19 @@
+import numpy as np
+from numpy.typing import NDArray
+
+class Parser:
+    def __init__(self, zero_based: bool = False, multilabel: bool = False, n_features: int = -1) -> None: ...
+    @property
+    def width(self) -> int: ...
+    def parse(
+        self, text: bytes
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.float64],
+        NDArray[np.int64] | None,
+        int,
+        str | None,
+    ]: ...

@@ -1,0 +1,279 @@
+"""Rows of svmlight text, one a line: `label qid:group index:value index:value ... # comment`.
+
+A block of text is parsed in one go without the global lock, into arrays that are as long as the text allows.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
+from libc.math cimport floor, isfinite
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
+
+import numpy as np
+
+from onmargin._core.row cimport address
+
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
+
+cdef extern from "decimal.h" nogil:
+    enum:
+        DECIMAL_BAD, DECIMAL_HARD, DECIMAL_LEAST, DECIMAL_MOST
+
+    ctypedef struct Wide:
+        uint64_t high, low
+
+    Wide* decimal_fives
+    int decimal_read(const char** text, const char* end, double* value)
+    bint is_digit(char c)
+
+
+cdef enum Fault:
+    NO_FAULT, LABEL, WHOLE_LABEL, FEATURE, LARGE_INDEX, ZERO_INDEX, INDEX_ORDER, NEW_FEATURE, VALUE, QID, QID_SOMETIMES
+
+cdef tuple FAULTS = (
+    "",
+    "a row starts with its label, a finite number",
+    "the labels of a row are whole numbers with commas between them",
+    "a feature is a whole number, a colon and a value",
+    f"an index is {INT32_MAX - 1} at most",
+    "indices start at 1: zero_based=True is for files where they start at 0",
+    "the indices of a row must increase",
+    "the index is beyond n_features",
+    "a value is a finite number",
+    "a qid is a whole number of at most 18 digits, and comes once",
+    "either all rows have a qid or none has",
+)
+
+
+cdef struct Block:
+    const char* p  # the next character
+    const char* end
+    double* labels
+    int32_t* label_ends
+    int32_t* row_ends
+    int32_t* indices
+    double* values
+    int64_t* qids
+    Py_ssize_t n_rows, n_labels, n_values, n_lines
+
+
+cdef class Parser:
+    """Reads blocks of text one after the other; `n_features` is -1 if any index will do."""
+
+    cdef readonly Py_ssize_t width  # of the rows so far: 1 + the largest index
+    cdef Py_ssize_t n_features
+    cdef bint zero_based, multilabel
+    cdef int grouped  # whether rows have a qid; -1 before the first one
+
+    def __init__(self, bint zero_based=False, bint multilabel=False, Py_ssize_t n_features=-1):
+        self.zero_based = zero_based
+        self.multilabel = multilabel
+        self.n_features = n_features
+        self.grouped = -1
+
+    def parse(self, bytes text):
+        """Labels, ends of labels, ends of rows, indices, values, qids or None, number of lines, what is wrong or None.
+
+        The text ends with the end of a line. If something is wrong the arrays hold the rows before it, and it is in the
+        line after those counted.
+        """
+        cdef Block b
+        cdef Fault fault
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(text)
+        if n > INT32_MAX or not text.endswith((b"\n", b"\r")):
+            raise ValueError("expected whole lines of text, less than 2 GB")
+        # A label takes two characters, with what parts it from the next, a feature four and a row two.
+        labels, qids = np.empty(n // 2 + 1), np.empty(n // 2 + 1, np.int64)
+        values, indices = np.empty(n // 4 + 1), np.empty(n // 4 + 1, np.int32)
+        label_ends, row_ends = np.empty(n // 2 + 2, np.int32), np.empty(n // 2 + 2, np.int32)
+        b.labels = <double*>address(labels, "d", len(labels), True)
+        b.values = <double*>address(values, "d", len(values), True)
+        b.qids = <int64_t*>address(qids, "lq", len(qids), True)
+        b.indices = <int32_t*>address(indices, "i", len(indices), True)
+        b.label_ends = <int32_t*>address(label_ends, "i", len(label_ends), True)
+        b.row_ends = <int32_t*>address(row_ends, "i", len(row_ends), True)
+        b.p = PyBytes_AS_STRING(text)
+        b.end = b.p + n
+        b.n_rows = b.n_labels = b.n_values = b.n_lines = 0
+        b.label_ends[0] = b.row_ends[0] = 0
+        with nogil:
+            fault = self.rows(&b)
+        n_labels, n_values = b.label_ends[b.n_rows], b.row_ends[b.n_rows]
+        return (
+            labels[:n_labels].copy(),
+            label_ends[:b.n_rows + 1].copy(),
+            row_ends[:b.n_rows + 1].copy(),
+            indices[:n_values].copy(),
+            values[:n_values].copy(),
+            qids[:b.n_rows].copy() if self.grouped == 1 else None,
+            b.n_lines,
+            None if fault == NO_FAULT else f"{FAULTS[fault]}; got {token_at(text, b.p - PyBytes_AS_STRING(text))!r}",
+        )
+
+    cdef Fault rows(self, Block* b) noexcept nogil:
+        cdef Fault fault
+        while b.p < b.end:
+            fault = self.row(b)
+            if fault != NO_FAULT:
+                return fault
+            b.p += 2 if b.p[0] == b"\r" and b.p[1] == b"\n" else 1
+            b.n_lines += 1
+        return NO_FAULT
+
+    cdef Fault row(self, Block* b) noexcept nogil:
+        """One line, up to its end; or up to what is wrong."""
+        cdef const char* start = b.p
+        cdef Fault fault
+        cdef bint has_qid = False
+        cdef int64_t last = -1
+        skip_blanks(b)
+        if ends_line(b):
+            return NO_FAULT
+        b.n_labels = b.label_ends[b.n_rows]
+        b.n_values = b.row_ends[b.n_rows]
+        fault = self.targets(b, b.p > start)
+        while fault == NO_FAULT:
+            skip_blanks(b)
+            if ends_line(b):
+                break
+            if b.p[0] == b"q":
+                fault = QID if has_qid else qid(b)
+                has_qid = True
+            else:
+                fault = self.feature(b, &last)
+        if fault == NO_FAULT and self.grouped >= 0 and self.grouped != has_qid:
+            b.p = start
+            fault = QID_SOMETIMES
+        if fault != NO_FAULT:
+            return fault
+        self.grouped = has_qid
+        self.width = max(self.width, <Py_ssize_t>last + 1)
+        b.n_rows += 1
+        b.label_ends[b.n_rows] = <int32_t>b.n_labels
+        b.row_ends[b.n_rows] = <int32_t>b.n_values
+        return NO_FAULT
+
+    cdef Fault targets(self, Block* b, bint indented) noexcept nogil:
+        """The label, or the labels; a row that has none of several starts with a blank or with a feature."""
+        cdef const char* start = b.p
+        cdef double* y = b.labels + b.n_labels
+        if self.multilabel and indented:
+            return NO_FAULT
+        while True:
+            if not number(b, y):
+                return WHOLE_LABEL if self.multilabel else LABEL
+            if self.multilabel:
+                if b.p[0] == b":" and b.p > start and y == b.labels + b.n_labels:
+                    b.p = start
+                    return NO_FAULT
+                if floor(y[0]) != y[0]:
+                    b.p = start
+                    return WHOLE_LABEL
+            y += 1
+            if not (self.multilabel and b.p[0] == b","):
+                break
+            b.p += 1
+        if not parts(b.p[0]):
+            b.p = start
+            return WHOLE_LABEL if self.multilabel else LABEL
+        b.n_labels = y - b.labels
+        return NO_FAULT
+
+    cdef Fault feature(self, Block* b, int64_t* last) noexcept nogil:
+        cdef const char* start = b.p
+        cdef int64_t index = 0
+        cdef Fault fault = NO_FAULT
+        while is_digit(b.p[0]) and index <= INT32_MAX:
+            index = 10 * index + (b.p[0] - 48)
+            b.p += 1
+        if index >= INT32_MAX:
+            fault = LARGE_INDEX
+        elif b.p == start or b.p[0] != b":":
+            fault = FEATURE
+        else:
+            b.p += 1
+            index -= not self.zero_based
+            if index <= last[0]:
+                fault = ZERO_INDEX if index < 0 else INDEX_ORDER
+            elif 0 <= self.n_features <= index:
+                fault = NEW_FEATURE
+            elif not number(b, b.values + b.n_values) or not parts(b.p[0]):
+                fault = VALUE
+        if fault != NO_FAULT:
+            b.p = start
+            return fault
+        b.indices[b.n_values] = <int32_t>index
+        b.n_values += 1
+        last[0] = index
+        return NO_FAULT
+
+
+cdef inline void skip_blanks(Block* b) noexcept nogil:
+    while b.p[0] == b" " or b.p[0] == b"\t":
+        b.p += 1
+
+
+cdef inline bint ends_line(Block* b) noexcept nogil:
+    """Whether nothing but a comment is left of the line; if so, goes to its end."""
+    if b.p[0] == b"#":
+        while b.p[0] != b"\n" and b.p[0] != b"\r":
+            b.p += 1
+    return b.p[0] == b"\n" or b.p[0] == b"\r"
+
+
+cdef inline bint parts(char c) noexcept nogil:
+    return c == b" " or c == b"\n" or c == b"\t" or c == b"\r" or c == b"#"
+
+
+cdef Fault qid(Block* b) noexcept nogil:
+    cdef const char* start = b.p
+    cdef const char* digits = b.p + 4
+    cdef int64_t group = 0
+    if b.p[1] == b"i" and b.p[2] == b"d" and b.p[3] == b":":
+        b.p = digits
+        while is_digit(b.p[0]) and b.p - digits < 18:
+            group = 10 * group + (b.p[0] - 48)
+            b.p += 1
+        if b.p > digits and parts(b.p[0]):
+            b.qids[b.n_rows] = group
+            return NO_FAULT
+    b.p = start
+    return QID
+
+
+cdef inline bint number(Block* b, double* value) noexcept nogil:
+    """Reads a number and goes behind it; stays if there is none, or none that a double holds."""
+    cdef const char* start = b.p
+    cdef int outcome = decimal_read(&b.p, b.end, value)
+    if outcome == DECIMAL_HARD:
+        value[0] = read_by_python(start)
+    if outcome == DECIMAL_BAD or not isfinite(value[0]):
+        b.p = start
+        return False
+    return True
+
+
+cdef double read_by_python(const char* text) noexcept with gil:
+    cdef char* end
+    return PyOS_string_to_double(text, &end, NULL)
+
+
+cdef str token_at(bytes text, Py_ssize_t start):
+    """What stands there, for an error; at most 60 characters of it."""
+    return text[start:start + 60].splitlines()[0].decode("utf-8", "replace").split(" ")[0]
+
+
+cdef void fill_fives():
+    """Of 5^e its leading 128 bits. Reciprocals are rounded up down to 5^-27, which makes ties come out exact."""
+    for e in range(DECIMAL_LEAST, DECIMAL_MOST + 1):
+        power = 5 ** abs(e)
+        if e < 0:
+            power = (1 << (power.bit_length() + 127)) // power + (e >= -27)
+        else:
+            power = (power << 128) >> power.bit_length()
+        decimal_fives[e - DECIMAL_LEAST].high = power >> 64
+        decimal_fives[e - DECIMAL_LEAST].low = power & 0xFFFFFFFFFFFFFFFF
+
+
+fill_fives()

@@ -1,0 +1,155 @@
+"""Sparse rows in the text format of SVMlight and LIBSVM, parsed by compiled code in blocks."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from onmargin._core.svmlight import Parser
+from onmargin.io._reader import Reader, byte_reader
+from onmargin.io._source import Place, RecordError, Source
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Block(NamedTuple):
+    """Some rows of a matrix.
+
+    Attributes
+    ----------
+    X : csr_matrix of shape (n_rows, n_features)
+        The rows.
+    y : ndarray of shape (n_rows,), or list of tuples of int
+        The label of each row; its labels, if there may be several.
+    qid : ndarray of shape (n_rows,) or None
+        The group of each row, if rows have one.
+    """
+
+    X: sparse.csr_matrix
+    y: NDArray[np.float64] | list[tuple[int, ...]]
+    qid: NDArray[np.int64] | None
+
+
+def read_svmlight(
+    path: Source,
+    *,
+    n_features: int | None = None,
+    zero_based: bool = False,
+    multilabel: bool = False,
+    dtype: DTypeLike = np.float64,
+    block: int = 1 << 20,
+) -> Reader[Block]:
+    r"""Rows of a file in the format of SVMlight and LIBSVM, in blocks.
+
+    A line is a label, then features as pairs of an index and a value: ``1 3:0.5 8:2 # comment``. A group may come after
+    the label: ``qid:7``. Several labels have commas between them.
+
+    Parameters
+    ----------
+    path : str, path-like or file
+        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+    n_features : int or None, default=None
+        Number of columns. An index beyond it is an error. None: each block is as wide as the rows so far need, which is
+        good for looking at a file; a model wants the same number of columns in every block.
+    zero_based : bool, default=False
+        Whether the first feature has index 0; it has 1 in most files, and 0 in those that scikit-learn writes if it is
+        not told otherwise.
+    multilabel : bool, default=False
+        Whether a row has any number of labels, which are whole numbers then.
+    dtype : dtype, default=numpy.float64
+        float64 or float32, the type of the values.
+    block : int, default=2**20
+        Characters of text that make a block, at least; a block ends with a row. It is what bounds the memory.
+
+    Returns
+    -------
+    blocks : Reader of Block
+        Rows, labels and groups. How a file is cut into blocks makes no difference to an online learner.
+
+    Raises
+    ------
+    ReadError
+        In the loop, after a block with the rows before: if a line is not of that form, a number is not finite or the
+        indices of a row do not increase.
+
+    See Also
+    --------
+    prefetch : Parses the next blocks while a model learns from this one.
+    sklearn.datasets.load_svmlight_file : Reads a whole file into memory.
+
+    Notes
+    -----
+    The parser holds no lock. Values are rounded correctly: they are what Python's ``float`` makes of them.
+
+    Examples
+    --------
+    >>> import io
+    >>> from onmargin import PassiveAggressiveClassifier
+    >>> from onmargin.io import read_svmlight
+    >>> text = "1 1:0.5 3:1\n-1 2:1\n" * 1000
+    >>> model = PassiveAggressiveClassifier()
+    >>> for X, y, _ in read_svmlight(io.StringIO(text), n_features=3, block=5000):
+    ...     model.partial_fit(X, y, classes=[-1, 1])
+    >>> model.totals_.rounds
+    2000
+    """
+    for name, value, least in (("block", block, 1), ("n_features", n_features, 1)):
+        if value is not None and value < least:
+            raise ValueError(f"{name} must be at least {least}; got {value!r}")
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64; got {dtype!r}")
+
+    def blocks(stream: BinaryIO, at: Place) -> Iterator[Block]:
+        parser = Parser(zero_based, multilabel, -1 if n_features is None else n_features)
+        at.record = 1
+        for text in _texts(stream, block):
+            labels, label_ends, indptr, indices, values, qid, n_lines, problem = parser.parse(text)
+            n_rows = len(indptr) - 1
+            at.record += n_rows
+            at.line += n_lines
+            if n_rows:
+                X = sparse.csr_matrix(
+                    (values.astype(dtype, copy=False), indices, indptr), shape=(n_rows, n_features or parser.width)
+                )
+                X.has_canonical_format = True  # the parser takes increasing indices only
+                yield Block(X, _label_sets(labels, label_ends) if multilabel else labels, qid)
+            if problem:
+                at.line += 1
+                raise RecordError(problem)
+
+    return byte_reader(path, blocks)
+
+
+def _texts(stream: BinaryIO, size: int) -> Iterator[bytes]:
+    """Pieces of about `size` bytes that end with a line; all whole lines before damaged data come first."""
+    text, damage, started = b"", None, False
+    while damage is None:
+        try:
+            piece: bytes = stream.read1(size)  # type: ignore[attr-defined]
+        except RecordError as error:
+            piece, damage = b"", error
+        text += piece
+        if piece and len(text) < max(size, len(_BYTE_ORDER_MARK)):
+            continue
+        text = text if started else text.removeprefix(_BYTE_ORDER_MARK)
+        started = True
+        cut = len(text) if not piece and damage is None else _end_of_lines(text)
+        if cut:
+            yield text[:cut] if text[cut - 1] in b"\r\n" else text[:cut] + b"\n"
+        if not piece and damage is None:
+            return
+        text = text[cut:]
+    raise damage
+
+
+def _end_of_lines(text: bytes) -> int:
+    r"""Where the last whole line ends; a final \r may be half of an end."""
+    return text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
+
+
+def _label_sets(labels: NDArray[np.float64], ends: NDArray[np.int32]) -> list[tuple[int, ...]]:
+    whole = labels.astype(np.int64).tolist()
+    return [tuple(whole[start:stop]) for start, stop in pairwise(ends.tolist())]

@@ -1,0 +1,345 @@
+"""The compiled parser of svmlight text: against Python's float, against a twin in Python, and against scikit-learn."""
+
+import gzip
+import io
+import locale
+import math
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from onmargin._core.svmlight import Parser
+from onmargin.io import ReadError, prefetch, read_svmlight
+
+digits = st.text("0123456789", max_size=25)
+decimals = st.builds(
+    lambda sign, whole, part, e: sign + whole + part + e,
+    st.sampled_from(["", "-", "+"]),
+    digits,
+    st.one_of(st.just(""), digits.map(lambda d: "." + d)),
+    st.one_of(
+        st.just(""), st.integers(-330, 330).map(lambda e: f"e{e}"), st.integers(-70, 70).map(lambda e: f"E{e:+}")
+    ),
+).filter(lambda text: any(c.isdigit() for c in text.lower().split("e")[0]))
+
+
+def value_of(text):
+    """The number that a value is read as; None if it is refused."""
+    _, _, _, _, values, _, _, problem = Parser().parse(b"1 1:" + text.encode() + b"\n")
+    assert (problem is None) == (len(values) == 1)
+    return None if problem else values[0].item()
+
+
+@given(decimals)
+@example("9007199254740993")  # half way between two doubles
+@example("9007199254740993e1")
+@example("18446744073709551615e-7")
+@example("1e23")
+@example("8.5e22")
+@example("2.2250738585072011e-308")
+@example("4.9406564584124654e-324")
+@example("1.7976931348623158e308")
+@example("1.7976931348623159e308")
+@example("0." + "0" * 30 + "12345678901234567")
+@example("1" + "0" * 30)
+@example("000000000000000000000001.5")
+def test_numbers_are_those_of_python(text):
+    expected = float(text)
+    found = value_of(text)
+    if math.isinf(expected):
+        assert found is None
+    else:
+        assert found.hex() == expected.hex()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 20))
+def test_written_numbers_are_read_back(number, precision):
+    assert value_of(repr(number)).hex() == number.hex()
+    text = f"{number:.{precision}e}"
+    if math.isfinite(float(text)):
+        assert value_of(text).hex() == float(text).hex()
+
+
+def test_many_numbers_of_all_lengths():
+    rng = np.random.default_rng(0)
+    mantissas = rng.integers(0, 2**63, 40_000, dtype=np.uint64) >> rng.integers(0, 60, 40_000, dtype=np.uint64)
+    texts = [f"{m}e{e}" for m, e in zip(mantissas.tolist(), rng.integers(-70, 70, 40_000).tolist(), strict=True)]
+    # Near the half-way points, where a wrong bit of the product shows.
+    halves = rng.integers(2**53, 2**54, 20_000) | 1
+    texts += [
+        f"{2 * h + d}e{e}"
+        for h, d, e in zip(
+            halves.tolist(), rng.integers(-1, 2, 20_000).tolist(), rng.integers(-30, 30, 20_000).tolist(), strict=True
+        )
+    ]
+    text = "".join(f"0 1:{t}\n" for t in texts).encode()
+    _, _, _, _, values, _, _, problem = Parser().parse(text)
+    assert problem is None
+    assert values.tolist() == [float(t) for t in texts]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ".",
+        "-",
+        "+-1",
+        "1e",
+        "1e+",
+        "e5",
+        "nan",
+        "inf",
+        "-Infinity",
+        "0x10",
+        "1_0",
+        "1,5",
+        "1.2.3",
+        "1:2",
+        "1e999",
+        "\u0661",
+    ],
+)
+def test_what_is_no_number(text):
+    assert value_of(text) is None
+
+
+def test_locale_does_not_matter():
+    before = locale.setlocale(locale.LC_NUMERIC)
+    for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "C"):
+        try:
+            locale.setlocale(locale.LC_NUMERIC, name)
+        except locale.Error:
+            continue
+        try:
+            assert value_of("1.25") == 1.25
+            assert value_of("1.2500000000000000000000000000001e-200") == 1.25e-200
+        finally:
+            locale.setlocale(locale.LC_NUMERIC, before)
+
+
+def read(data, **options):
+    """All rows up to an error, as plain lists, and the error."""
+    rows, error = [], None
+    source = io.BytesIO(data if isinstance(data, bytes) else data.encode())
+    try:
+        for X, y, qid in read_svmlight(source, **options):
+            X.check_format(full_check=True)
+            assert X.has_canonical_format
+            for i in range(X.shape[0]):
+                label = y[i] if isinstance(y, list) else y[i].item()
+                part = slice(X.indptr[i], X.indptr[i + 1])
+                features = list(zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True))
+                rows.append((label, None if qid is None else qid[i].item(), features))
+    except ReadError as problem:
+        error = problem
+    return rows, error
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ("1 1:2 3:4", (1, None, [(0, 2), (2, 4)])),
+        ("-1.5\t2:.5   # a comment", (-1.5, None, [(1, 0.5)])),
+        ("+1 qid:12 1:1", (1, 12, [(0, 1)])),
+        ("0", (0, None, [])),
+        ("  3 2:-0#c", (3, None, [(1, 0)])),
+        ("1 1:2 qid:5", (1, 5, [(0, 2)])),
+    ],
+)
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\r"])
+def test_lines(line, row, end):
+    assert read(line + end) == ([row], None)
+    assert read("\ufeff# first\n\n" + line + end) == ([row], None)
+
+
+def test_several_labels():
+    text = "1,3 1:0.5\n 2:1\n2:1\n-4 1:1\n"
+    assert read(text, multilabel=True) == (
+        [((1, 3), None, [(0, 0.5)]), ((), None, [(1, 1)]), ((), None, [(1, 1)]), ((-4,), None, [(0, 1)])],
+        None,
+    )
+
+
+def test_zero_based():
+    assert read("1 0:2 1:3", zero_based=True) == ([(1, None, [(0, 2), (1, 3)])], None)
+
+
+@pytest.mark.parametrize(
+    ("bad", "options", "message"),
+    [
+        ("x 1:1", {}, "a row starts with its label, a finite number; got 'x'"),
+        ("1:1 2:1", {}, "a row starts with its label, a finite number; got '1:1'"),
+        ("1,2 1:1", {}, "a row starts with its label"),
+        ("1,2.5 1:1", {"multilabel": True}, "whole numbers with commas between them; got '1,2.5'"),
+        ("1 1", {}, "a feature is a whole number, a colon and a value; got '1'"),
+        ("1 -1:1", {}, "a feature is a whole number, a colon and a value; got '-1:1'"),
+        ("1 1 :1", {}, "a colon and a value"),
+        ("1 1:1x", {}, "a value is a finite number; got '1:1x'"),
+        ("1 1:1e400", {}, "a value is a finite number; got '1:1e400'"),
+        ("1 2:1 2:1", {}, "the indices of a row must increase; got '2:1'"),
+        ("1 3:1 2:1", {}, "the indices of a row must increase"),
+        ("1 0:1", {}, "indices start at 1: zero_based=True"),
+        ("1 4:1", {"n_features": 3}, "the index is beyond n_features; got '4:1'"),
+        ("1 2147483647:1", {}, "an index is 2147483646 at most"),
+        ("1 99999999999999999999999:1", {}, "an index is 2147483646 at most"),
+        ("1 qid:1 1:1", {}, "either all rows have a qid or none has"),
+        ("1 qid:x 1:1", {}, "a qid is a whole number"),
+        ("1 1:\xff", {}, "a value is a finite number; got '1:\xff'"),
+        ("1 1:1\0", {}, "a value is a finite number"),
+    ],
+)
+@pytest.mark.parametrize("block", [1, 20, 1 << 20])
+def test_errors_come_after_the_rows_before(bad, options, message, block):
+    rows, error = read(f"1 1:1\n\n# x\r\n2 2:1 # y\n{bad}\n3 1:1\n", block=block, **options)
+    assert [label if isinstance(label, float) else label[0] for label, _, _ in rows] == [1, 2]
+    assert message in str(error)
+    assert (error.line, error.record, error.path) == (5, 3, "<stream>")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"block": 0}, "block must be at least 1; got 0"),
+        ({"n_features": 0}, "n_features must be at least 1; got 0"),
+        ({"dtype": int}, "dtype must be float32 or float64"),
+    ],
+)
+def test_parameters_are_checked_at_once(options, message):
+    with pytest.raises(ValueError, match=message):
+        read_svmlight("file", **options)
+
+
+def twin(text):
+    """The same format, written with splits and floats. None for a line that is refused."""
+    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        fields = line.split("#")[0].replace("\t", " ").split(" ")
+        fields = [field for field in fields if field]
+        if not fields:
+            continue
+        try:
+            label, features, last = number(fields[0]), [], 0
+            for field in fields[1:]:
+                index, value = field.split(":")
+                if not (index.isascii() and index.isdigit() and last < int(index) < 2**31 - 1):
+                    raise ValueError(index)
+                last = int(index)
+                features.append((last - 1, number(value)))
+        except ValueError:
+            yield None
+            return
+        yield label, None, features
+
+
+def number(text):
+    value = float(text)
+    if not math.isfinite(value) or not set(text) <= set("0123456789+-.eE"):
+        raise ValueError(text)
+    return value
+
+
+@given(st.text("01259:.-+e# \t\r\nqx", max_size=60), st.integers(1, 30))
+def test_any_text_is_read_as_the_twin_reads_it(text, block):
+    expected = list(twin(text))
+    rows, error = read(text, block=block)
+    assert rows == [row for row in expected if row is not None]
+    assert (error is None) == (None not in expected)
+    assert error is None or error.record == len(expected)
+
+
+@given(st.binary(max_size=80), st.booleans(), st.booleans())
+def test_any_bytes_are_read_or_refused(data, multilabel, zero_based):
+    read(b"1 1:1\n" + data, multilabel=multilabel, zero_based=zero_based)
+
+
+def make_file(path, n, seed=0):
+    X = sparse.random(n, 40, density=0.2, format="csr", random_state=seed)
+    y = np.random.default_rng(seed).integers(3, size=n).astype(float)
+    dump_svmlight_file(X, y, str(path), zero_based=False)
+    return X, y
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("block", [100, 1 << 20])
+def test_rows_are_those_of_scikit_learn(tmp_path, dtype, block):
+    make_file(tmp_path / "data", 500)
+    X, y = load_svmlight_file(str(tmp_path / "data"), n_features=40, dtype=dtype)
+    blocks = list(read_svmlight(tmp_path / "data", n_features=40, dtype=dtype, block=block))
+    ours = sparse.vstack([part.X for part in blocks], format="csr")
+    assert ours.dtype == dtype
+    assert (ours != X).nnz == 0
+    np.testing.assert_array_equal(np.concatenate([part.y for part in blocks]), y)
+
+
+def test_width_without_n_features():
+    widths = [X.shape[1] for X, _, _ in read_svmlight(io.BytesIO(b"1 1:1\n1 7:1\n1 2:1\n"), block=3)]
+    assert widths[-1] == 7
+
+
+def test_damaged_file_gives_all_rows_before(tmp_path):
+    path = tmp_path / "data.gz"
+    X, _ = make_file(tmp_path / "plain", 2000)
+    packed = gzip.compress((tmp_path / "plain").read_bytes())
+    path.write_bytes(packed[: len(packed) // 2])
+    seen, error = 0, None
+    try:
+        for part in read_svmlight(path, n_features=40):
+            np.testing.assert_allclose(part.X.toarray(), X[seen : seen + part.X.shape[0]].toarray())
+            seen += part.X.shape[0]
+    except ReadError as problem:
+        error = problem
+    assert 500 < seen < 2000
+    assert error.record == seen + 1
+    assert "damaged" in str(error)
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    def peak(n):
+        make_file(tmp_path / "data", n)
+        tracemalloc.start()
+        for _ in read_svmlight(tmp_path / "data", n_features=40, block=1 << 14):
+            pass
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(100)
+    assert peak(4000) < 1.2 * peak(500)
+
+
+def test_prefetched_blocks_are_the_same(tmp_path):
+    make_file(tmp_path / "data", 500)
+    reader = read_svmlight(tmp_path / "data", n_features=40, block=1000)
+    ahead = prefetch(reader)
+    for _ in range(2):
+        for ours, expected in zip(ahead, reader, strict=True):
+            assert (ours.X != expected.X).nnz == 0
+
+
+def test_prefetch_raises_in_its_place():
+    def items():
+        yield 1
+        yield 2
+        raise KeyError("three")
+
+    seen = []
+    loop = iter(prefetch(items()))
+    seen += [next(loop), next(loop)]
+    with pytest.raises(KeyError, match="three"):
+        next(loop)
+    assert seen == [1, 2]
+    with pytest.raises(ValueError, match="ahead must be at least 1; got 0"):
+        prefetch([], 0)
+
+
+def test_prefetch_stops_when_nobody_listens():
+    loop = iter(prefetch(iter(int, 1), ahead=1))
+    assert next(loop) == 0
+    loop.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "onmargin-prefetch"]
