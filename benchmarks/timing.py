@@ -6,8 +6,10 @@ from time import process_time
 from threadpoolctl import threadpool_limits
 
 
-def race(runners: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Best CPU seconds of each runner.
+def race(
+    runners: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = process_time
+) -> dict[str, float]:
+    """Best CPU seconds of each runner, or those of another clock.
 
     The runners take turns, so that a busy neighbour slows all of them; the best turn is the one it disturbed least.
     """
@@ -15,9 +17,9 @@ def race(runners: Mapping[str, Callable[[], object]], repeats: int) -> dict[str,
     with threadpool_limits(limits=1):
         for _ in range(repeats):
             for name, run in runners.items():
-                start = process_time()
+                start = clock()
                 run()
-                best[name] = min(best[name], process_time() - start)
+                best[name] = min(best[name], clock() - start)
     return best
 
 

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit on a workload, as its command line runs it: one pass over a binary cache file."""
+"""Vowpal Wabbit on a workload, as its command line runs it: one pass over a binary cache file, or over text."""
 
 from pathlib import Path
 
@@ -23,23 +23,27 @@ class VowpalWabbit:
         bits = max(18, (work.X.shape[1] * max(1, n_classes - 1) - 1).bit_length())
         self.work = work
         self.options = ["-b", str(bits), *task]
-        self.cache = folder / "cache"
+        self.cache, self.text = folder / "cache", folder / "text"
         self._write_cache(labels, folder)
 
     def _write_cache(self, labels: np.ndarray, folder: Path) -> None:
         """A pass over Vowpal Wabbit's text leaves a cache; that text is svmlight's with a bar after the label."""
-        svmlight, text = folder / "svmlight", folder / "text"
+        svmlight = folder / "svmlight"
         dump_svmlight_file(self.work.X, labels, str(svmlight))
-        with svmlight.open("rb") as lines, text.open("wb") as out:
+        with svmlight.open("rb") as lines, self.text.open("wb") as out:
             out.writelines(line.replace(b" ", b" | ", 1) for line in lines)
-        self._run("-d", str(text), *self.options)
+        self._run("-d", str(self.text), "--cache_file", str(self.cache))
 
     def _run(self, *options: str) -> vowpalwabbit.Workspace:
-        return vowpalwabbit.Workspace(arg_list=["--quiet", "--cache_file", str(self.cache), *options])
+        return vowpalwabbit.Workspace(arg_list=["--quiet", *options, *self.options])
 
     def learn(self) -> vowpalwabbit.Workspace:
         """One pass; the thread that decodes the cache is counted too."""
-        return self._run("--passes", "1", *self.options)
+        return self._run("--cache_file", str(self.cache), "--passes", "1")
+
+    def learn_text(self) -> vowpalwabbit.Workspace:
+        """One pass over the text, which its second thread parses."""
+        return self._run("-d", str(self.text))
 
     def progressive_error(self) -> float:
         """Error rate, or mean absolute error, on each row before it is learned."""

@@ -31,7 +31,8 @@ decimals = st.builds(
 
 def value_of(text):
     """The number that a value is read as; None if it is refused."""
-    _, _, _, _, values, _, _, problem = Parser().parse(b"1 1:" + text.encode() + b"\n")
+    line = b"1 1:" + text.encode() + b"\n"
+    _, _, _, _, values, _, _, problem = Parser().parse(line, len(line))
     assert (problem is None) == (len(values) == 1)
     return None if problem else values[0].item()
 
@@ -79,7 +80,7 @@ def test_many_numbers_of_all_lengths():
         )
     ]
     text = "".join(f"0 1:{t}\n" for t in texts).encode()
-    _, _, _, _, values, _, _, problem = Parser().parse(text)
+    _, _, _, _, values, _, _, problem = Parser().parse(text, len(text))
     assert problem is None
     assert values.tolist() == [float(t) for t in texts]
 

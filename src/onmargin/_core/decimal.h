@@ -47,22 +47,47 @@ static inline int leading_zeros(uint64_t a) {
 #endif
 }
 
+static inline int trailing_zeros(uint64_t a) {
+#if defined(_MSC_VER)
+    unsigned long place;
+    _BitScanForward64(&place, a);
+    return (int)place;
+#else
+    return __builtin_ctzll(a);
+#endif
+}
+
 static inline int is_digit(char c) {
     return (unsigned char)(c - '0') < 10;
 }
 
-/* Digits from p on are appended to m, which wraps around; answers where they end. Eight are read at once if they are
- * there: a byte is a digit if neither adding 0x46 nor taking 0x30 away sets its highest bit. */
+/* The number that eight digits make, each a byte from 0 to 9, the first one lowest: pairs, then fours, then all. */
+static inline uint64_t eight_digits(uint64_t v) {
+    v = v * 10 + (v >> 8);
+    return ((v & 0x000000FF000000FF) * 0x000F424000000064 + ((v >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
+}
+
+/* Digits from p on are appended to m, which wraps around; answers where they end.
+ *
+ * Eight characters are looked at at once. A byte is a digit if neither adding 0x46 nor taking 0x30 away sets its highest
+ * bit. Of the last few digits the others are shifted out, which puts zeros before them: no branch depends on how many
+ * there are. */
 static inline const char *decimal_digits(const char *p, const char *end, uint64_t *m) {
 #if defined(_MSC_VER) || (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
-    uint64_t v;
+    static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+    uint64_t v, others;
+    int n;
     while (end - p >= 8) {
         memcpy(&v, p, 8);
-        if (((v + 0x4646464646464646) | (v - 0x3030303030303030)) & 0x8080808080808080) break;
+        others = ((v + 0x4646464646464646) | (v - 0x3030303030303030)) & 0x8080808080808080;
         v -= 0x3030303030303030;
-        v = v * 10 + (v >> 8); /* pairs, then fours, then all eight */
-        v = ((v & 0x000000FF000000FF) * 0x000F424000000064 + ((v >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
-        *m = *m * 100000000 + v;
+        if (others) {
+            n = trailing_zeros(others) >> 3;
+            v = (v << (56 - 8 * n)) << 8; /* in two steps, for n = 0 */
+            *m = *m * tens[n] + eight_digits(v);
+            return p + n;
+        }
+        *m = *m * 100000000 + eight_digits(v);
         p += 8;
     }
 #endif
@@ -108,7 +133,10 @@ static inline int decimal_read(const char **text, const char *end, double *value
     uint64_t m = 0;
     if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
     first = p;
-    p = decimal_digits(p, end, &m);
+    if (end - p > 1 && is_digit(*p) && !is_digit(p[1])) /* most numbers: no need to look at eight */
+        m = (uint64_t)(*p++ - '0');
+    else
+        p = decimal_digits(p, end, &m);
     n_digits = (int)(p - first);
     if (p < end && *p == '.') {
         point = ++p;

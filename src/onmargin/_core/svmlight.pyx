@@ -3,6 +3,7 @@
 A block of text is parsed in one go without the global lock, into arrays that are as long as the text allows.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from libc.math cimport floor, isfinite
@@ -24,6 +25,7 @@ cdef extern from "decimal.h" nogil:
         uint64_t high, low
 
     Wide* decimal_fives
+    const char* decimal_digits(const char* text, const char* end, uint64_t* number)
     int decimal_read(const char** text, const char* end, double* value)
     bint is_digit(char c)
 
@@ -58,12 +60,14 @@ cdef struct Block:
     Py_ssize_t n_rows, n_labels, n_values, n_lines
 
 
+@cython.final
 cdef class Parser:
     """Reads blocks of text one after the other; `n_features` is -1 if any index will do."""
 
     cdef readonly Py_ssize_t width  # of the rows so far: 1 + the largest index
     cdef Py_ssize_t n_features
     cdef bint zero_based, multilabel
+    cdef tuple scratch
     cdef int grouped  # whether rows have a qid; -1 before the first one
 
     def __init__(self, bint zero_based=False, bint multilabel=False, Py_ssize_t n_features=-1):
@@ -72,27 +76,23 @@ cdef class Parser:
         self.n_features = n_features
         self.grouped = -1
 
-    def parse(self, bytes text):
+    def parse(self, bytes text, Py_ssize_t n, dtype=np.float64):
         """Labels, ends of labels, ends of rows, indices, values, qids or None, number of lines, what is wrong or None.
 
-        The text ends with the end of a line. If something is wrong the arrays hold the rows before it, and it is in the
-        line after those counted.
+        The first n characters of the text end with the end of a line. If something is wrong the arrays hold the rows
+        before it, and it is in the line after those counted.
         """
         cdef Block b
         cdef Fault fault
-        cdef Py_ssize_t n = PyBytes_GET_SIZE(text)
-        if n > INT32_MAX or not text.endswith((b"\n", b"\r")):
+        if not 0 < n <= min(PyBytes_GET_SIZE(text), INT32_MAX) or text[n - 1] not in b"\r\n":
             raise ValueError("expected whole lines of text, less than 2 GB")
-        # A label takes two characters, with what parts it from the next, a feature four and a row two.
-        labels, qids = np.empty(n // 2 + 1), np.empty(n // 2 + 1, np.int64)
-        values, indices = np.empty(n // 4 + 1), np.empty(n // 4 + 1, np.int32)
-        label_ends, row_ends = np.empty(n // 2 + 2, np.int32), np.empty(n // 2 + 2, np.int32)
+        labels, label_ends, row_ends, indices, values, qids = self.room(n)
         b.labels = <double*>address(labels, "d", len(labels), True)
-        b.values = <double*>address(values, "d", len(values), True)
-        b.qids = <int64_t*>address(qids, "lq", len(qids), True)
-        b.indices = <int32_t*>address(indices, "i", len(indices), True)
         b.label_ends = <int32_t*>address(label_ends, "i", len(label_ends), True)
         b.row_ends = <int32_t*>address(row_ends, "i", len(row_ends), True)
+        b.indices = <int32_t*>address(indices, "i", len(indices), True)
+        b.values = <double*>address(values, "d", len(values), True)
+        b.qids = <int64_t*>address(qids, "lq", len(qids), True)
         b.p = PyBytes_AS_STRING(text)
         b.end = b.p + n
         b.n_rows = b.n_labels = b.n_values = b.n_lines = 0
@@ -105,11 +105,23 @@ cdef class Parser:
             label_ends[:b.n_rows + 1].copy(),
             row_ends[:b.n_rows + 1].copy(),
             indices[:n_values].copy(),
-            values[:n_values].copy(),
+            values[:n_values].astype(dtype),
             qids[:b.n_rows].copy() if self.grouped == 1 else None,
             b.n_lines,
             None if fault == NO_FAULT else f"{FAULTS[fault]}; got {token_at(text, b.p - PyBytes_AS_STRING(text))!r}",
         )
+
+    cdef tuple room(self, Py_ssize_t n):
+        """Arrays for all that n characters can hold: a label takes two, with what parts it from the next, a row two and
+        a feature four. They are kept for the next block: fresh memory costs as much as parsing into it."""
+        if self.scratch is None or len(self.scratch[0]) <= n // 2:
+            n += n // 8
+            two, four = n // 2 + 2, n // 4 + 2
+            self.scratch = (
+                np.empty(two), np.empty(two, np.int32), np.empty(two, np.int32),
+                np.empty(four, np.int32), np.empty(four), np.empty(two, np.int64),
+            )
+        return self.scratch
 
     cdef Fault rows(self, Block* b) noexcept nogil:
         cdef Fault fault
@@ -180,17 +192,17 @@ cdef class Parser:
         b.n_labels = y - b.labels
         return NO_FAULT
 
-    cdef Fault feature(self, Block* b, int64_t* last) noexcept nogil:
+    cdef inline Fault feature(self, Block* b, int64_t* last) noexcept nogil:
         cdef const char* start = b.p
-        cdef int64_t index = 0
+        cdef uint64_t digits = 0
+        cdef int64_t index
         cdef Fault fault = NO_FAULT
-        while is_digit(b.p[0]) and index <= INT32_MAX:
-            index = 10 * index + (b.p[0] - 48)
-            b.p += 1
-        if index >= INT32_MAX:
-            fault = LARGE_INDEX
-        elif b.p == start or b.p[0] != b":":
+        b.p = decimal_digits(start, b.end, &digits)
+        index = <int64_t>digits
+        if b.p == start or b.p[0] != b":":
             fault = FEATURE
+        elif digits >= INT32_MAX or b.p - start > 19:
+            fault = LARGE_INDEX
         else:
             b.p += 1
             index -= not self.zero_based

@@ -128,6 +128,8 @@ class _Bytes(io.RawIOBase):
         data = self._head[: len(buffer)]
         self._head = self._head[len(buffer) :]
         if not data:
+            if isinstance(self._stream, io.BufferedReader):  # a plain file, without a copy
+                return self._stream.readinto1(buffer)
             try:
                 data = self._stream.read(len(buffer)) or b""
             except self._errors as error:

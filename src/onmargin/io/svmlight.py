@@ -40,7 +40,7 @@ def read_svmlight(
     zero_based: bool = False,
     multilabel: bool = False,
     dtype: DTypeLike = np.float64,
-    block: int = 1 << 20,
+    block: int = 1 << 21,
 ) -> Reader[Block]:
     r"""Rows of a file in the format of SVMlight and LIBSVM, in blocks.
 
@@ -61,7 +61,7 @@ def read_svmlight(
         Whether a row has any number of labels, which are whole numbers then.
     dtype : dtype, default=numpy.float64
         float64 or float32, the type of the values.
-    block : int, default=2**20
+    block : int, default=2**21
         Characters of text that make a block, at least; a block ends with a row. It is what bounds the memory.
 
     Returns
@@ -91,8 +91,8 @@ def read_svmlight(
     >>> from onmargin.io import read_svmlight
     >>> text = "1 1:0.5 3:1\n-1 2:1\n" * 1000
     >>> model = PassiveAggressiveClassifier()
-    >>> for X, y, _ in read_svmlight(io.StringIO(text), n_features=3, block=5000):
-    ...     model.partial_fit(X, y, classes=[-1, 1])
+    >>> for X, y, qid in read_svmlight(io.StringIO(text), n_features=3, block=5000):
+    ...     model = model.partial_fit(X, y, classes=[-1, 1])
     >>> model.totals_.rounds
     2000
     """
@@ -105,15 +105,13 @@ def read_svmlight(
     def blocks(stream: BinaryIO, at: Place) -> Iterator[Block]:
         parser = Parser(zero_based, multilabel, -1 if n_features is None else n_features)
         at.record = 1
-        for text in _texts(stream, block):
-            labels, label_ends, indptr, indices, values, qid, n_lines, problem = parser.parse(text)
+        for text, stop in _texts(stream, block):
+            labels, label_ends, indptr, indices, values, qid, n_lines, problem = parser.parse(text, stop, dtype)
             n_rows = len(indptr) - 1
             at.record += n_rows
             at.line += n_lines
             if n_rows:
-                X = sparse.csr_matrix(
-                    (values.astype(dtype, copy=False), indices, indptr), shape=(n_rows, n_features or parser.width)
-                )
+                X = sparse.csr_matrix((values, indices, indptr), shape=(n_rows, n_features or parser.width))
                 X.has_canonical_format = True  # the parser takes increasing indices only
                 yield Block(X, _label_sets(labels, label_ends) if multilabel else labels, qid)
             if problem:
@@ -123,8 +121,8 @@ def read_svmlight(
     return byte_reader(path, blocks)
 
 
-def _texts(stream: BinaryIO, size: int) -> Iterator[bytes]:
-    """Pieces of about `size` bytes that end with a line; all whole lines before damaged data come first."""
+def _texts(stream: BinaryIO, size: int) -> Iterator[tuple[bytes, int]]:
+    """Pieces of about `size` bytes, and where their last line ends; all whole lines before damaged data come first."""
     text, damage, started = b"", None, False
     while damage is None:
         try:
@@ -136,12 +134,13 @@ def _texts(stream: BinaryIO, size: int) -> Iterator[bytes]:
             continue
         text = text if started else text.removeprefix(_BYTE_ORDER_MARK)
         started = True
-        cut = len(text) if not piece and damage is None else _end_of_lines(text)
-        if cut:
-            yield text[:cut] if text[cut - 1] in b"\r\n" else text[:cut] + b"\n"
         if not piece and damage is None:
+            if text:
+                yield text + b"\n", len(text) + 1
             return
-        text = text[cut:]
+        if stop := _end_of_lines(text):
+            yield text, stop
+        text = text[stop:]
     raise damage
 
 

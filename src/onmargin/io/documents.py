@@ -1,0 +1,202 @@
+"""Text to classify: folders of text files or e-mails, and mailboxes."""
+
+import email
+import email.header
+import os
+import random
+from collections.abc import Callable, Iterator, Sequence
+from email.message import Message
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import BinaryIO
+
+from onmargin.io._reader import Reader, Record, byte_reader
+from onmargin.io._source import Place, RecordError, Source, opened
+
+
+def read_folder(
+    path: str | os.PathLike[str],
+    *,
+    mail: bool = False,
+    headers: Sequence[str] = (),
+    encoding: str = "utf-8",
+    random_state: int | None = None,
+) -> Reader[Record]:
+    """Texts of the files in the folders of a folder; the name of its folder is the label of a text.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A folder with one folder a label. Files further down belong to the label above them; files and folders whose
+        names start with a dot are left out. A file may be compressed.
+    mail : bool, default=False
+        Whether files are e-mails, of which the text is taken.
+    headers : sequence of str, default=()
+        With ``mail=True``, headers to put before the text, such as "Subject".
+    encoding : str, default="utf-8"
+        How texts are encoded. An e-mail says so itself.
+    random_state : int or None, default=None
+        None: in the order of the names, all texts of one label before the next. A number: in a random order, the same
+        for the same number. That is what an online learner wants.
+
+    Returns
+    -------
+    records : Reader of Record
+        The text and the label of each file.
+
+    Raises
+    ------
+    ReadError
+        In the loop: if a text is not in that encoding. It names the file.
+    """
+    folder = Path(path)
+
+    def records(at: Place) -> Iterator[Record]:
+        files = [(entry.name, file) for entry in _visible(folder) if entry.is_dir() for file in _files(entry)]
+        if random_state is not None:
+            random.Random(random_state).shuffle(files)
+        for label, file in files:
+            at.path = str(file)
+            with opened(file) as stream:
+                data = stream.read()
+            yield Record(_text(email.message_from_bytes(data), headers) if mail else _decoded(data, encoding), label)
+
+    return Reader(str(folder), records)
+
+
+def read_mbox(path: Source, *, label: str | None = None, headers: Sequence[str] = ()) -> Reader[Record]:
+    r"""Texts of the e-mails in a mailbox of the mbox format.
+
+    Parameters
+    ----------
+    path : str, path-like or file
+        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+    label : str or None, default=None
+        The header that has the label, such as "X-Gmail-Labels"; without it messages have none.
+    headers : sequence of str, default=()
+        Headers to put before the text, such as "Subject"; by default there are none, since sender and date give away
+        what the text should tell.
+
+    Returns
+    -------
+    records : Reader of Record
+        The text of each message: its plain parts, or its HTML without the tags if there are none.
+
+    Raises
+    ------
+    ReadError
+        In the loop: if the file does not start with a line "From ...", or a message cannot be parsed.
+
+    Examples
+    --------
+    >>> import io
+    >>> from onmargin.io import read_mbox
+    >>> mail = "From me Thu Jan  1 00:00:00 1970\nSubject: Lunch\nX-Label: private\n\nAt noon?\n"
+    >>> for record in read_mbox(io.StringIO(mail), label="X-Label", headers=["Subject"]):
+    ...     print(record)
+    Record(x='Lunch\n\nAt noon?\n', y='private', weight=1.0)
+    """
+
+    def records(stream: BinaryIO, at: Place) -> Iterator[Record]:
+        for data in _messages(stream, at):
+            message = email.message_from_bytes(data)
+            yield Record(_text(message, headers), None if label is None else _header(message, label))
+
+    return byte_reader(path, records)
+
+
+def _visible(folder: Path) -> list[Path]:
+    return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for entry in _visible(folder):
+        if entry.is_dir():
+            yield from _files(entry)
+        else:
+            yield entry
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except UnicodeDecodeError as error:
+        raise RecordError(f"the text is not {encoding}: {error}; say encoding=...") from error
+
+
+def _messages(stream: BinaryIO, at: Place) -> Iterator[bytes]:
+    """The bytes of each message: up to a blank line and one that starts with "From "."""
+    message: list[bytes] | None = None
+    blank = True
+    for line in stream:
+        at.line += 1
+        if blank and line.startswith(b"From "):
+            if message is not None:
+                yield b"".join(message)
+            message = []
+        elif message is not None:
+            # Writers put ">" before such a line of a text.
+            message.append(line[1:] if line.startswith(b">") and line.lstrip(b">").startswith(b"From ") else line)
+        elif line.strip():
+            raise RecordError(f"a mailbox starts with a line 'From ...'; got {line[:60].decode(errors='replace')!r}")
+        blank = not line.strip()
+    if message is not None:
+        yield b"".join(message)
+
+
+def _text(message: Message, headers: Sequence[str]) -> str:
+    parts = {kind: [part for part in message.walk() if part.get_content_type() == kind] for kind in _KINDS}
+    kind = next((kind for kind in _KINDS if parts[kind]), None)
+    body = "" if kind is None else "\n".join(_KINDS[kind](_content(part)) for part in parts[kind])
+    found = [value for name in headers if (value := _header(message, name)) is not None]
+    return "\n".join([*found, "", body]) if found else body
+
+
+def _header(message: Message, name: str) -> str | None:
+    value = message.get(name)
+    if value is None:
+        return None
+    pieces = email.header.decode_header(value)
+    return "".join(text if isinstance(text, str) else _lenient(text, charset) for text, charset in pieces)
+
+
+def _content(part: Message) -> str:
+    data = part.get_payload(decode=True)
+    return _lenient(data, part.get_content_charset()) if isinstance(data, bytes) else ""
+
+
+def _lenient(data: bytes, charset: str | None) -> str:
+    """Mail often lies about its encoding: what does not fit is replaced, and an unknown one is taken for UTF-8."""
+    try:
+        return data.decode(charset or "utf-8", "replace")
+    except (LookupError, ValueError):
+        return data.decode("utf-8", "replace")
+
+
+class _Stripper(HTMLParser):
+    """Collects the text of HTML."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+        self._hidden = 0
+        self.feed(markup)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._hidden += tag in {"script", "style"}
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in {"script", "style"} and self._hidden > 0
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.pieces.append(data)
+
+
+def _without_tags(markup: str) -> str:
+    return "".join(_Stripper(markup).pieces)
+
+
+# Of these kinds of parts the first that a message has, and what makes text of them.
+_KINDS: dict[str, Callable[[str], str]] = {"text/plain": str, "text/html": _without_tags}

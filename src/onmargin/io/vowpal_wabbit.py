@@ -1,0 +1,86 @@
+"""Examples in the text format of Vowpal Wabbit."""
+
+from collections.abc import Iterator
+
+from onmargin.io._fields import check_weight
+from onmargin.io._reader import Reader, Record, line_reader, parse_number
+from onmargin.io._source import Place, RecordError, Source
+
+
+def read_vw(path: Source) -> Reader[Record]:
+    r"""Examples of a file in the text format of Vowpal Wabbit.
+
+    A line is ``label importance 'tag |namespace:scale name name:value |other name ...``, of which label, importance,
+    tag, namespaces, scales and values may be left out.
+
+    Parameters
+    ----------
+    path : str, path-like or file
+        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+
+    Returns
+    -------
+    records : Reader of Record
+        A dict of the features of each example, its label, and its importance as the weight. A feature of a namespace is
+        called "namespace^name", as Vowpal Wabbit itself prints it. The values of one that comes twice add up.
+
+    Raises
+    ------
+    ReadError
+        In the loop: if a line has no "|", a label or a value is not a finite number, or there is an initial prediction
+        after the importance. Labels of other kinds, such as costs of actions, are not read.
+
+    Examples
+    --------
+    >>> import io
+    >>> from onmargin.io import read_vw
+    >>> for record in read_vw(io.StringIO("1 2.0 'first |words cheap pills |size length:11\n")):
+    ...     print(record)
+    Record(x={'words^cheap': 1.0, 'words^pills': 1.0, 'size^length': 11.0}, y=1.0, weight=2.0)
+    """
+    return line_reader(path, _examples)
+
+
+def _examples(lines: Iterator[str], _: Place) -> Iterator[Record]:
+    for line in lines:
+        if not line.strip():
+            continue
+        head, *namespaces = line.split("|")
+        if not namespaces:
+            raise RecordError(f"an example has its features after a '|'; got {line[:60]!r}")
+        words = head.split()
+        # A tag has a quote before it, or stands close to the bar.
+        if words and (words[-1].startswith("'") or not head[-1].isspace()):
+            words.pop()
+        if len(words) > 2:
+            raise RecordError(
+                f"at most a label, an importance and a tag come before the first '|'; got {head.strip()!r}"
+            )
+        y = parse_number(words[0], "the label") if words else None
+        weight = check_weight(parse_number(words[1], "the importance")) if len(words) > 1 else 1.0
+        x: dict[str, float] = {}
+        for namespace in namespaces:
+            for name, value in _features(namespace):
+                x[name] = x.get(name, 0.0) + value
+        yield Record(x, y, weight)
+
+
+def _features(namespace: str) -> Iterator[tuple[str, float]]:
+    """Names and values of what follows a bar; the namespace, if it has a name, stands close to the bar."""
+    words = namespace.split()
+    prefix, scale = "", 1.0
+    if words and not namespace[0].isspace():
+        name, scale = _named(words.pop(0))
+        prefix = f"{name}^"
+    for word in words:
+        name, value = _named(word)
+        yield prefix + name, scale * value
+
+
+def _named(word: str) -> tuple[str, float]:
+    name, colon, value = word.rpartition(":")
+    if not colon:
+        return word, 1.0
+    if not name:
+        raise RecordError(f"there is no name before the value in {word!r}")
+    return name, parse_number(value, f"the value of {name!r}")
