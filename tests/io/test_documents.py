@@ -102,6 +102,11 @@ def test_mail_that_lies_about_its_charset(charset):
     assert "gr" in next(iter(read_mbox(io.BytesIO(data)))).x or charset.startswith("utf-16")
 
 
+def test_broken_headers_are_kept_as_they_stand():
+    data = b"From me\nSubject: =?utf-8?b?A?=\n\ntext\n"
+    assert next(iter(read_mbox(io.BytesIO(data), label="Subject"))).y == "=?utf-8?b?A?="
+
+
 def test_what_is_no_mailbox():
     assert list(read_mbox(io.BytesIO(b""))) == list(read_mbox(io.BytesIO(b"\n\n"))) == []
     with pytest.raises(ReadError, match=r"line 2, record 1: a mailbox starts with a line 'From \.\.\.'; got 'Subject"):

@@ -1,6 +1,7 @@
 """Text to classify: folders of text files or e-mails, and mailboxes."""
 
 import email
+import email.errors
 import email.header
 import os
 import random
@@ -156,7 +157,10 @@ def _header(message: Message, name: str) -> str | None:
     value = message.get(name)
     if value is None:
         return None
-    pieces = email.header.decode_header(value)
+    try:
+        pieces = email.header.decode_header(value)
+    except email.errors.HeaderParseError:  # as it stands, then
+        return str(value)
     return "".join(text if isinstance(text, str) else _lenient(text, charset) for text, charset in pieces)
 
 

@@ -10,7 +10,7 @@ T_co = TypeVar("T_co", covariant=True)
 _POLL = 0.1  # seconds after which a thread that waits looks whether anybody still listens
 
 
-class Prefetched(Generic[T_co]):
+class _Prefetched(Generic[T_co]):
     """The items of an iterable, read ahead in a thread; each loop over it starts one."""
 
     def __init__(self, items: Iterable[T_co], ahead: int) -> None:
@@ -55,7 +55,7 @@ class Prefetched(Generic[T_co]):
             thread.join()
 
 
-def prefetch(items: Iterable[T_co], ahead: int = 2) -> Prefetched[T_co]:
+def prefetch(items: Iterable[T_co], ahead: int = 2) -> Iterable[T_co]:
     r"""Read the next items while the last one is being used.
 
     Use it around a reader whose work runs without the global lock, such as :func:`read_svmlight`: text is then parsed
@@ -83,4 +83,4 @@ def prefetch(items: Iterable[T_co], ahead: int = 2) -> Prefetched[T_co]:
     """
     if ahead < 1:
         raise ValueError(f"ahead must be at least 1; got {ahead!r}")
-    return Prefetched(items, ahead)
+    return _Prefetched(items, ahead)

@@ -60,7 +60,7 @@ def read_svmlight(
     multilabel : bool, default=False
         Whether a row has any number of labels, which are whole numbers then.
     dtype : dtype, default=numpy.float64
-        float64 or float32, the type of the values.
+        Type of the values: float64 or float32.
     block : int, default=2**21
         Characters of text that make a block, at least; a block ends with a row. It is what bounds the memory.
 
