@@ -67,6 +67,8 @@ def test_folder_of_mail(folder):
 
 
 def test_missing_folder(tmp_path):
+    with pytest.raises(ValueError, match="encoding must be one that Python knows, such as 'latin-1'; got 'utf-9'"):
+        read_folder(tmp_path, encoding="utf-9")
     with pytest.raises(FileNotFoundError):
         list(read_folder(tmp_path / "none"))
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import sys
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -118,7 +119,9 @@ GOOD = '{"x": {"a": 1}}\n'
         ('{"x": {}, "weight": -1}', "a weight is a finite number that is not negative; got -1"),
         ('{"x": {}, "weight": "2"}', "a weight is"),
         ('{"x": ' + "[" * 100_000, "the line is not JSON"),
-        ('{"x": {"a": ' + "9" * 5000 + "}}", "."),
+        ('{"x": {"a": ' + "9" * 400 + "}}", "'a' must be a finite number or a string"),
+        ('{"x": {"a": ' + "9" * 5000 + "}}", "the line is not JSON"),
+        ('{"x": {}, "weight": ' + "9" * 400 + "}", "a weight is a finite number"),
     ],
 )
 def test_errors_of_jsonl(line, message):
@@ -224,6 +227,14 @@ def test_errors_of_arrow(tmp_path, write, table, options, message):
     path.write_bytes(written(write, pa.table(table)))
     with pytest.raises(ReadError, match=message):
         list(read_arrow(path, **options))
+
+
+def test_arrow_needs_pyarrow(tmp_path, monkeypatch):
+    path = tmp_path / "table"
+    path.write_bytes(written(write_parquet, TABLE))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"pip install 'onmargin\[arrow\]'"):
+        list(read_arrow(path))
 
 
 def test_damaged_arrow(tmp_path, write):

@@ -9,7 +9,7 @@ import tracemalloc
 
 import pytest
 import zstandard
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from onmargin.io import ReadError, read_crfsuite
@@ -94,6 +94,13 @@ def test_standard_input(data):
     assert run.stdout.decode().strip() == repr([([{"x": 1.0}, {"y": 2.0}], ["A", "B"]), ([{"z": 1.0}], ["A"])])
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python brings its own")
+def test_zstandard_needs_a_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(ImportError, match=r"pip install 'onmargin\[zstd\]'"):
+        list(read_crfsuite(io.BytesIO(PACK["zst"](TEXT.encode()))))
+
+
 def test_what_is_no_source():
     with pytest.raises(TypeError, match="path must be a path, '-' for the standard input or an open file; got 3"):
         read_crfsuite(3)
@@ -145,6 +152,8 @@ def test_lines_have_any_ends(rows, end, bom, final):
 
 
 @given(st.binary(max_size=60))
+@example(b"\xef")
+@example(b"\xef\xbb\xbf")
 def test_lines_before_a_broken_one_are_read(data):
     assume(not data.startswith((b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")))
     rows = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")

@@ -1,5 +1,6 @@
 """What the fields of a record may be, and which of them is its label."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -34,14 +35,24 @@ def _name_of_column(names: Sequence[str], column: str | int | None, what: str) -
 
 def check_field(name: str, value: Any) -> Any:
     """A string or a finite number, true and false being 1 and 0."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | float) and abs(value) < float("inf"):
-        return float(value)
-    raise RecordError(f"{name!r} must be a finite number or a string; got {value!r:.60}")
+    number = value if isinstance(value, str) else _finite(value)
+    if number is None:
+        raise RecordError(f"{name!r} must be a finite number or a string; got {value!r:.60}")
+    return number
 
 
 def check_weight(weight: Any) -> float:
-    if isinstance(weight, int | float) and not isinstance(weight, bool) and 0 <= weight < float("inf"):
-        return float(weight)
-    raise RecordError(f"a weight is a finite number that is not negative; got {weight!r:.60}")
+    """A finite number that is not negative."""
+    number = None if isinstance(weight, bool) else _finite(weight)
+    if number is None or number < 0:
+        raise RecordError(f"a weight is a finite number that is not negative; got {weight!r:.60}")
+    return number
+
+
+def _finite(value: Any) -> float | None:
+    """The value as a finite double; None if it is none."""
+    try:
+        number = float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:  # an integer that is too large
+        return None
+    return number if math.isfinite(number) else None

@@ -77,18 +77,19 @@ def lines(stream: BinaryIO, at: Place, newline: str | None = None) -> Generator[
     With `newline=""` lines keep their ends as they are. Undecodable bytes pass the decoder as lone surrogates, so that
     all lines before theirs are read.
     """
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline=newline)
+    text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline=newline)
     try:
-        for line in text:
+        for raw in text:
             at.line += 1
-            if not line.isascii():
-                _check_decoded(line)
-            yield line.removesuffix("\n") if newline is None else line
+            line = raw if raw.isascii() else _decoded(raw, at.line == 1)
+            if line:  # and not a byte order mark alone
+                yield line.removesuffix("\n") if newline is None else line
     finally:
         text.detach()
 
 
-def _check_decoded(line: str) -> None:
+def _decoded(line: str, first: bool) -> str:
+    """The line, if it was UTF-8, without the byte order mark that the first may have."""
     try:
         line.encode()
     except UnicodeEncodeError as error:
@@ -96,6 +97,7 @@ def _check_decoded(line: str) -> None:
         raise RecordError(
             f"byte 0x{byte:02x} after {error.start} characters is not UTF-8: convert the file, with iconv for example"
         ) from None
+    return line.removeprefix("\ufeff") if first else line
 
 
 def _head(stream: Any) -> bytes:

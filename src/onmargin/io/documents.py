@@ -1,5 +1,6 @@
 """Text to classify: folders of text files or e-mails, and mailboxes."""
 
+import codecs
 import email
 import email.errors
 import email.header
@@ -50,6 +51,10 @@ def read_folder(
     ReadError
         In the loop: if a text is not in that encoding. It names the file.
     """
+    try:
+        codecs.lookup(encoding)
+    except LookupError as error:
+        raise ValueError(f"encoding must be one that Python knows, such as 'latin-1'; got {encoding!r}") from error
     folder = Path(path)
 
     def records(at: Place) -> Iterator[Record]:

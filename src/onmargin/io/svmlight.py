@@ -40,7 +40,7 @@ def read_svmlight(
     zero_based: bool = False,
     multilabel: bool = False,
     dtype: DTypeLike = np.float64,
-    block: int = 1 << 21,
+    block: int = 1 << 22,
 ) -> Reader[Block]:
     r"""Rows of a file in the format of SVMlight and LIBSVM, in blocks.
 
@@ -61,7 +61,7 @@ def read_svmlight(
         Whether a row has any number of labels, which are whole numbers then.
     dtype : dtype, default=numpy.float64
         Type of the values: float64 or float32.
-    block : int, default=2**21
+    block : int, default=2**22
         Characters of text that make a block, at least; a block ends with a row. It is what bounds the memory.
 
     Returns
