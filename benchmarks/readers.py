@@ -17,6 +17,7 @@ ROWS = 50_000
 
 
 def measure(name: str, folder: Path, repeats: int) -> None:
+    """Print the row of one workload."""
     whole = WORKLOADS[name]()
     work = Workload(whole.title, whole.X[:ROWS], whole.y[:ROWS], whole.classes)
     path = folder / "rows"
@@ -33,10 +34,10 @@ def measure(name: str, folder: Path, repeats: int) -> None:
         load_svmlight_file(str(path), n_features=n_features, zero_based=False)
 
     def learn() -> None:
-        learned = {} if work.classes is None else {"classes": work.classes}
+        known = {} if work.classes is None else {"classes": work.classes}
         model = PassiveAggressiveRegressor() if work.classes is None else PassiveAggressiveClassifier()
         for X, y, _ in prefetch(read_svmlight(path, n_features=n_features, dtype="float32")):
-            model.partial_fit(X, y, **learned)
+            model.partial_fit(X, y, **known)
 
     reading = race({"onmargin": read, "scikit-learn": load}, repeats)
     learning = {"onmargin": learn, "vw": vw.learn_text}
@@ -51,12 +52,15 @@ def measure(name: str, folder: Path, repeats: int) -> None:
 
 
 def main() -> None:
+    """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("workloads", nargs="*", default=["A", "B", "D"], help="some of A, B, C, C64, D")
+    parser.add_argument(
+        "workloads", nargs="*", default=["A", "D"], metavar="WORKLOAD", help=f"of {', '.join(WORKLOADS)}"
+    )
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     head = (
-        "onmargin, MB/s",
+        "read: onmargin, MB/s",
         "scikit-learn, MB/s",
         "ratio",
         "learn: onmargin, CPU s",
