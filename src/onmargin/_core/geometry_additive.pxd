@@ -5,6 +5,9 @@ from onmargin._core.row cimport Row, Vec, Weights
 from onmargin._core.task cimport HalfSpace, Round
 
 
+cdef double FALL
+
+
 cdef class Additive(Geometry):
     cdef readonly double threshold, level
     cdef readonly double bias       # always 0: there is no intercept
@@ -30,10 +33,7 @@ cdef class Additive(Geometry):
     cdef double curvature(self, const Row* x, bint both) noexcept nogil
 
     cdef void sum_anew(self) noexcept nogil
-    cdef double left_at(self, const Round* r, const HalfSpace* h, double a) noexcept nogil
     cdef void look(self, const Row* x, Py_ssize_t column, double a, double* low, double* high) noexcept nogil
-    cdef bint score_at(self, const Row* x, const HalfSpace* h, double a, double level, double* along) noexcept nogil
-    cdef double tally(self, const Row* x, Py_ssize_t column, double a, double level, double* S) noexcept nogil
     cdef double rest(self, const Row* x, double S, double touched) noexcept nogil
     cdef void shift(self, const Row* x, Py_ssize_t column, double a) noexcept nogil
 

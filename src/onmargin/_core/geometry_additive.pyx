@@ -16,6 +16,9 @@ cdef extern from "vec.h" nogil:
     Py_ssize_t vec_padded(Py_ssize_t columns, Py_ssize_t itemsize)
 
 
+FALL = 1e-6  # of a sum: what is left of one that has fallen so far is not exact
+
+
 cdef class Additive(Geometry):
     """theta is what was added up; w = grad G(theta), with G a function of S = sum_i f(theta_i).
 
@@ -162,58 +165,6 @@ cdef class Additive(Geometry):
             h = &r.halfspaces[i]
             h.q = two if h.up >= 0 and h.down >= 0 else one
 
-    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
-        """argmax_{0 <= a <= cap} of the dual along a half-space: where its loss is made up for ([PD] eq. 32).
-
-        What is left of the loss falls as a grows, and is not made up for before loss / curvature: a bracket from
-        there, and in it false position.
-        """
-        cdef double low = 0, at_low = h.loss, high = min(cap, h.loss / h.q), at_high = self.left_at(r, h, high)
-        cdef double a, at_a
-        cdef Py_ssize_t step
-        while at_high > 0 and high < cap:
-            if high > 1e300:
-                return 0  # nothing makes up for it
-            low, at_low, high = high, at_high, min(cap, 4 * high)
-            at_high = self.left_at(r, h, high)
-        if at_high >= 0:
-            return high
-        for step in range(400):
-            # Every third step halves the bracket, whatever the others do.
-            a = low + (high - low) * (0.5 if step % 3 == 2 else at_low / (at_low - at_high))
-            at_a = self.left_at(r, h, a)
-            if at_a >= 0:
-                low, at_low = a, at_a
-            else:
-                high, at_high = a, at_a
-            if high - low <= 1e-15 * high or at_a == 0:
-                break
-        return low
-
-    cdef double left_at(self, const Round* r, const HalfSpace* h, double a) noexcept nogil:
-        """What is left of a half-space's loss at theta + a z."""
-        cdef double low = INFINITY, high = -INFINITY, size, along
-        self.look(r.x, h.up, a, &low, &high)
-        self.look(r.x, h.down, -a, &low, &high)
-        size = self.size(low, high)
-        if not (
-            not self.is_beyond(size, self.level) and self.score_at(r.x, h, a, self.level, &along)
-            or self.score_at(r.x, h, a, self.level_for(size), &along)
-        ):
-            along = 0  # nothing is left of theta, nor of the weights
-        if h.up >= 0:
-            along -= r.s[h.up] + self.threshold
-        if h.down >= 0:
-            along += r.s[h.down] + self.threshold
-        return h.loss - along
-
-    cdef bint score_at(self, const Row* x, const HalfSpace* h, double a, double level, double* along) noexcept nogil:
-        """<z, w> at theta + a z, reckoned at a level; answers whether that is in range."""
-        cdef double S = self.converted(self.S, self.level, level)
-        along[0] = self.tally(x, h.up, a, level, &S) - self.tally(x, h.down, -a, level, &S)
-        along[0] *= self.factor(S, level)
-        return 1e-250 < S < INFINITY
-
     cdef void look(self, const Row* x, Py_ssize_t column, double a, double* low, double* high) noexcept nogil:
         """Widen [low, high] to hold the theta that a move by a x would touch."""
         cdef Py_ssize_t i
@@ -221,27 +172,6 @@ cdef class Additive(Geometry):
         for i in range(x.n if column >= 0 else 0):
             theta = self.t[self.place(x, i, column)] + a * (<double*>x.values)[i]
             low[0], high[0] = min(low[0], theta), max(high[0], theta)
-
-    cdef double tally(self, const Row* x, Py_ssize_t column, double a, double level, double* S) noexcept nogil:
-        """<x, slopes> after a move by a x in one column, and what the sum becomes, at the given level."""
-        cdef double[64] theta, slope
-        cdef Py_ssize_t first, i, k, n, stop = x.n if column >= 0 else 0
-        cdef double old = 0, new = 0, total = 0
-        for first in range(0, stop, 64):
-            n = min(<Py_ssize_t>64, x.n - first)
-            for i in range(n):
-                k = self.place(x, first + i, column)
-                theta[i], slope[i] = self.t[k], self.v[k]
-            old += self.lift(theta, slope, n, self.level)
-            for i in range(n):
-                theta[i] += a * (<double*>x.values)[first + i]
-            self.bend(theta, slope, n, level)
-            new += self.lift(theta, slope, n, level)
-            for i in range(n):
-                total += (<double*>x.values)[first + i] * slope[i]
-        if stop > 0:
-            S[0] = self.rest(x, S[0], self.converted(old, self.level, level)) + new
-        return total
 
     cdef double rest(self, const Row* x, double S, double touched) noexcept nogil:
         """What a sum has beside the part that a row touches: nothing but rounding, if that is all there is."""
@@ -265,7 +195,7 @@ cdef class Additive(Geometry):
                 along += r.change[c] * (r.s[c] + self.threshold)
                 self.shift(r.x, c, r.change[c])
         # What is left of a sum that was much larger is not exact, nor is one of many changes.
-        if not self.S > max(1e-6 * self.highest, 1e-200) or self.touched > 8 * self.n_features * self.n_columns:
+        if not self.S > max(FALL * self.highest, 1e-200) or self.touched > 8 * self.n_features * self.n_columns:
             self.sum_anew()
         self.highest = max(self.highest, self.S)
         return 2 * (self.potential(self.S, self.level) - before - along)

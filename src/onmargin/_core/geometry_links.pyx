@@ -3,11 +3,12 @@
 from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
 
 from onmargin._core.geometry_additive cimport Additive, extremes
+from onmargin._core.geometry_search cimport Searching
 from onmargin._core.row cimport Row
 from onmargin._core.task cimport HalfSpace, Round
 
 
-cdef class Entropic(Additive):
+cdef class Entropic(Searching):
     """Weights on the simplex, w_i = exp(theta_i) / sum_j exp(theta_j): G = ln(sum exp(theta) / n).
 
     The level is a theta itself: f(theta) = exp(theta - level).
@@ -64,7 +65,7 @@ cdef class Entropic(Additive):
         cdef Py_ssize_t i
         for i in range(r.x.n):
             if fabs((<double*>r.x.values)[i]) != 1 and (<double*>r.x.values)[i] != 0:
-                return Additive.reach(self, r, h, cap)
+                return Searching.reach(self, r, h, cap)
         self.weigh(r.x, h.up, 1, &up, &down)
         self.weigh(r.x, h.down, -1, &up, &down)
         gamma, rest = h.loss + up - down, 1 - up - down  # the score asked for
@@ -117,7 +118,7 @@ cdef class Balanced(Entropic):
         return size > level + 300
 
     cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
-        return Additive.reach(self, r, h, cap)
+        return Searching.reach(self, r, h, cap)
 
     cdef double curvature(self, const Row* x, bint both) noexcept nogil:
         cdef double low = 0, high = 0
@@ -125,7 +126,7 @@ cdef class Balanced(Entropic):
         return max(high, -low) ** 2
 
 
-cdef class PNorm(Additive):
+cdef class PNorm(Searching):
     """w_i = sign(theta_i) |theta_i|^(p - 1) / |theta|_p^(p - 2): G = |theta|_p^2 / 2. p = 2 is Euclidean.
 
     The level is a size, and a power of two, so that p = 2 changes nothing but exponents: f(theta) = |theta / level|^p.

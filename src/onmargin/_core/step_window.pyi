@@ -11,9 +11,9 @@ class Window(Step):
         self,
         X: Rows,
         y: NDArray[np.float64],
-        alpha: NDArray[np.float64],
         weight: NDArray[np.float64],
         now: int,
+        alpha: NDArray[np.float64],
         *,
         C: float,
         margin: float,
@@ -30,4 +30,6 @@ class Window(Step):
     def sweeps(self) -> int: ...
     @property
     def now(self) -> int: ...
+    @property
+    def n_columns(self) -> int: ...
     def __reduce__(self) -> Any: ...

@@ -1,17 +1,33 @@
 """Dual ascent: the last examples of a stream, learned again and again."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from onmargin._core.step import Step
+from onmargin._core.step_gram import GramWindow
 from onmargin._core.step_window import Window
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._parameters import NOTHING, Number, Rule
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.learner import Vector, as_rows
+
+
+class Kept(NamedTuple):
+    """The examples that may change once more, oldest first."""
+
+    X: Any
+    target: Vector
+    weight: Vector
+    alpha: NDArray[np.float64]
+    scores: NDArray[np.float64]
+
+    def last(self, window: int | None) -> "Kept":
+        """Those that are in the window with one more."""
+        first = 0 if window is None else max(len(self.target) - window + 1, 0)
+        return Kept(*(part[first:] for part in self))
 
 
 class DualAscentClassifier(QuasiAdditiveClassifier):
@@ -22,13 +38,17 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
 
     .. math:: D(\alpha) = \gamma \sum_i \alpha_i - G\big(\sum_i \alpha_i y_i x_i\big).
 
-    A round that maximises it over the newest variable alone is the passive-aggressive step. Here it does so over the
-    last `window` of them, jointly or in a few `sweeps`, and over all with ``window=None``: then the weights are those
-    that minimise the sum so far, "follow the regularised leader".
+    With more than two classes there is one column of weights a class, the loss is that of the best rival, and an
+    example has a variable :math:`\alpha_{ir} \ge 0` for each rival r of its class, :math:`\sum_r \alpha_{ir} \le C`.
 
-    Use it where examples are dear and computing is cheap: it makes fewer mistakes on short streams, at `window` times
-    the price a round and more. Where examples are plenty, :class:`PassiveAggressiveClassifier` learns more of them in
-    the same time.
+    A round that maximises the dual over the newest example alone is the passive-aggressive step. Here it does so over
+    the last `window` of them, jointly or in a few `sweeps`, and over all with ``window=None``: then the weights are
+    those that minimise the sum so far, "follow the regularised leader", which for plain weights is a support vector
+    machine (of Crammer and Singer, with several classes).
+
+    Use it where examples are dear and computing is cheap: it makes fewer mistakes on short streams, at several times
+    the price a round. Where examples are plenty, :class:`PassiveAggressiveClassifier` learns more of them in the same
+    time; and a joint window in another geometry than the Euclidean is dear.
 
     Parameters
     ----------
@@ -44,7 +64,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         How many of the last examples are learned again each round, the newest among them; their rows are kept. None:
         all, at a price that grows with every round.
     sweeps : int or None, default=None
-        How often a round goes through the window, one variable after the other, from the newest to the oldest. None:
+        How often a round goes through the window, one example after the other, from the newest to the oldest. None:
         until nothing is gained any more.
     balanced : bool, default=True
         Whether the entropic weights have either sign.
@@ -55,13 +75,14 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        Weights. A copy, but for the Euclidean geometry.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
-    dual_coef_ : ndarray of shape (n_kept,)
-        The dual variables of the examples that the next round may still change, oldest first.
-    classes_ : ndarray of shape (2,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights; with two classes one row. A copy, but for the Euclidean geometry.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    dual_coef_ : ndarray of shape (n_kept,) or (n_kept, n_classes)
+        The dual variables of the examples that the next round may still change, oldest first; with more than two
+        classes one for each rival, and 0 for the example's own class.
+    classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     n_features_in_ : int
         Number of features.
@@ -76,12 +97,14 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
 
     See Also
     --------
-    QuasiAdditiveClassifier : ``step="optimal"`` is a window of 1.
-    PassiveAggressiveClassifier : The same with plain weights, and more than two classes.
+    QuasiAdditiveClassifier : ``step="optimal"`` is a window of 1 for two classes.
+    PassiveAggressiveClassifier : ``update="exact"`` is a window of 1 for more classes and plain weights.
 
     Notes
     -----
-    [PD] sec. 7. Two classes only. With curvatures at most 1 the mean loss of T rounds is at most :math:`\mu^{-1}(
+    [PD] sec. 7. All classes must be known at the first call. With plain weights and a window of up to 512 examples a
+    round works on the inner products of the window's rows, and moves the weights once for each example that changed;
+    otherwise it moves them with every variable. With curvatures at most 1 the mean loss of T rounds is at most :math:`\mu^{-1}(
     \tfrac1T \sum_t \ell^*_t + F(u)/(CT))` for any weights u, where :math:`\mu^{-1}(y) \le y + C/2`; and with :math:`C =
     \sqrt{2F(u)/T}` at most :math:`\sqrt{2F(u)/T}` above that of u.
 
@@ -109,8 +132,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         "sweeps": (Number(1, 2**62, whole=True), NOTHING),
     }
 
-    # Of the examples that may change once more, oldest first: rows, targets, dual variables and weights.
-    _kept: tuple[Any, Vector, Vector, Vector]
+    _kept: Kept
 
     def __init__(
         self,
@@ -143,7 +165,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Examples.
         y : array-like of shape (n_samples,)
-            Labels, of two classes.
+            Labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
 
@@ -169,8 +191,8 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
             Examples.
         y : array-like of shape (n_samples,)
             Labels.
-        classes : array-like of shape (2,), default=None
-            Both labels; needed in the first call if its `y` has one only.
+        classes : array-like of shape (n_classes,), default=None
+            All labels; needed in the first call if its `y` does not have them all.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
 
@@ -181,58 +203,56 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         """
         with self._all_or_nothing():
             X, _, target, weight = self._receive(X, y, classes, sample_weight)
-            weight = np.ones(len(target)) if weight is None else weight
-            live = weight > 0
-            fresh = X[live], target[live], np.zeros(int(live.sum())), weight[live]
-            now = len(self._kept[1])
-            kept, targets, alpha, weights = map(_joined, self._kept, fresh)
-            rows = as_rows(kept)
             self._prepare()
-            self._learner.step = Window(
-                rows,
-                targets,
-                alpha,
-                weights,
-                now,
-                C=self.C,
-                margin=self._asked(),
-                window=rows.n_rows if self.window is None else self.window,
-                sweeps=self.sweeps or 0,
-            )
-            self._learner.learn(rows, targets, weights, np.arange(now, rows.n_rows))
-            self._learner.step = self._step()
-            first = 0 if self.window is None else max(rows.n_rows - self.window + 1, 0)
-            self._kept = kept[first:], targets[first:], alpha[first:], weights[first:]
+            self._learn(X, target, np.ones(len(target)) if weight is None else weight)
             self.n_iter_ = 1
         return self
+
+    def _learn(self, X: Any, target: Vector, weight: Vector) -> None:
+        """Play a round for each of these examples, with the kept ones before them in the window."""
+        live = weight > 0
+        if not live.all():
+            X, target, weight = X[live], target[live], weight[live]
+        old = self._kept.last(self.window)
+        now = len(old.target)
+        X, target, weight = _joined(old.X, X), _joined(old.target, target), _joined(old.weight, weight)
+        rows = as_rows(X)
+        window = rows.n_rows if self.window is None else self.window
+        held = min(window, rows.n_rows)
+        alpha, scores = np.zeros((2, held, self._learner.geometry.n_columns))
+        alpha[:now], scores[:now] = old.alpha, old.scores
+        settings: dict[str, Any] = {"C": self.C, "margin": self._asked(), "window": window, "sweeps": self.sweeps or 0}
+        self._learner.step = (
+            GramWindow(rows, target, weight, now, alpha, scores, **settings)
+            if self.geometry == "euclidean"
+            else Window(rows, target, weight, now, alpha, **settings)
+        )
+        self._learner.learn(rows, target, weight, np.arange(now, rows.n_rows))
+        self._learner.step = self._step()
+        last = np.arange(rows.n_rows - held, rows.n_rows)
+        places = last % max(held, 1)
+        self._kept = Kept(X[last], target[last], weight[last], alpha[places], scores[places]).last(self.window)
 
     @property
     def dual_coef_(self) -> Vector:
         """The dual variables of the examples that the next round may still change, oldest first."""
         self._fitted()
-        return self._kept[2]
+        return self._kept.alpha if len(self.classes_) > 2 else self._kept.alpha[:, 0]
 
     def _begin(self, X: Any, classes: NDArray[Any]) -> None:
-        if len(classes) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass: it has the labels "
-                f"{classes[:5].tolist()}. Use QuasiAdditiveClassifier or PassiveAggressiveClassifier."
-            )
         super()._begin(X, classes)
-        self._kept = X[:0], np.zeros(0), np.zeros(0), np.zeros(0)
+        nothing = np.zeros((0, self._learner.geometry.n_columns))
+        self._kept = Kept(X[:0], np.zeros(0), np.zeros(0), nothing, nothing)
 
     def _step(self) -> Step:
         """None of its own: a window is made for the rows of each call."""
         return Step()
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
 
 def _joined(old: Any, new: Any) -> Any:
     """One after the other, in the form of the new."""
+    if old.shape[0] == 0:
+        return new
     if sparse.issparse(new):
         return sparse.vstack([sparse.csr_matrix(old), new], format="csr")
     return np.concatenate([old.toarray() if sparse.issparse(old) else old, new])

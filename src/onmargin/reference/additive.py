@@ -99,6 +99,8 @@ def optimal(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: floa
         return high
     for _ in range(200):
         middle = (low + high) / 2
+        if middle in {low, high}:
+            break
         low, high = (middle, high) if left(middle) > 0 else (low, middle)
     return low
 
@@ -141,41 +143,65 @@ def play_additive(
 
 
 def dual_ascent(
-    X: Matrix, y: Vector, link: Link, *, C: float, margin: float, window: int | None = None, sweeps: int | None = None
+    X: Matrix,
+    y: Vector,
+    link: Link,
+    *,
+    C: float,
+    margin: float,
+    columns: int = 1,
+    window: int | None = None,
+    sweeps: int | None = None,
 ) -> Run:
-    """Maximise the dual each round over the last `window` variables (None: all), jointly or in a few `sweeps`.
+    """Maximise the dual each round over the last `window` examples (None: all), jointly or in a few `sweeps`.
 
-    One variable after the other, from the newest to the oldest, each where its margin is met or at an end of [0, C].
+    One example after the other, from the newest to the oldest. Each has C to share among its rivals: one with a single
+    column and y in {-1, +1}, otherwise all columns but y.
     """
-    theta, alpha = np.zeros(X.shape[1]), np.zeros(len(X))
-    run = Run(weights=theta, mean=theta)
+    theta, run = np.zeros(X.shape[1] * columns), Run(weights=X[:0], mean=X[:0])
+    asked = [_asked(x, target, columns) for x, target in zip(X, y, strict=True)]
+    share = [np.eye(len(Z))[0] * C for Z in asked]  # nothing for a rival yet
     for t in range(len(X)):
-        margin_now = y[t] * (X[t] @ link.weights(theta))
+        met = _met((link.weights(theta).reshape(-1, columns).T * X[t]).sum(axis=1), y[t])
         run.rounds += 1
-        run.mistakes += bool(margin_now <= 0)
-        run.loss += max(margin - margin_now, 0.0)
+        run.mistakes += bool(met <= 0)
+        run.loss += max(margin - met, 0.0)
         for _ in range(1000 if sweeps is None else sweeps):
-            before = alpha.copy()
+            before = np.concatenate(share)
             for i in range(t, -1 if window is None else max(t - window, -1), -1):
-                z = y[i] * X[i]
-                theta -= alpha[i] * z
-                alpha[i] = _where_met(link, theta, z, margin, C)
-                theta += alpha[i] * z
-            if np.abs(alpha - before).max() <= 1e-14 * C:
+                theta = _shared_out(link, theta, asked[i], share[i], margin)
+            if np.abs(np.concatenate(share) - before).max() <= 1e-14 * C:
                 break
-        run.dual_value = margin * alpha.sum() - link.potential(theta)
-    run.weights = link.weights(theta)
+        run.dual_value = margin * sum(part[1:].sum() for part in share) - link.potential(theta)
+    run.weights = link.weights(theta).reshape(-1, columns)
     return run
 
 
-def _where_met(link: Link, theta: Vector, z: Vector, margin: float, C: float) -> float:
-    """The a in [0, C] at which ``z . w(theta + a z)``, which grows with a, is the margin, or the end that is nearer."""
-    low, high = 0.0, C
-    if link.curvature(z) == 0 or z @ link.weights(theta) >= margin:
-        return 0.0
-    if z @ link.weights(theta + C * z) <= margin:
-        return C
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if z @ link.weights(theta + middle * z) < margin else (low, middle)
-    return low
+def _met(scores: Vector, y: float) -> float:
+    """The margin of a prediction."""
+    return float(y * scores[0] if len(scores) == 1 else scores[int(y)] - np.delete(scores, int(y)).max())
+
+
+def _asked(x: Vector, y: float, columns: int) -> Matrix:
+    """What each part of an example's C adds to theta: nothing, then the direction of each rival."""
+    if columns == 1:
+        return np.array([0 * x, y * x])
+    eye = np.eye(columns)
+    rows = [0 * eye[0]] + [eye[int(y)] - eye[r] for r in range(columns) if r != y]
+    return np.array([np.outer(x, row).ravel() for row in rows])
+
+
+def _shared_out(link: Link, theta: Vector, Z: Matrix, share: Vector, margin: float) -> Vector:
+    """Maximise the dual over one example: the part that gains most takes from the one that loses least, as long as
+    there is a difference. Changes the shares, and answers theta."""
+    for _ in range(500):
+        gain = np.where(np.arange(len(Z)) > 0, margin, 0.0) - Z @ link.weights(theta)
+        to, giver = int(gain.argmax()), int(np.where(share > 0, gain, np.inf).argmin())
+        z, loss = Z[to] - Z[giver], float(gain[to] - gain[giver])
+        if loss <= 1e-13 or link.curvature(z) == 0:
+            break
+        step = optimal(link, theta, z, HalfSpace(z, loss), float(share[giver]))
+        share[to] += step
+        share[giver] -= step
+        theta = theta + step * z
+    return theta

@@ -1,0 +1,44 @@
+"""What learning the last examples again costs beside PA-I: one pass over sparse rows of 75 non-zeros."""
+
+import argparse
+from functools import partial
+
+import numpy as np
+from geometries import N_ROWS, stream
+from sklearn.base import clone
+from timing import race
+
+from onmargin import DualAscentClassifier, PassiveAggressiveClassifier
+
+N_FEATURES = 2**18
+LEARNERS = {
+    "PA-I": PassiveAggressiveClassifier(C=0.1, fit_intercept=False),
+    "window=1": DualAscentClassifier(C=0.1, window=1),
+    **{f"window=8, sweeps={m}": DualAscentClassifier(C=0.1, window=8, sweeps=m) for m in (1, 2)},
+    **{f"window={k}": DualAscentClassifier(C=0.1, window=k) for k in (2, 4, 8, 16)},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=9, help="turns of each learner")
+    repeats = parser.parse_args().repeats
+    X, two = stream(N_FEATURES)
+    several = np.random.default_rng(0).integers(0, 10, N_ROWS)
+    for y, title in (two, "two classes"),:
+        classes = np.unique(y)
+
+        def learn(name: str, y: np.ndarray = y, classes: np.ndarray = classes) -> object:
+            return clone(LEARNERS[name]).partial_fit(X, y, classes=classes)
+
+        seconds = race({name: partial(learn, name) for name in LEARNERS}, repeats)
+        print(f"\n{title}\n")
+        print("| learner | µs a round | times PA-I | mistakes, % |")
+        print("| --- | ---: | ---: | ---: |")
+        for name, taken in seconds.items():
+            wrong = 100 * learn(name).totals_.mistakes / N_ROWS
+            print(f"| {name} | {1e6 * taken / N_ROWS:.2f} | {taken / seconds['PA-I']:.1f} | {wrong:.1f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,3 @@
+from onmargin._core.geometry_additive import Additive
+
+class Searching(Additive): ...
