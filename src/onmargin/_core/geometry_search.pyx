@@ -81,7 +81,7 @@ cdef class Searching(Additive):
         self.beside, self.beside_level, self.exact = self.S - touched, self.level, False
 
     cdef void sum_beside(self, const Row* x, const HalfSpace* h) noexcept nogil:
-        """The same, summed up, at the level of its largest theta: where the rest of the sum falls, it is what counts."""
+        """The same, summed up, at the level of its largest theta: where the row's part falls, it is what counts."""
         cdef Py_ssize_t j, c, i, k, turn
         cdef double low = INFINITY, high = -INFINITY, slope
         self.beside, self.exact = 0, True

@@ -199,7 +199,7 @@ cdef class GramWindow(Window):
     cdef double climb(self) noexcept nogil:
         """Go to the maximum on the plane of the variables that are within their bounds, or as far as the first of them
         allows; answer what is gained. Two classes only."""
-        cdef Py_ssize_t i, k, l, m = 0
+        cdef Py_ssize_t i, j, k, m = 0
         cdef double cap, step, length = 1, gained = 0
         for i in range(self.first(), self.now + 1):
             if 0 < self.variables(i)[0] < self.C * self.weight[i]:
@@ -210,8 +210,8 @@ cdef class GramWindow(Window):
         for k in range(m):
             i = self.free[k]
             self.d[k] = self.margin - self.y[i] * self.scores_of(i)[0]
-            for l in range(k + 1):
-                self.H[k * m + l] = self.y[i] * self.y[self.free[l]] * self.product(i, self.free[l])
+            for j in range(k + 1):
+                self.H[k * m + j] = self.y[i] * self.y[self.free[j]] * self.product(i, self.free[j])
         solve_in_place(self.H, self.d, m)
         for k in range(m):
             i = self.free[k]

@@ -15,7 +15,7 @@ from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.learner import Vector, as_rows
 
 
-class Kept(NamedTuple):
+class _Kept(NamedTuple):
     """The examples that may change once more, oldest first."""
 
     X: Any
@@ -24,10 +24,10 @@ class Kept(NamedTuple):
     alpha: NDArray[np.float64]
     scores: NDArray[np.float64]
 
-    def last(self, window: int | None) -> "Kept":
+    def _last(self, window: int | None) -> "_Kept":
         """Those that are in the window with one more."""
         first = 0 if window is None else max(len(self.target) - window + 1, 0)
-        return Kept(*(part[first:] for part in self))
+        return _Kept(*(part[first:] for part in self))
 
 
 class DualAscentClassifier(QuasiAdditiveClassifier):
@@ -104,9 +104,11 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
     -----
     [PD] sec. 7. All classes must be known at the first call. With plain weights and a window of up to 512 examples a
     round works on the inner products of the window's rows, and moves the weights once for each example that changed;
-    otherwise it moves them with every variable. With curvatures at most 1 the mean loss of T rounds is at most :math:`\mu^{-1}(
-    \tfrac1T \sum_t \ell^*_t + F(u)/(CT))` for any weights u, where :math:`\mu^{-1}(y) \le y + C/2`; and with :math:`C =
-    \sqrt{2F(u)/T}` at most :math:`\sqrt{2F(u)/T}` above that of u.
+    otherwise it moves them with every variable.
+
+    With curvatures at most 1 the mean loss of T rounds is at most :math:`\mu^{-1}(\tfrac1T \sum_t \ell^*_t +
+    F(u)/(CT))` for any weights u, where :math:`\mu^{-1}(y) \le y + C/2`; and with :math:`C = \sqrt{2F(u)/T}` at most
+    :math:`\sqrt{2F(u)/T}` above that of u.
 
     References
     ----------
@@ -132,7 +134,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         "sweeps": (Number(1, 2**62, whole=True), NOTHING),
     }
 
-    _kept: Kept
+    _kept: _Kept
 
     def __init__(
         self,
@@ -213,7 +215,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         live = weight > 0
         if not live.all():
             X, target, weight = X[live], target[live], weight[live]
-        old = self._kept.last(self.window)
+        old = self._kept._last(self.window)
         now = len(old.target)
         X, target, weight = _joined(old.X, X), _joined(old.target, target), _joined(old.weight, weight)
         rows = as_rows(X)
@@ -231,7 +233,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         self._learner.step = self._step()
         last = np.arange(rows.n_rows - held, rows.n_rows)
         places = last % max(held, 1)
-        self._kept = Kept(X[last], target[last], weight[last], alpha[places], scores[places]).last(self.window)
+        self._kept = _Kept(X[last], target[last], weight[last], alpha[places], scores[places])._last(self.window)
 
     @property
     def dual_coef_(self) -> Vector:
@@ -242,7 +244,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
     def _begin(self, X: Any, classes: NDArray[Any]) -> None:
         super()._begin(X, classes)
         nothing = np.zeros((0, self._learner.geometry.n_columns))
-        self._kept = Kept(X[:0], np.zeros(0), np.zeros(0), nothing, nothing)
+        self._kept = _Kept(X[:0], np.zeros(0), np.zeros(0), nothing, nothing)
 
     def _step(self) -> Step:
         """None of its own: a window is made for the rows of each call."""
