@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from onmargin._core.geometry import Geometry
+from onmargin._core.names import Index
 from onmargin._core.rounds import Totals
 from onmargin._core.step import Step
 from onmargin._core.task import Task
@@ -30,7 +31,7 @@ class Pieces(NamedTuple):
 
 def parts() -> dict[str, type]:
     """The library's kinds of parts that are loaded, by name; an estimator's are as soon as it is."""
-    kinds = (kind for root in (Task, Step, Geometry, Totals, Part) for kind in _family(root))
+    kinds = (kind for root in (Task, Step, Geometry, Totals, Index, Part) for kind in _family(root))
     return {kind.__name__: kind for kind in kinds if kind.__module__.startswith("onmargin.")}
 
 

@@ -149,10 +149,14 @@ cdef class SimplexCentre(Centre):
         self.normalise()
 
     def __reduce__(self):
-        return type(self), (self.n_features,), (self.clock, self.squared_norm, self.vector, self.theta)
+        state = {
+            "clock": self.clock, "squared_norm": self.squared_norm, "vector": self.vector, "theta": self.theta,
+        }
+        return type(self), (self.n_features,), state
 
     def __setstate__(self, state):
-        self.clock, self.squared_norm, self.vector[:], self.theta[:] = state
+        self.clock, self.squared_norm = state["clock"], state["squared_norm"]
+        self.vector[:], self.theta[:] = state["vector"], state["theta"]
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t j

@@ -1,5 +1,9 @@
 """Features known by name: an index of names that grows, or one of fixed size that hashes them."""
 
+from itertools import pairwise
+
+import numpy as np
+
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject, PyObject_Hash
@@ -76,7 +80,14 @@ cdef class Names(Index):
             raise ValueError("names must be given once each")
 
     def __reduce__(self):
-        return type(self), (self.names,)
+        texts = [name.encode("utf-8", "surrogatepass") for name in self.names]
+        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        return type(self), (), {"text": np.frombuffer(b"".join(texts), np.uint8), "ends": ends}
+
+    def __setstate__(self, state):
+        text, ends = state["text"].tobytes(), [0, *state["ends"].tolist()]
+        self.names = [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
+        self.index()
 
     def forget(self, Py_ssize_t n):
         """Keep the first n names only."""

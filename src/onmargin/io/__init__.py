@@ -1,10 +1,4 @@
-"""Model files, and models for other libraries."""
-
-from onmargin.io.export import to_sklearn
-from onmargin.io.model_file import ModelFileError, load, save
-
-__all__ = ["ModelFileError", "load", "save", "to_sklearn"]
-"""Readers that stream files of many formats."""
+"""Readers that stream files of many formats, model files, and models for other libraries."""
 
 from onmargin.io._reader import Reader, ReadError, Record, TaggedSequence
 from onmargin.io.arrow import read_arrow
@@ -12,17 +6,21 @@ from onmargin.io.conll import read_conll, read_conllu
 from onmargin.io.crfsuite import read_crfsuite
 from onmargin.io.csv_table import read_csv
 from onmargin.io.documents import read_folder, read_mbox
+from onmargin.io.export import to_sklearn
 from onmargin.io.jsonl import read_jsonl
+from onmargin.io.model_file import ModelFileError, load, save
 from onmargin.io.prefetch import prefetch
 from onmargin.io.svmlight import Block, read_svmlight
 from onmargin.io.vowpal_wabbit import read_vw
 
 __all__ = [
     "Block",
+    "ModelFileError",
     "ReadError",
     "Reader",
     "Record",
     "TaggedSequence",
+    "load",
     "prefetch",
     "read_arrow",
     "read_conll",
@@ -34,4 +32,6 @@ __all__ = [
     "read_mbox",
     "read_svmlight",
     "read_vw",
+    "save",
+    "to_sklearn",
 ]
