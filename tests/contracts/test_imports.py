@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 LAYERS = [
     {"_core", "reference"},
     {"_parts"},
-    {"learner", "_checks"},
+    {"learner", "_checks", "_parameters", "_updates"},
     {"features", "io", "theory"},
     {"estimators", "stream"},
     {"evaluate"},

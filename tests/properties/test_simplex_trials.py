@@ -17,7 +17,7 @@ from onmargin._core.geometry_trials import AdditiveBlocks
 from onmargin._core.step_reach import LargestReach
 from onmargin._core.task import Multiclass
 from onmargin._core.task_trial import Block
-from onmargin.estimators._updates import SIMPLEX_TRIALS
+from onmargin._updates import SIMPLEX_TRIALS
 from onmargin.learner import Learner, as_rows
 from tests.streams import containers, integers, matrices
 from tests.trials import offsets

@@ -11,7 +11,7 @@ from onmargin._core.step import Even, Largest
 from onmargin._core.step_reach import EvenReach, LargestReach
 from onmargin._core.task import Multiclass
 from onmargin._core.task_trial import Block
-from onmargin.estimators._updates import SIMPLEX_TRIALS
+from onmargin._updates import SIMPLEX_TRIALS
 from onmargin.learner import Learner, as_rows
 from tests.streams import CONTAINERS, uneven_weights
 from tests.trials import SIMPLEX_TWINS, some_trials

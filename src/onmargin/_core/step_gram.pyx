@@ -82,7 +82,7 @@ cdef class GramWindow(Window):
         for _sweep in range(self.sweeps if self.sweeps > 0 else MOST_SWEEPS):
             gained = 0
             for i in range(self.now, first - 1, -1):
-                gained += self.raise_one(i) if self.n_columns == 1 else self.raise_rivals(i)
+                gained += self.raise_one(i) if self.n_columns == 1 else self.raise_rivals(i, geometry)
             if self.sweeps == 0 and gained > 0 and self.n_columns == 1:
                 gained += self.climb()
             total += gained
@@ -150,7 +150,7 @@ cdef class GramWindow(Window):
         self.spread_change(i)
         return step * (loss - step * q / 2)
 
-    cdef double raise_rivals(self, Py_ssize_t i) noexcept nogil:
+    cdef double raise_rivals(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
         """The same over those of all its rivals: Sopopo's step from where the example has none."""
         cdef double* alpha = self.variables(i)
         cdef double* s = self.scores_of(i)
@@ -170,7 +170,7 @@ cdef class GramWindow(Window):
             n += c != right and h[n].loss > 0
             change[c] = alpha[c]
         if n > 0:
-            self.sopopo.share(h, n, max(cap, used), self.r.work)
+            self.sopopo.share(&self.r, geometry, h, n, max(cap, used))
         for c in range(n):
             change[h[c].down] -= h[c].tau
         for c in range(self.n_columns):

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 
 from onmargin._core.row import Rows
 from onmargin._core.step import Reach
+from onmargin._parameters import NOTHING, Number, Rule, Word
 from onmargin.estimators._online import OnlineLearner, warn_caller
-from onmargin.estimators._parameters import NOTHING, Number, Rule, Word
 from onmargin.learner import Vector
 
 

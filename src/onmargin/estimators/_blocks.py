@@ -7,9 +7,9 @@ from onmargin._core.geometry_links import Entropic
 from onmargin._core.geometry_shared import Blocks
 from onmargin._core.geometry_trials import AdditiveBlocks
 from onmargin._core.step import Step
-from onmargin.estimators._parameters import NOTHING, Number, Rule, Word
+from onmargin._parameters import NOTHING, Number, Rule, Word
+from onmargin._updates import SIMPLEX_TRIALS, TRIALS, check_combination
 from onmargin.estimators._simplex import MarginOption
-from onmargin.estimators._updates import SIMPLEX_TRIALS, TRIALS, check_combination
 
 
 class BlockLearner(MarginOption):

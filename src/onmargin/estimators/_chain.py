@@ -16,12 +16,12 @@ from onmargin._core.row import Rows
 from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._core.task_sequence import Sequence
+from onmargin._parameters import Number
+from onmargin._updates import RIVALS, check_combination
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._linear import intercept_value
 from onmargin.estimators._online import OnlineLearner
-from onmargin.estimators._parameters import Number
 from onmargin.estimators._sequences import Labels, is_matrix, read_matrix, read_named
-from onmargin.estimators._updates import RIVALS, check_combination
 from onmargin.learner import Learner, Offsets, Vector
 
 # Tokens that are scored at a time.

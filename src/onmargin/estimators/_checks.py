@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import check_array
 
 from onmargin._checks import check_classes, check_labels, plain
-from onmargin.estimators._parameters import Number
+from onmargin._parameters import Number
 from onmargin.learner import Vector
 
 

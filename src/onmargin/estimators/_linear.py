@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.geometry import Euclidean
 from onmargin._core.task import Task
+from onmargin._parameters import FLAG, Number, Rule, Word
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._online import OnlineLearner
-from onmargin.estimators._parameters import FLAG, Number, Rule, Word
 from onmargin.learner import Learner, as_rows
 
 

@@ -19,7 +19,7 @@ from onmargin._checks import check_sparse
 from onmargin._core.row import Rows
 from onmargin._core.step import Projection, Step
 from onmargin._core.task import Task
-from onmargin.estimators._parameters import FLAG, NOTHING, Instance, Number, Rule, check_parameters
+from onmargin._parameters import FLAG, NOTHING, Instance, Number, Rule, check_parameters
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.

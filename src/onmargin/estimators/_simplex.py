@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 
 from onmargin._core.geometry import Euclidean
 from onmargin._core.geometry_links import Entropic
+from onmargin._parameters import Rule, Word
+from onmargin._updates import check_combination
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import warn_caller
-from onmargin.estimators._parameters import Rule, Word
-from onmargin.estimators._updates import check_combination
 from onmargin.learner import Learner
 
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.row import Rows
+from onmargin._parameters import FLAG, Number, Rule
+from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion
-from onmargin.estimators._parameters import FLAG, Number, Rule
 from onmargin.estimators._simplex import SimplexOption
-from onmargin.estimators._updates import check_combination
 from onmargin.learner import Offsets, Vector, as_rows
 
 

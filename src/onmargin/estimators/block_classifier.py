@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._core.task import Task
 from onmargin._core.task_trial import Block
+from onmargin._updates import check_combination
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight, live
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._trials import read_trials, trial_weights, two_classes
-from onmargin.estimators._updates import check_combination
 from onmargin.learner import Vector
 
 

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from onmargin._core.row import Rows
 from onmargin._core.step import Largest, Step
 from onmargin._core.task import Multiclass, Task
+from onmargin._parameters import NOTHING, Member, Rule, Word
+from onmargin._updates import check_combination
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._parameters import NOTHING, Member, Rule, Word
 from onmargin.estimators._phi import Phi, Portion, as_phi
-from onmargin.estimators._updates import check_combination
 from onmargin.learner import as_rows
 
 

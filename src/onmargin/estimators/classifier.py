@@ -12,13 +12,13 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._core.step import Step
 from onmargin._core.task import Binary, CostSensitive, Multiclass, OneVsRest, Task
+from onmargin._parameters import NOTHING, Rule, Word
+from onmargin._updates import RIVALS, check_combination
 from onmargin.estimators._balance import balanced, balanced_so_far
 from onmargin.estimators._checks import ClassFactors, check_class_weight, check_cost, check_weight
 from onmargin.estimators._classes import segments
 from onmargin.estimators._online import MatrixLike
-from onmargin.estimators._parameters import NOTHING, Rule, Word
 from onmargin.estimators._prototypes import PrototypeLearner
-from onmargin.estimators._updates import RIVALS, check_combination
 
 
 class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: ignore[misc]

@@ -9,8 +9,8 @@ from scipy import sparse
 from onmargin._core.step import Step
 from onmargin._core.step_gram import GramWindow
 from onmargin._core.step_window import Window
+from onmargin._parameters import NOTHING, Number, Rule
 from onmargin.estimators._online import MatrixLike
-from onmargin.estimators._parameters import NOTHING, Number, Rule
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.learner import Vector, as_rows
 

@@ -12,10 +12,10 @@ from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._core.step import Step
 from onmargin._core.step_single import Proportional
 from onmargin._core.task import Regression, Task
+from onmargin._parameters import FLAG, NOTHING, Number, Rule
 from onmargin.estimators._checks import check_numbers, check_weight, live
 from onmargin.estimators._geometries import entropic
 from onmargin.estimators._online import MatrixLike, OnlineLearner
-from onmargin.estimators._parameters import FLAG, NOTHING, Number, Rule
 from onmargin.learner import Learner, as_rows
 
 

@@ -10,12 +10,12 @@ from onmargin._core.geometry_shared import Thresholds
 from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._core.task_trial import Ordinal
+from onmargin._parameters import Rule, Word
+from onmargin._updates import TRIALS, check_combination
 from onmargin.estimators._checks import check_ordered, check_ranks, check_weight, live
 from onmargin.estimators._classes import label_codes
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import MatrixLike
-from onmargin.estimators._parameters import Rule, Word
-from onmargin.estimators._updates import TRIALS, check_combination
 from onmargin.learner import Vector
 
 

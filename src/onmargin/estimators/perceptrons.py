@@ -6,8 +6,8 @@ import numpy as np
 
 from onmargin._core.step import Step
 from onmargin._core.step_single import Fixed
+from onmargin._parameters import NOTHING, Number, Rule
 from onmargin.estimators._checks import live
-from onmargin.estimators._parameters import NOTHING, Number, Rule
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.learner import Vector
 

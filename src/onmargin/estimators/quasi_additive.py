@@ -14,13 +14,13 @@ from onmargin._core.row import Rows
 from onmargin._core.step import Step
 from onmargin._core.step_single import Aggressive, Fixed, Optimal
 from onmargin._core.task import Binary, Multiclass, Task
+from onmargin._parameters import FLAG, NOTHING, Number, Rule, Word
+from onmargin._updates import check_combination
 from onmargin.estimators._checks import check_weight, live
 from onmargin.estimators._classes import label_codes
 from onmargin.estimators._geometries import GEOMETRIES
 from onmargin.estimators._online import MatrixLike, OnlineLearner
-from onmargin.estimators._parameters import FLAG, NOTHING, Number, Rule, Word
 from onmargin.estimators._simplex import warn_of_margin
-from onmargin.estimators._updates import check_combination
 from onmargin.learner import Learner, Vector, as_rows
 
 STEPS = {"fixed": Fixed, "aggressive": Aggressive, "optimal": Optimal}

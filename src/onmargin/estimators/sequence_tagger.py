@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes
+from onmargin._parameters import NOTHING, Character, Number, Rule, Word
 from onmargin.estimators._chain import ChainLearner
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._linear import LinearLearner
-from onmargin.estimators._parameters import NOTHING, Character, Number, Rule, Word
 from onmargin.estimators._sequences import check_kinds, label_segments, read_labels
 
 

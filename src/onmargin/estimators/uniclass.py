@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.geometry_centre import Centre, SimplexCentre
 from onmargin._core.task import Task, Uniclass
+from onmargin._parameters import NOTHING, Number, Rule, Word
+from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._online import MatrixLike
-from onmargin.estimators._parameters import NOTHING, Number, Rule, Word
-from onmargin.estimators._updates import check_combination
 from onmargin.learner import Learner, Vector, as_rows
 
 
