@@ -13,7 +13,8 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 LAYERS = [
     {"_core", "reference"},
     {"_parts"},
-    {"learner", "_checks", "_parameters", "_updates"},
+    {"learner", "_checks", "_kernels", "_parameters", "_updates"},
+    {"kernel_learner"},
     {"features", "io", "theory"},
     {"estimators", "stream"},
     {"evaluate"},

@@ -21,7 +21,11 @@ cdef class Geometry:
     cdef double move(self, const Round* r) noexcept nogil
 
 
-cdef class Euclidean(Geometry):
+cdef class Columns(Geometry):
+    cdef double combine(self, const Round* r) noexcept nogil
+
+
+cdef class Euclidean(Columns):
     cdef readonly bint sparse          # the rows to expect
     cdef bint feature_major            # how the weights lie
     cdef readonly object weights       # vectors x n_features, a view of the memory below
@@ -46,5 +50,4 @@ cdef class Euclidean(Geometry):
     cdef inline double squared_bias(self) noexcept nogil:
         return 0 if isnan(self.bias) else self.bias * self.bias
 
-    cdef double combine(self, const Round* r) noexcept nogil
     cdef void shift(self, const Round* r, const Weights* w, double* b, double scale) noexcept nogil

@@ -13,7 +13,9 @@ class Geometry:
     @property
     def n_scores(self) -> int: ...
 
-class Euclidean(Geometry):
+class Columns(Geometry): ...
+
+class Euclidean(Columns):
     def __init__(
         self,
         n_features: int,

@@ -59,7 +59,55 @@ cdef class Geometry:
         return 0
 
 
-cdef class Euclidean(Geometry):
+cdef class Columns(Geometry):
+    """One row a round, and a score for each column of weights: all lengths are multiples of the row's."""
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* h
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            h.q = r.x.squared_norm * ((h.up >= 0) + (h.down >= 0))
+
+    cdef void gram(self, const Round* r, double* G) noexcept nogil:
+        cdef Py_ssize_t i, j, n = r.n_halfspaces
+        cdef HalfSpace* g
+        cdef HalfSpace* h
+        for i in range(n):
+            for j in range(n):
+                g, h = &r.halfspaces[i], &r.halfspaces[j]
+                G[i * n + j] = r.x.squared_norm * (
+                    (g.up == h.up and g.up >= 0) + (g.down == h.down and g.down >= 0)
+                    - (g.up == h.down and g.up >= 0) - (g.down == h.up and g.down >= 0)
+                )
+
+    cdef double combine(self, const Round* r) noexcept nogil:
+        """The change of each score's weights, in multiples of its row; the sum of its squares.
+
+        A single half-space says it all: nothing is written.
+        """
+        cdef Py_ssize_t i
+        cdef HalfSpace* h = r.halfspaces
+        cdef double squares = 0, rise = 0
+        if r.n_halfspaces == 1:
+            return h.tau * h.tau * ((h.up >= 0) + (h.down >= 0))
+        memset(r.change, 0, r.n_scores * sizeof(double))
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            if h.down >= 0:
+                r.change[h.down] -= h.tau
+            # Rivals of one class share it: sum them before they are stored.
+            if h.up >= 0:
+                rise += h.tau
+                if i + 1 == r.n_halfspaces or r.halfspaces[i + 1].up != h.up:
+                    r.change[h.up] += rise
+                    rise = 0
+        for i in range(r.n_scores):
+            squares += r.change[i] * r.change[i]
+        return squares
+
+
+cdef class Euclidean(Columns):
     """Plain weights. `sparse` says which rows to expect, and so how the weights lie (see vec.h), not what is learned.
 
     The intercept is the weight of one more coordinate of value `bias`, inside the norm. It is kept in score units
@@ -211,56 +259,12 @@ cdef class Euclidean(Geometry):
             self.bias = AUTO_BIAS * sqrt(x.squared_norm)
         x.squared_norm += self.squared_bias()
 
-    cdef void curvatures(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef HalfSpace* h
-        for i in range(r.n_halfspaces):
-            h = &r.halfspaces[i]
-            h.q = r.x.squared_norm * ((h.up >= 0) + (h.down >= 0))
-
-    cdef void gram(self, const Round* r, double* G) noexcept nogil:
-        cdef Py_ssize_t i, j, n = r.n_halfspaces
-        cdef HalfSpace* g
-        cdef HalfSpace* h
-        for i in range(n):
-            for j in range(n):
-                g, h = &r.halfspaces[i], &r.halfspaces[j]
-                G[i * n + j] = r.x.squared_norm * (
-                    (g.up == h.up and g.up >= 0) + (g.down == h.down and g.down >= 0)
-                    - (g.up == h.down and g.up >= 0) - (g.down == h.up and g.down >= 0)
-                )
-
     cdef double move(self, const Round* r) noexcept nogil:
         cdef double squares = self.combine(r)
         self.shift(r, &self.w, self.b, 1)
         if self.average and self.clock > self.average:
             self.shift(r, &self.l, self.lb, self.clock - self.average)
         return squares * r.x.squared_norm
-
-    cdef double combine(self, const Round* r) noexcept nogil:
-        """The change of each score's weights, in multiples of its row; the sum of its squares.
-
-        A single half-space says it all: nothing is written.
-        """
-        cdef Py_ssize_t i
-        cdef HalfSpace* h = r.halfspaces
-        cdef double squares = 0, rise = 0
-        if r.n_halfspaces == 1:
-            return h.tau * h.tau * ((h.up >= 0) + (h.down >= 0))
-        memset(r.change, 0, r.n_scores * sizeof(double))
-        for i in range(r.n_halfspaces):
-            h = &r.halfspaces[i]
-            if h.down >= 0:
-                r.change[h.down] -= h.tau
-            # Rivals of one class share it: sum them before they are stored.
-            if h.up >= 0:
-                rise += h.tau
-                if i + 1 == r.n_halfspaces or r.halfspaces[i + 1].up != h.up:
-                    r.change[h.up] += rise
-                    rise = 0
-        for i in range(r.n_scores):
-            squares += r.change[i] * r.change[i]
-        return squares
 
     cdef void shift(self, const Round* r, const Weights* w, double* b, double scale) noexcept nogil:
         """W += scale * (the round's move)."""

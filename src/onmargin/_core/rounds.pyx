@@ -111,6 +111,7 @@ def play(
                 r.weight = weights[i]
                 if r.weight == 0:
                     continue
+            r.t = t
             if row_of != NULL:
                 r.n_rows = row_of[i + 1] - row_of[i]
             for j in range(r.n_rows):                                     # receive x_t
@@ -130,6 +131,7 @@ def losses(Task task, Geometry geometry, Rows X, y, out):
     cdef double* loss = <double*>address(out, "d", X.n_rows, writable=True)
     with nogil:
         for i in range(X.n_rows):
+            stage.r.t = i
             X.row(i, stage.r.x)
             geometry.scores(&stage.r)
             stage.r.y = target + i

@@ -44,13 +44,18 @@ cdef class Rows:
                 self.indptr32 = <const int32_t*>address(indptr, "i", self.n_rows + 1)
             else:
                 self.indptr64 = <const int64_t*>address(indptr, "lq", self.n_rows + 1)
+        self.total = self.n_rows
 
     def part(self, Py_ssize_t start, Py_ssize_t stop):
         """The rows from start up to stop, not copied."""
+        cdef Rows part
         values, indices, indptr = self.owners
         if indices is None:
-            return Rows(values[start:stop], self.n_features)
-        return Rows(values, self.n_features, indices, indptr[start:stop + 1])
+            part = Rows(values[start:stop], self.n_features)
+        else:
+            part = Rows(values, self.n_features, indices, indptr[start:stop + 1])
+        part.first, part.total = self.first + start, self.total
+        return part
 
     def widened(self, Py_ssize_t n_features):
         """The same rows with so many features, not copied; sparse rows only."""

@@ -17,6 +17,7 @@ cdef struct HalfSpace:
 
 
 cdef struct Round:
+    Py_ssize_t t              # which of the rounds played now
     Row* x                    # the rows of the trial: one, but for blocks
     Py_ssize_t n_rows
     const double* y           # the target: one number, or several

@@ -6,16 +6,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.row import Rows
 from onmargin.estimators._checks import check_numbers
-from onmargin.estimators._label_sets import LabelSets, read_labels, shown
-from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._kernel import KernelOption
+from onmargin.estimators._label_sets import LabelSets, read_label_sets, read_labels, shown
+from onmargin.estimators._online import MatrixLike
 from onmargin.learner import as_rows
 
 
-class LabelColumns(LinearLearner):
+class LabelColumns(KernelOption):
     """An estimator with a column of weights a label, and with `calibrate` a last one for the calibration label.
 
     Margins and moves depend on the differences of columns alone: what is shown are those to the calibration label.
@@ -99,6 +101,7 @@ class LabelColumns(LinearLearner):
 
     def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:
         """The calibration label gets weights of zero."""
+        self._ask_for_weights("setting weights")
         geometry, shown = self._learner.geometry, (self.coef_, self.intercept_)
         given = []
         for name, value, old in zip(("coef_", "intercept_"), (coef, intercept), shown, strict=True):
@@ -112,8 +115,8 @@ class LabelColumns(LinearLearner):
     @property
     def coef_(self) -> Any:
         """Weights, one row a label, less those of the calibration label; averaged ones if `average` is on."""
-        weights = self._fitted().geometry.mean()[0]
-        return self._differences(weights) if self._sparse_coef is None else self._sparse_coef
+        self._fitted()
+        return self._differences(self._weights()) if self._sparse_coef is None else self._sparse_coef
 
     @coef_.setter
     def coef_(self, value: ArrayLike) -> None:
@@ -128,6 +131,11 @@ class LabelColumns(LinearLearner):
     def intercept_(self, value: ArrayLike) -> None:
         self.densify()._start_from(None, value)
 
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the supports, one row a label, likewise."""
+        return self._differences(super().dual_coef_)
+
     def sparsify(self) -> Self:
         """Keep the weights as a sparse matrix: less memory where most are zero; learning on makes them dense again.
 
@@ -137,6 +145,7 @@ class LabelColumns(LinearLearner):
             The estimator with a sparse ``coef_``.
         """
         check_is_fitted(self)
+        self._ask_for_weights("sparsify")
         if self._sparse_coef is None:
             self._sparse_coef = sparse.csr_matrix(self.coef_)
             self._learner.geometry = self._learner.geometry.resized(0)
@@ -157,3 +166,29 @@ class LabelColumns(LinearLearner):
             self._sparse_coef = None
             self._start_from(coef, intercept)
         return self
+
+    def score(self, X: MatrixLike, Y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Label ranking average precision: among the labels above each relevant one, how many are relevant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+        Y : {ndarray, sparse matrix} of shape (n_samples, n_labels), or list of label sets
+            What is relevant. Labels never learned come last in the ranking.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples in the mean.
+
+        Returns
+        -------
+        precision : float
+            Mean over the examples, between 0 and 1, of
+            :func:`sklearn.metrics.label_ranking_average_precision_score`.
+        """
+        scores = self._scores(X)
+        sets = read_label_sets(Y, len(scores))
+        self._check_labels(sets.labels, sets.width)
+        classes = np.union1d(self.classes_, sets.labels[sets.unknown(self.classes_)])
+        padded = np.repeat(scores.min(axis=1, keepdims=True, initial=0) - 1, len(classes), axis=1)
+        padded[:, np.isin(classes, self.classes_)] = scores
+        return float(label_ranking_average_precision_score(sets.matrix(classes), padded, sample_weight=sample_weight))

@@ -39,7 +39,7 @@ class LinearLearner(OnlineLearner):
     intercept_scaling: float | str
     average: bool | int
 
-    _learner: Learner[Euclidean]
+    _learner: Learner[Any]
     _sparse_coef: sparse.csr_matrix | None
 
     def _begin(self, X: Any, n_columns: int = 1) -> None:
@@ -94,13 +94,18 @@ class LinearLearner(OnlineLearner):
             return scores
         return self._learner.scores(rows)
 
+    def _weights(self) -> NDArray[Any]:
+        """Columns by features."""
+        weights: NDArray[Any] = self._learner.geometry.mean()[0]
+        return weights
+
     @property
     def coef_(self) -> Any:
         """Weights, one row a column of scores; averaged ones if `average` is on."""
-        learner = self._fitted()
+        self._fitted()
         if self._sparse_coef is not None:
             return self._sparse_coef
-        coef = learner.geometry.mean()[0]
+        coef = self._weights()
         return coef.ravel() if self._flat else coef
 
     @coef_.setter

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedShuffleSplit
 
 from onmargin.estimators._balance import Balance
 from onmargin.estimators._classes import mixing
+from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._simplex import MarginOption
 from onmargin.estimators._validation import ValidatedLearner
 from onmargin.learner import Vector
@@ -54,3 +56,46 @@ class PrototypeLearner(MarginOption, ValidatedLearner):
         counts = np.zeros(len(classes))
         counts[np.searchsorted(classes, known)] = self.class_counts_
         self.classes_, self.class_counts_ = classes, counts
+
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Scores: how far on the side of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes one score, positive for ``classes_[1]``; otherwise one a class.
+        """
+        scores = self._scores(X)
+        return scores if len(self.classes_) > 2 else scores[:, 0]
+
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
+        """The class of highest score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            A label for each example; of equal scores the first class wins, and with two classes a score of zero is
+            ``classes_[1]``.
+        """
+        scores = self._scores(X)
+        return self._labels(scores)
+
+    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        labels: NDArray[Any] = self.classes_[self._learner.task.decode(scores)]
+        return labels
+
+    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
+        return float(np.mean(self._labels(scores) == y))
+
+    def _splitter(self) -> StratifiedShuffleSplit:
+        return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)

@@ -35,6 +35,7 @@ class SimplexOption(LinearLearner):
     }
 
     geometry: str
+    kernel: Any
     _learner: Learner[Any]
 
     def _row_types(self) -> tuple[Any, ...]:
@@ -52,7 +53,7 @@ class SimplexOption(LinearLearner):
     def _check_geometry(self, needs: dict[str, bool]) -> None:
         """Refuse what goes with plain weights alone: averaging and, as for check_combination, what a subclass adds."""
         plain = self.geometry == "euclidean"
-        needed = {"average=False": not self.average, **needs}
+        needed = {"average=False": not self.average, "kernel=None": self.kernel is None, **needs}
         check_combination("geometry='entropic'", {need: plain or met for need, met in needed.items()})
         if hasattr(self, "_learner") and plain != isinstance(self._learner.geometry, Euclidean):
             raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")

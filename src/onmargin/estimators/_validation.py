@@ -10,11 +10,12 @@ from onmargin._core.row import Rows
 from onmargin._parameters import FLAG, Number, Rule
 from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion
+from onmargin.estimators._kernel import KernelOption
 from onmargin.estimators._simplex import SimplexOption
 from onmargin.learner import Offsets, Vector, as_rows
 
 
-class ValidatedLearner(SimplexOption, BatchConversion):
+class ValidatedLearner(SimplexOption, KernelOption, BatchConversion):
     """A linear estimator whose `fit` can stop early or at a target.
 
     A subclass says how the validation part is split off (`_splitter`) and how good scores are (`_quality`).
@@ -22,6 +23,7 @@ class ValidatedLearner(SimplexOption, BatchConversion):
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
         **SimplexOption._rules,
+        **KernelOption._rules,
         **BatchConversion._rules,
         "early_stopping": (FLAG,),
         "validation_fraction": (Number(0, 1, above=True, below=True),),

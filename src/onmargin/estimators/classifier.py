@@ -1,13 +1,12 @@
 """Passive-aggressive classification."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import StratifiedShuffleSplit
 
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._core.step import Step
@@ -99,6 +98,22 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
     geometry : {"euclidean", "entropic"}, default="euclidean"
         "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to; the
         margin asked for is 0.1. Where few of very many features matter. No intercept, no averaging.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
+        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
+        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
+        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
+        first `partial_fit`, "auto" is ``1 / n_features``.
+    degree : int, default=3
+        Of "poly", at least 0.
+    coef0 : float, default=0.0
+        Constant in "poly" and "sigmoid".
+    budget : int or None, default=None
+        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
+    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
+        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
+        shrunk, the oldest as it is, or that of the smallest contribution.
 
     Attributes
     ----------
@@ -110,6 +125,14 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
         Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+    support_ : ndarray of shape (n_support,)
+        With a kernel: which rows, counted over all calls, the supports are.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows.
+    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+        Their coefficients.
+    n_support_ : int
+        Their number.
     converged_ : bool
         Whether the last `fit` with `target_loss` reached it.
     n_features_in_ : int
@@ -193,6 +216,12 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         selection: str = "cyclic",
         max_updates: int = 100_000,
         geometry: str = "euclidean",
+        kernel: str | Callable[[Any, Any], Any] | None = None,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        budget: int | None = None,
+        budget_policy: str = "projection",
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -218,6 +247,12 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         self.selection = selection
         self.max_updates = max_updates
         self.geometry = geometry
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
+        self.budget_policy = budget_policy
 
     def fit(
         self,
@@ -320,46 +355,6 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
             self.n_iter_ = 1
         return self
 
-    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Scores: how far on the side of each class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes one score, positive for ``classes_[1]``; otherwise one a class.
-        """
-        scores = self._scores(X)
-        return scores if len(self.classes_) > 2 else scores[:, 0]
-
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """The class of highest score.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            A label for each example; of equal scores the first class wins, and with two classes a score of zero is
-            ``classes_[1]``.
-        """
-        scores = self._scores(X)
-        return self._labels(scores)
-
-    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        labels: NDArray[Any] = self.classes_[self._learner.task.decode(scores)]
-        return labels
-
-    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
-        return float(np.mean(self._labels(scores) == y))
-
     def _task(self) -> Task:
         if len(self.classes_) < 2:
             return Multiclass()
@@ -389,6 +384,3 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         check_combination("target_loss", {"strategy='joint'": self.target_loss is None or joint})
         others = {"update='max'": plain, "cost=None": self.cost is None, "strategy='joint'": joint}
         self._check_geometry({**others, "target_loss=None": self.target_loss is None})
-
-    def _splitter(self) -> StratifiedShuffleSplit:
-        return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)

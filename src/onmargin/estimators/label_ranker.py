@@ -1,11 +1,11 @@
 """Passive-aggressive label ranking."""
 
+from collections.abc import Callable
 from math import inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.step import Step
@@ -76,6 +76,22 @@ class LabelRanker(LabelColumns):
     calibrate : bool, default=True
         Whether to learn the calibration label too, and so which labels are relevant. False is the paper's algorithm,
         which ranks labels and cannot `predict` sets. It cannot change once something has been learned.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
+        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
+        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
+        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
+        first `partial_fit`, "auto" is ``1 / n_features``.
+    degree : int, default=3
+        Of "poly", at least 0.
+    coef0 : float, default=0.0
+        Constant in "poly" and "sigmoid".
+    budget : int or None, default=None
+        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
+    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
+        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
+        shrunk, the oldest as it is, or that of the smallest contribution.
 
     Attributes
     ----------
@@ -86,6 +102,14 @@ class LabelRanker(LabelColumns):
         intercept_`` is the decision function.
     intercept_ : ndarray of shape (n_labels,)
         Intercepts, likewise.
+    support_ : ndarray of shape (n_support,)
+        With a kernel: which rows, counted over all calls, the supports are.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows.
+    dual_coef_ : ndarray of shape (n_labels, n_support)
+        Their coefficients.
+    n_support_ : int
+        Their number.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -165,6 +189,12 @@ class LabelRanker(LabelColumns):
         average: bool | int = False,
         update: str = "max",
         calibrate: bool = True,
+        kernel: str | Callable[[Any, Any], Any] | None = None,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        budget: int | None = None,
+        budget_policy: str = "projection",
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -180,6 +210,12 @@ class LabelRanker(LabelColumns):
         self.average = average
         self.update = update
         self.calibrate = calibrate
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
+        self.budget_policy = budget_policy
 
     def fit(self, X: MatrixLike, Y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all the data in as many passes as it takes.
@@ -319,32 +355,6 @@ class LabelRanker(LabelColumns):
         if self._indicator:
             return relevant.astype(np.intp)
         return [set(self.classes_[row].tolist()) for row in relevant]
-
-    def score(self, X: MatrixLike, Y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Label ranking average precision: among the labels above each relevant one, how many are relevant.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
-        Y : {ndarray, sparse matrix} of shape (n_samples, n_labels), or list of label sets
-            What is relevant. Labels never learned come last in the ranking.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the examples in the mean.
-
-        Returns
-        -------
-        precision : float
-            Mean over the examples, between 0 and 1, of
-            :func:`sklearn.metrics.label_ranking_average_precision_score`.
-        """
-        scores = self._scores(X)
-        sets = read_label_sets(Y, len(scores))
-        self._check_labels(sets.labels, sets.width)
-        classes = np.union1d(self.classes_, sets.labels[sets.unknown(self.classes_)])
-        padded = np.repeat(scores.min(axis=1, keepdims=True, initial=0) - 1, len(classes), axis=1)
-        padded[:, np.isin(classes, self.classes_)] = scores
-        return float(label_ranking_average_precision_score(sets.matrix(classes), padded, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

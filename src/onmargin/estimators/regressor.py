@@ -1,5 +1,6 @@
 """Passive-aggressive regression."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -74,6 +75,22 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
     geometry : {"euclidean", "entropic"}, default="euclidean"
         "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to.
         Where few of very many features matter. No intercept, no averaging.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
+        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
+        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
+        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
+        first `partial_fit`, "auto" is ``1 / n_features``.
+    degree : int, default=3
+        Of "poly", at least 0.
+    coef0 : float, default=0.0
+        Constant in "poly" and "sigmoid".
+    budget : int or None, default=None
+        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
+    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
+        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
+        shrunk, the oldest as it is, or that of the smallest contribution.
 
     Attributes
     ----------
@@ -81,6 +98,14 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         Weights; a view of those that are learned, unless they are averaged.
     intercept_ : ndarray of shape (1,)
         Intercept.
+    support_ : ndarray of shape (n_support,)
+        With a kernel: which rows, counted over all calls, the supports are.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Their coefficients.
+    n_support_ : int
+        Their number.
     converged_ : bool
         Whether the last `fit` with `target_loss` reached it.
     n_features_in_ : int
@@ -154,6 +179,12 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         selection: str = "cyclic",
         max_updates: int = 100_000,
         geometry: str = "euclidean",
+        kernel: str | Callable[[Any, Any], Any] | None = None,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        budget: int | None = None,
+        budget_policy: str = "projection",
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -174,6 +205,12 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         self.selection = selection
         self.max_updates = max_updates
         self.geometry = geometry
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
+        self.budget_policy = budget_policy
 
     def fit(
         self,

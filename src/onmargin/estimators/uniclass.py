@@ -1,5 +1,6 @@
 """Passive-aggressive uniclass prediction: a ball that follows what it sees."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,17 +9,21 @@ from scipy import sparse
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from onmargin._core.geometry_ball import Ball
 from onmargin._core.geometry_centre import Centre, SimplexCentre
 from onmargin._core.task import Task, Uniclass
+from onmargin._kernels import Linear
 from onmargin._parameters import NOTHING, Number, Rule, Word
 from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._checks import check_weight
+from onmargin.estimators._kernel import KernelLearning
 from onmargin.estimators._online import MatrixLike
+from onmargin.kernel_learner import KernelLearner
 from onmargin.learner import Learner, Vector, as_rows
 
 
-class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[misc]
+class PassiveAggressiveUniclass(OutlierMixin, KernelLearning, BatchConversion):  # type: ignore[misc]
     r"""Passive-aggressive uniclass learner: a ball that moves just far enough to hold each example.
 
     An example within `epsilon` of the centre leaves it alone. Any other draws it nearer: to the solution of
@@ -30,8 +35,8 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
 
     Use it to follow the centre of a stream and to flag what is far from it: novelty and outlier detection where the
     data are one cloud. It is no density estimate: data in several clouds or on a thin surface need another model, such
-    as scikit-learn's ``OneClassSVM`` with a kernel or ``LocalOutlierFactor``. Scale the features first: distance
-    counts them alike.
+    as this one with ``kernel="rbf"``, scikit-learn's ``OneClassSVM`` or ``LocalOutlierFactor``. Scale the features
+    first: distance counts them alike.
 
     Parameters
     ----------
@@ -80,6 +85,17 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         "entropic": the centre is on the simplex, its numbers at least 0 and of sum 1, and they are multiplied instead
         of added to: for proportions and histograms. It starts uniform, whatever `init` says, and needs
         ``radius="fixed"`` and ``target_loss=None``.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
+        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
+        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
+        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
+        first `partial_fit`, "auto" is ``1 / n_features``.
+    degree : int, default=3
+        Of "poly", at least 0.
+    coef0 : float, default=0.0
+        Constant in "poly" and "sigmoid".
 
     Attributes
     ----------
@@ -89,6 +105,14 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         Its radius.
     offset_ : float
         ``decision_function`` is ``score_samples`` less this: minus the radius, or what `contamination` asks for.
+    support_ : ndarray of shape (n_support,)
+        With a kernel: which rows, counted over all calls, the supports are.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Their coefficients.
+    n_support_ : int
+        Their number.
     converged_ : bool
         Whether the last `fit` with `target_loss` reached it.
     n_features_in_ : int
@@ -144,7 +168,9 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
     """
 
     _dtypes = (np.dtype(np.float64),)
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = BatchConversion._rules | {
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
+        **BatchConversion._rules,
+        **KernelLearning._rules,
         "epsilon": (Number(0, below=True),),
         "radius": (Word("fixed", "learn"),),
         "max_radius": (Number(0, above=True, below=True), NOTHING),
@@ -154,7 +180,7 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         "geometry": (Word("euclidean", "entropic"),),
     }
 
-    _learner: Learner[Centre]
+    _learner: Learner[Any]
     _offset: float | None
 
     def __init__(
@@ -178,6 +204,10 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         selection: str = "cyclic",
         max_updates: int = 100_000,
         geometry: str = "euclidean",
+        kernel: str | Callable[[Any, Any], Any] | None = None,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
     ) -> None:
         self.C = C
         self.epsilon = epsilon
@@ -197,6 +227,10 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
         self.selection = selection
         self.max_updates = max_updates
         self.geometry = geometry
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all the data in as many passes as it takes.
@@ -314,8 +348,16 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
     @property
     def center_(self) -> Vector:
         """The centre of the ball."""
-        centre: Vector = self._fitted().geometry.centre()
-        return centre
+        learner = self._fitted()
+        if not isinstance(learner, KernelLearner):
+            centre: Vector = learner.geometry.centre()
+            return centre
+        if not isinstance(learner.kernel, Linear):
+            raise AttributeError(
+                "center_ is only available with a linear kernel: the centre is in the feature space of the kernel, as "
+                "dual_coef_ and support_vectors_"
+            )
+        return np.asarray(learner.geometry.mean()[0][:, 0] @ learner.supports.rows())
 
     @property
     def radius_(self) -> float:
@@ -343,22 +385,31 @@ class PassiveAggressiveUniclass(OutlierMixin, BatchConversion):  # type: ignore[
             },
         )
         plain = self.geometry == "euclidean"
-        needs = {"radius='fixed'": not learned, "target_loss=None": self.target_loss is None}
+        needs = {"radius='fixed'": not learned, "target_loss=None": self.target_loss is None, "kernel=None": self.kernel is None}
         check_combination("geometry='entropic'", {need: plain or met for need, met in needs.items()})
         if hasattr(self, "_learner") and plain == isinstance(self._learner.geometry, SimplexCentre):
             raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
+        # The distance of a new example needs K(x, x) too, which is not in its kernel values with those learned.
+        check_combination("uniclass", {"a kernel that is not 'precomputed'": self.kernel != "precomputed"})
 
     def _begin(self, X: Any, weight: Vector | None) -> int:
         """A ball that has seen nothing, or the first example of any weight; how many rows that took."""
         height = 0.0 if self.max_radius is None else float(self.max_radius)
         simplex = self.geometry == "entropic"
-        geometry = SimplexCentre(self.n_features_in_) if simplex else Centre(self.n_features_in_, height=height)
-        self._learner = Learner(Task(), self._step(), geometry)
+        if self.kernel is not None:
+            self._learner = self._kernel_learner(X, Ball(self.n_features_in_, 2, X.dtype, height=height))
+        else:
+            centre = SimplexCentre(self.n_features_in_) if simplex else Centre(self.n_features_in_, height=height)
+            self._learner = Learner(Task(), self._step(), centre)
+        self._remember_kernel()
         if simplex or self.init == "zero":
             return 0
         first = 0 if weight is None else int(np.flatnonzero(weight)[0])
         row = X[[first]]
-        geometry.assign((row.toarray() if sparse.issparse(row) else row).ravel())
+        if isinstance(self._learner, KernelLearner):
+            self._learner.plant(row, first)
+        else:
+            self._learner.geometry.assign((row.toarray() if sparse.issparse(row) else row).ravel())
         return first + 1
 
     def _distances(self, X: Any) -> Vector:

@@ -24,6 +24,15 @@ from onmargin.reference.additive import (
     pnorm,
     proportional,
 )
+from onmargin.reference.kernel import (
+    Expansion,
+    forgetron,
+    oldest,
+    play_kernel,
+    projection,
+    smallest,
+    uniclass_kernel,
+)
 from onmargin.reference.rounds import Run, play, with_intercept
 from onmargin.reference.sequences import (
     additive_rival,
@@ -62,6 +71,7 @@ from onmargin.reference.uniclass import Ball, simplex_uniclass, uniclass
 
 __all__ = [
     "Ball",
+    "Expansion",
     "HalfSpace",
     "Link",
     "Run",
@@ -81,11 +91,13 @@ __all__ = [
     "even_mistakes",
     "fixed",
     "hamming_rival",
+    "forgetron",
     "joint",
     "label_pairs",
     "label_ranking",
     "largest",
     "multiclass",
+    "oldest",
     "one_vs_rest",
     "optimal",
     "ordinal_trial",
@@ -100,6 +112,10 @@ __all__ = [
     "play_trials",
     "pnorm",
     "predicted_rival",
+    "play_kernel",
+    "play_trials",
+    "pnorm",
+    "projection",
     "proportional",
     "regression",
     "rivals",
@@ -108,9 +124,11 @@ __all__ = [
     "simplex_uniclass",
     "simproj",
     "simultaneous",
+    "smallest",
     "sopopo",
     "structured",
     "uniclass",
     "viterbi",
+    "uniclass_kernel",
     "with_intercept",
 ]

@@ -1,0 +1,239 @@
+"""Weights as an expansion over rows that were learned."""
+
+from functools import partial
+
+import numpy as np
+
+from libc.math cimport INFINITY, isnan, sqrt
+from libc.string cimport memset
+
+from onmargin._core.geometry cimport Columns
+from onmargin._core.row cimport Row, Vec, Weights, address
+from onmargin._core.task cimport HalfSpace, Round
+
+
+cdef extern from "vec.h" nogil:
+    const Vec* vec_for(Py_ssize_t itemsize)
+    Py_ssize_t vec_padded(Py_ssize_t columns, Py_ssize_t itemsize)
+
+
+# As for plain weights, of the norm sqrt(K(x, x)).
+cdef double AUTO_BIAS = 0.3
+
+
+def grown(old, Py_ssize_t rows, shape, dtype):
+    """Memory for at least `rows`, twice as much as before if it was too small; what was there stays."""
+    if old is not None and len(old) >= rows:
+        return old
+    new = np.zeros((max(rows, 2 * (0 if old is None else len(old)), 16), *shape), dtype)
+    if old is not None:
+        new[:len(old)] = old
+    return new
+
+
+cdef class Expansion(Columns):
+    """W = sum_i phi(x_i) c_i over the supports x_i, the rows that moved W; c_i has a coefficient a column.
+
+    All that is asked of phi are inner products, the kernel values K(x, z) = <phi(x), phi(z)>: scores are
+    s = sum_i K(x_i, x) c_i, the squared norm of a row is K(x, x), and a move along phi(x) makes x a support ([JMLR]
+    sec. 3). Who plays a block of rounds has to `face` their kernel values first; those of supports made within the
+    block are looked up among its own. So each score is a sum over the supports in their order, however the rounds
+    were cut into blocks. A row whose K(x, x) is not positive has no direction, and teaches nothing.
+
+    The intercept is a constant coordinate as for plain weights: bias^2 is a part of the kernel. Averaging likewise.
+    """
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, double bias=0.0, Py_ssize_t average=0):
+        self.n_features = n_features
+        self.n_columns = self.width = n_columns
+        self.dtype = np.dtype(dtype)
+        self.bias = bias
+        self.average = average
+        self.vec = vec_for(sizeof(double))
+        self.n_scores = self.stride = 1 if n_columns == 1 else vec_padded(n_columns, sizeof(double))
+        self.intercept, self.lag_intercept = np.zeros(n_columns), np.zeros(n_columns)
+        self.b = <double*>address(self.intercept, "d", n_columns, writable=True)
+        self.lb = <double*>address(self.lag_intercept, "d", n_columns, writable=True)
+        self.reserve(0)
+
+    def reserve(self, Py_ssize_t slots):
+        """Make room for so many supports."""
+        self.coef_memory = grown(self.coef_memory, slots, (self.stride,), np.float64)
+        self.key_memory = grown(self.key_memory, slots, (), np.intp)
+        self.place_memory = grown(self.place_memory, slots, (), np.intp)
+        self.live_memory = grown(self.live_memory, slots, (), np.int8)
+        self.coef = <double*>address(self.coef_memory, "d", self.coef_memory.size, writable=True)
+        self.key = <Py_ssize_t*>address(self.key_memory, "lq", len(self.key_memory), writable=True)
+        self.place = <Py_ssize_t*>address(self.place_memory, "lq", len(self.place_memory), writable=True)
+        self.live = <char*>address(self.live_memory, "b", len(self.live_memory), writable=True)
+        if self.average:
+            self.lag_memory = grown(self.lag_memory, slots, (self.stride,), np.float64)
+            self.lag = <double*>address(self.lag_memory, "d", self.lag_memory.size, writable=True)
+        self.c.W, self.c.columns, self.c.stride, self.c.gap = self.coef, self.width, self.stride, 1
+
+    def settings(self):
+        """What a geometry of the same kind is made with."""
+        return {"bias": self.bias, "average": self.average}
+
+    def __reduce__(self):
+        make = partial(type(self), self.n_features, self.n_columns, self.dtype, **self.settings())
+        return make, (), (self.clock, self.arrays())
+
+    def __setstate__(self, state):
+        self.clock, arrays = state
+        self.n_slots = len(arrays["keys"])
+        self.reserve(self.n_slots)
+        self.key_memory[:self.n_slots] = arrays["keys"]
+        self.live_memory[:self.n_slots] = arrays["live"]
+        self.coef_memory[:self.n_slots, :self.width] = arrays["coef"]
+        self.intercept[:] = arrays["intercept"]
+        if self.average:
+            self.lag_memory[:self.n_slots, :self.width] = arrays["lag"]
+            self.lag_intercept[:] = arrays["lag_intercept"]
+
+    def arrays(self):
+        """What is learned, by name; views, one row a slot."""
+        n = self.n_slots
+        arrays = {
+            "coef": self.coef_memory[:n, :self.width], "keys": self.key_memory[:n], "live": self.live_memory[:n],
+            "intercept": self.intercept,
+        }
+        if self.average:
+            arrays |= {"lag": self.lag_memory[:n, :self.width], "lag_intercept": self.lag_intercept}
+        return arrays
+
+    def fork(self):
+        """A copy to go on with, while this one is kept in case that fails."""
+        make, _, state = self.__reduce__()
+        copy = make()
+        copy.__setstate__(state)
+        return copy
+
+    def supports(self):
+        """The slots that count, in the order in which they became supports."""
+        return np.flatnonzero(self.live_memory[:self.n_slots])
+
+    def mean(self):
+        """The averaged coefficients, slots by columns, and intercepts; the current ones until averaging has begun."""
+        arrays, rounds = self.arrays(), self.clock - self.average + 1
+        if not self.average or rounds < 1:
+            return arrays["coef"], self.intercept.copy()
+        return arrays["coef"] - arrays["lag"] / rounds, self.intercept - self.lag_intercept / rounds
+
+    def recombined(self, mixing):
+        """A copy whose columns are combinations of these: column c is sum_k mixing[c, k] times column k."""
+        copy = type(self)(self.n_features, len(mixing), self.dtype, **self.settings())
+        mixed = {
+            name: array @ mixing.T if name in ("coef", "intercept", "lag", "lag_intercept") else array
+            for name, array in self.arrays().items()
+        }
+        copy.__setstate__((self.clock, mixed))
+        return copy
+
+    def face(self, values, diagonal, within=None, keys=None, known=None):
+        """The kernel values of the rows to come: against all slots (with room for as many more as there are rows),
+        themselves and, if they are to be learned, each other; with their keys and the slots they have already.
+        """
+        self.block = values, diagonal, within, keys, known
+        self.n_rows, self.n_values, self.n_old = len(values), values.shape[1], self.n_slots
+        self.values = <double*>address(values, "d", self.n_rows * self.n_values, writable=True)
+        self.diagonal = <double*>address(diagonal, "d", self.n_rows)
+        if within is not None:
+            self.within = <double*>address(within, "d", self.n_rows * self.n_rows)
+            self.block_key = <Py_ssize_t*>address(keys, "lq", self.n_rows)
+            self.known = <Py_ssize_t*>address(known, "lq", self.n_rows)
+            self.reserve(self.n_slots + self.n_rows)
+
+    def settle(self):
+        """The rows of the block that became supports, in the order of their slots; the block is over."""
+        places = self.place_memory[self.n_old:self.n_slots].copy()
+        self.block, self.n_old = None, self.n_slots
+        return places
+
+    def compact(self):
+        """Give back slots that count no more; the slots that stay, or None if all do."""
+        return None
+
+    def forget_memory(self):
+        """Slots are to begin anew, in memory of their own."""
+        self.coef_memory = self.key_memory = self.place_memory = self.live_memory = self.lag_memory = None
+
+    def project(self, values, diagonal):
+        """The scores that predict, of rows with these kernel values against all slots and themselves."""
+        mean, intercept = self.mean()
+        coef, out = np.zeros((self.n_slots, self.stride)), np.empty((len(values), self.stride))
+        coef[:, :self.width] = mean
+        cdef Weights w = self.c
+        w.W = address(coef, "d", coef.size)
+        cdef double* s = <double*>address(out, "d", out.size, writable=True)
+        cdef double* v = <double*>address(values, "d", len(values) * self.n_slots)
+        cdef Py_ssize_t i, n = len(values)
+        with nogil:
+            for i in range(n):
+                self.expand(v + i * self.n_slots, &w, s + i * self.stride)
+        return out[:, :self.width] + intercept
+
+    cdef double* against(self, Py_ssize_t t) noexcept nogil:
+        """The kernel values of row t of the block against all supports, those made on the way among them."""
+        cdef Py_ssize_t i
+        cdef double* values = self.values + t * self.n_values
+        cdef const double* within = self.within + t * self.n_rows
+        for i in range(self.n_old, self.n_slots):
+            values[i] = within[self.place[i]]
+        return values
+
+    cdef void expand(self, const double* values, const Weights* c, double* s) noexcept nogil:
+        """s = sum_i K(x_i, x) c_i."""
+        cdef Row row
+        row.values, row.indices, row.n = values, NULL, self.n_slots
+        self.vec.scores(&row, c, s)
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t c
+        self.expand(self.against(r.t), &self.c, r.s)
+        for c in range(self.width):
+            r.s[c] += self.b[c]
+        r.n_scores = self.n_columns
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        cdef double squared_norm = self.diagonal[r.t]
+        if isnan(self.bias) and 0 < squared_norm < INFINITY:
+            self.bias = AUTO_BIAS * sqrt(squared_norm)
+        r.x.squared_norm = max(squared_norm + self.squared_bias(), 0)
+        self.clock += 1
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef double squares = self.combine(r)
+        self.add(self.slot(r.t), r)
+        return squares * r.x.squared_norm
+
+    cdef Py_ssize_t slot(self, Py_ssize_t t) noexcept nogil:
+        """That of row t, which is a support from now on."""
+        cdef Py_ssize_t slot = self.known[t]
+        if slot >= 0 and self.live[slot]:
+            return slot
+        slot = self.n_slots
+        self.n_slots += 1
+        self.place[slot], self.key[slot], self.live[slot] = t, self.block_key[t], 1
+        memset(self.coef + slot * self.stride, 0, self.stride * sizeof(double))
+        if self.average:
+            memset(self.lag + slot * self.stride, 0, self.stride * sizeof(double))
+        return slot
+
+    cdef void add(self, Py_ssize_t slot, const Round* r) noexcept nogil:
+        """W += (the round's move), which is along phi of this support."""
+        cdef Py_ssize_t c, late = max(self.clock - self.average, 0) if self.average else 0
+        cdef HalfSpace* h = r.halfspaces
+        cdef double squared_bias = self.squared_bias()
+        if r.n_halfspaces == 1:
+            memset(r.change, 0, self.width * sizeof(double))
+            if h.up >= 0:
+                r.change[h.up] = h.tau
+            if h.down >= 0:
+                r.change[h.down] = -h.tau
+        for c in range(self.width):
+            self.coef[slot * self.stride + c] += r.change[c]
+            self.b[c] += r.change[c] * squared_bias
+            if late > 0:
+                self.lag[slot * self.stride + c] += late * r.change[c]
+                self.lb[c] += late * r.change[c] * squared_bias

@@ -1,0 +1,187 @@
+"""Kernels: the inner products K(x, z) of the rows of two matrices, with scikit-learn's names and meanings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Matrix = Any  # a C-contiguous array, or a CSR matrix
+
+
+class Kernel(Protocol):
+    """K of the rows of two matrices, and of the rows of one with themselves; `within` are those with each other."""
+
+    def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]: ...
+
+    def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+def products(A: Matrix, B: Matrix) -> NDArray[Any]:
+    """x.z of all rows x of A and z of B."""
+    product = A @ B.T
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+
+
+def squared_norms(A: Matrix) -> NDArray[np.float64]:
+    """x.x of the rows of A."""
+    if sparse.issparse(A):
+        squares = A.astype(np.float64)
+        squares.data **= 2
+        return np.asarray(squares.sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A, dtype=np.float64))
+
+
+def power(values: NDArray[Any], degree: int) -> NDArray[Any]:
+    """The values to a whole power, by squaring, which is many times faster than ``**``."""
+    if degree == 0:
+        return np.ones_like(values)
+    result = values
+    for bit in bin(degree)[3:]:
+        result = np.multiply(result, result, out=None if result is values else result)
+        if bit == "1":
+            result *= values
+    return result
+
+
+@dataclass(frozen=True)
+class Linear:
+    """x.z"""
+
+    def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+        return products(A, B)
+
+    def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]:
+        return squared_norms(A)
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """(gamma x.z + coef0)^degree"""
+
+    gamma: float
+    coef0: float
+    degree: int
+
+    def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+        return self._of(products(A, B))
+
+    def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]:
+        return self._of(squared_norms(A))
+
+    def _of(self, product: NDArray[Any]) -> NDArray[Any]:
+        if self.gamma != 1:
+            product *= self.gamma
+        product += self.coef0
+        return power(product, self.degree)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """exp(-gamma |x - z|^2), in double precision: a distance is a small difference of large numbers."""
+
+    gamma: float
+
+    def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+        squared = products(A.astype(np.float64, copy=False), B.astype(np.float64, copy=False))
+        squared *= -2
+        squared += squared_norms(A)[:, None]
+        squared += squared_norms(B)
+        np.maximum(squared, 0, out=squared)
+        squared *= -self.gamma
+        return np.asarray(np.exp(squared, out=squared))
+
+    def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]:
+        return np.ones(A.shape[0])
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    """tanh(gamma x.z + coef0)"""
+
+    gamma: float
+    coef0: float
+
+    def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+        return np.asarray(np.tanh(self.gamma * products(A, B) + self.coef0))
+
+    def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]:
+        return np.asarray(np.tanh(self.gamma * squared_norms(A) + self.coef0))
+
+
+@dataclass(frozen=True)
+class Custom:
+    """What a function of two matrices gives, if it is a matrix of numbers that fits them."""
+
+    function: Callable[[Any, Any], Any]
+
+    def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+        values = self.function(A, B)
+        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
+        shape = A.shape[0], B.shape[0]
+        if values.shape != shape or values.dtype.kind not in "biuf":
+            raise ValueError(
+                f"the kernel must give a matrix of numbers of shape {shape} for {shape[0]} rows and {shape[1]} rows; "
+                f"got {values.dtype} of shape {values.shape}"
+            )
+        return values
+
+    def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]:
+        return (self(A, A) if within is None else within).diagonal()
+
+
+class Supports:
+    """The rows of the supports, one a slot, in memory that doubles when it is full.
+
+    Forks share memory: the first that goes on does so in place, and others that go on later make a copy. Sparse rows
+    are copied each time, which is what their products cost anyway.
+    """
+
+    def __init__(self, like: Matrix) -> None:
+        self._n = 0
+        self._memory: Any = like[:0].copy()
+        self._filled = [0]  # slots of the memory that some fork uses
+
+    def __len__(self) -> int:
+        return self._n
+
+    def fork(self) -> "Supports":
+        other = Supports.__new__(Supports)
+        other._n, other._memory, other._filled = self._n, self._memory, self._filled
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_n": self._n, "_memory": self.rows().copy(), "_filled": [self._n]}
+
+    def as_these(self, X: Matrix) -> Matrix:
+        """X dense or sparse, as the supports are."""
+        if sparse.issparse(self._memory):
+            return X if sparse.issparse(X) else sparse.csr_matrix(X)
+        return np.ascontiguousarray(X.toarray()) if sparse.issparse(X) else X
+
+    def rows(self, start: int = 0, stop: int | None = None) -> Matrix:
+        """Those of the slots from start up to stop, which a kernel may read only."""
+        rows = self._memory[start : self._n if stop is None else min(stop, self._n)]
+        if not sparse.issparse(rows):
+            rows.flags.writeable = False
+        return rows
+
+    def append(self, rows: Matrix) -> None:
+        """Take these rows into the next slots."""
+        n = self._n + rows.shape[0]
+        if sparse.issparse(self._memory):
+            self._memory = sparse.vstack([self.rows(), rows], format="csr")
+        else:
+            if n > len(self._memory) or self._filled[0] != self._n:
+                memory = np.empty((max(n, 2 * self._n), rows.shape[1]), rows.dtype)
+                memory[: self._n] = self.rows()
+                self._memory, self._filled = memory, [n]
+            self._memory[self._n : n] = rows
+            self._filled[0] = n
+        self._n = n
+
+    def keep(self, slots: NDArray[np.intp]) -> None:
+        """Forget all but these slots."""
+        self._memory, self._n, self._filled = self.rows()[slots], len(slots), [len(slots)]

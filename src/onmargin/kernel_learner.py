@@ -1,0 +1,169 @@
+"""A learner whose weights are an expansion over the rows it learned: kernels, block by block."""
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onmargin._core import rounds
+from onmargin._core.geometry_kernel import Expansion
+from onmargin._core.row import Rows
+from onmargin._core.step import Step
+from onmargin._core.task import Task
+from onmargin._kernels import Kernel, Matrix, Supports
+from onmargin.learner import Learner, Offsets, Vector
+
+__all__ = ["KernelLearner"]
+
+# Rows whose kernel values are computed at once, by one matrix product against so many supports at a time.
+BLOCK, TILE = 192, 1024
+
+
+class KernelLearner(Learner[Expansion]):
+    """Plays rounds in blocks: their kernel values first, all at once, then round by round.
+
+    The learner keeps the rows of the supports, the geometry their coefficients. A support is known by its row's place
+    in the stream of all rows received; a row that is learned again adds to the coefficients it has.
+
+    Parameters
+    ----------
+    task : Task
+        Turns scores and targets into half-spaces, and scores into predictions.
+    step : Step
+        Says how far to move along each violated half-space.
+    geometry : Expansion
+        Holds the coefficients and moves them.
+    kernel : Kernel or None
+        Gives the inner products of rows; None: the rows are those inner products, with the rows of the stream.
+    like : array or CSR matrix
+        What the supports are kept as.
+    """
+
+    def __init__(self, task: Task, step: Step, geometry: Expansion, kernel: Kernel | None, like: Matrix) -> None:
+        super().__init__(task, step, geometry)
+        self.kernel = kernel
+        self.supports = Supports(like)
+        self.first = 0  # rows of the stream before those that are learned now
+        self._received = 0
+
+    def __copy__(self) -> Self:
+        """A learner to go on with, while this one is kept in case that fails."""
+        other = type(self).__new__(type(self))
+        other.__dict__ = vars(self).copy()
+        other.geometry, other.supports = self.geometry.fork(), self.supports.fork()
+        other._totals = rounds.Totals()
+        other._totals.__setstate__(self._totals.__getstate__())
+        return other
+
+    def close(self) -> None:
+        """The rows learned last were seen for the last time: those that come next are others."""
+        self.first, self._received = self.first + self._received, 0
+
+    def learn(
+        self,
+        X: Rows,
+        y: Vector,
+        weight: Vector | None = None,
+        order: Offsets | None = None,
+        *,
+        trials: Offsets | None = None,
+        targets: Offsets | None = None,
+    ) -> None:
+        if trials is not None:
+            raise ValueError("an expansion learns one row a round, not trials of several")
+        self._received = X.total
+        order = np.arange(X.n_rows) if order is None else order
+        whole = _matrix(X)
+        for start in range(0, len(order), BLOCK):
+            part = order[start : start + BLOCK]
+            block = self.supports.as_these(whole[part])
+            self._face(block, self.first + X.first + part)
+            rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, part, targets=targets)
+            rows = block if self.kernel is not None else block[:, :0]  # of no use: the keys say all
+            self.supports.append(rows[self.geometry.settle()])
+            kept = self.geometry.compact()
+            if kept is not None:
+                self.supports.keep(kept)
+
+    def _face(self, block: Matrix, keys: Offsets) -> None:
+        values = np.empty((len(keys), self.geometry.n_slots + len(keys)))
+        self._against_supports(block, values)
+        within = block[:, keys] if self.kernel is None else self.kernel(block, block)
+        within = np.ascontiguousarray(self._checked(within), dtype=np.float64)
+        self.geometry.face(values, self._diagonal(block, within), within, keys, self._slots_of(keys))
+
+    def _slots_of(self, keys: Offsets) -> Offsets:
+        """The slot of each row that is a support; -1: it is none."""
+        slots = self.geometry.supports()
+        known = self.geometry.arrays()["keys"][slots]
+        table = np.full(self._received, -1, np.intp)
+        mine = known >= self.first
+        table[known[mine] - self.first] = slots[mine]
+        return np.asarray(table[keys - self.first])
+
+    def _against_supports(self, block: Matrix, values: NDArray[np.float64]) -> None:
+        """Fill the first columns with K of the block's rows and the supports."""
+        if self.kernel is None:
+            values[:, : self.geometry.n_slots] = self._checked(block[:, self.geometry.arrays()["keys"]])
+            return
+        for start in range(0, len(self.supports), TILE):
+            tile = self.supports.rows(start, start + TILE)
+            values[:, start : start + tile.shape[0]] = self._checked(self.kernel(block, tile))
+
+    @staticmethod
+    def _checked(values: NDArray[Any]) -> NDArray[Any]:
+        """Kernel values that are finite, as their sum is but for overflow."""
+        with np.errstate(all="ignore"):
+            total = values.sum()
+        if not np.isfinite(total) and not np.isfinite(values).all():
+            raise ValueError(
+                "the kernel gives values that are not finite: scale X, for instance with "
+                "sklearn.preprocessing.StandardScaler, or take smaller gamma, coef0 and degree"
+            )
+        return values
+
+    def plant(self, row: Matrix, key: int) -> None:
+        """Put the centre of a ball that has seen nothing at this row."""
+        self.geometry.plant(key, float(self._diagonal(row)[0]))  # type: ignore[attr-defined]
+        self.supports.append(self.supports.as_these(row))
+
+    def _diagonal(self, block: Matrix, within: NDArray[np.float64] | None = None) -> Vector:
+        """K(x, x) of the rows; of new ones it is not known if only their values with others are."""
+        if self.kernel is None:
+            return np.zeros(block.shape[0]) if within is None else within.diagonal().copy()
+        return np.array(self._checked(self.kernel.diagonal(block, within)), dtype=np.float64)
+
+    def scores(self, X: Rows) -> NDArray[np.float64]:
+        out = np.empty((X.n_rows, self.geometry.n_columns))
+        for start, block, values in self._blocks(X):
+            out[start : start + BLOCK] = self.geometry.project(values, self._diagonal(block))
+        return out
+
+    def losses(self, X: Rows, y: Vector) -> Vector:
+        out = np.empty(X.n_rows)
+        for start, block, values in self._blocks(X):
+            stop = start + len(values)
+            self.geometry.face(values, self._diagonal(block))
+            rounds.losses(self.task, self.geometry, X.part(start, stop), y[start:stop], out[start:stop])
+            self.geometry.settle()
+        return out
+
+    def _blocks(self, X: Rows) -> Iterator[tuple[int, Matrix, NDArray[np.float64]]]:
+        """Blocks of rows with their kernel values against the supports."""
+        whole = _matrix(X)
+        for start in range(0, X.n_rows, BLOCK):
+            block = self.supports.as_these(whole[start : start + BLOCK])
+            values = np.empty((block.shape[0], self.geometry.n_slots))
+            self._against_supports(block, values)
+            yield start, block, values
+
+
+def _matrix(X: Rows) -> Matrix:
+    """The rows as an array or CSR matrix, not copied."""
+    values, indices, indptr = X.owners
+    if indices is None or indptr is None:
+        return values
+    start, stop = indptr[0], indptr[-1]
+    return sparse.csr_matrix((values[start:stop], indices[start:stop], indptr - start), shape=(X.n_rows, X.n_features))
