@@ -12,10 +12,10 @@ from onmargin._core.geometry_budget import Budgeted, Forgetron, Oldest, Projecte
 from onmargin._core.geometry_kernel import Expansion
 from onmargin._core.task import Task
 from onmargin._kernels import Custom, Gaussian, Kernel, Linear, Polynomial, Sigmoid
-from onmargin.estimators._linear import LinearLearner
-from onmargin.estimators._online import OnlineLearner
 from onmargin._parameters import NOTHING, Member, Number, Rule, Word
 from onmargin._updates import check_combination
+from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._online import OnlineLearner
 from onmargin.kernel_learner import KernelLearner
 
 # gamma, coef0, degree -> the kernel

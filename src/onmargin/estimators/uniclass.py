@@ -385,7 +385,11 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelLearning, BatchConversion): 
             },
         )
         plain = self.geometry == "euclidean"
-        needs = {"radius='fixed'": not learned, "target_loss=None": self.target_loss is None, "kernel=None": self.kernel is None}
+        needs = {
+            "radius='fixed'": not learned,
+            "target_loss=None": self.target_loss is None,
+            "kernel=None": self.kernel is None,
+        }
         check_combination("geometry='entropic'", {need: plain or met for need, met in needs.items()})
         if hasattr(self, "_learner") and plain == isinstance(self._learner.geometry, SimplexCentre):
             raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
