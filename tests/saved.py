@@ -38,11 +38,11 @@ TARGETS = {
 }
 COST = np.array([[0, 1, 2], [3, 0, 1], [1, 2, 0]])
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "BlockClassifier": [{"update": "exact"}, {"average": True}],
+    "BlockClassifier": [{"update": "exact"}, {"average": True}, {"geometry": "entropic", "margin": 0.1}],
     "ClassFeatureClassifier": [{"phi": ClassTermFeatures()}, {"phi": phi, "average": 3}],
     "DualAscentClassifier": [{"window": 4}, {"window": None, "geometry": "entropic"}, {"geometry": "pnorm", "p": 3.0}],
     "ExponentiatedGradientRegressor": [{"balanced": False, "rate": np.float32(0.1)}],
-    "LabelRanker": [{"calibrate": False}, {"update": "simproj", "average": True}],
+    "LabelRanker": [{"calibrate": False}, {"update": "simproj", "average": True}, {"kernel": "poly"}],
     "OrdinalRegressor": [{"update": "exact", "average": 5}],
     "PNormPerceptron": [{"p": 4}],
     "PassiveAggressiveClassifier": [
@@ -53,10 +53,22 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"update": "simproj", "class_weight": "balanced"},
         {"strategy": "ovr", "class_weight": {2: 0.5, 0: np.float64(2.0), 1: 1}},
         {"geometry": "entropic", "C": 0.1},
+        {"kernel": "rbf"},
+        {"kernel": "poly", "budget": 5, "budget_policy": "forgetron"},
         {"loss": "squared_hinge", "intercept_scaling": 0.3, "tol": None},
     ],
-    "PassiveAggressiveRegressor": [{"average": True}, {"geometry": "entropic"}, {"fit_intercept": False}],
-    "PassiveAggressiveUniclass": [{"radius": "learn", "max_radius": 3.0, "C": 0.1}, {"init": "zero"}],
+    "PassiveAggressiveRegressor": [
+        {"average": True},
+        {"geometry": "entropic"},
+        {"fit_intercept": False},
+        {"kernel": "sigmoid", "average": True},
+    ],
+    "PassiveAggressiveUniclass": [
+        {"radius": "learn", "max_radius": 3.0, "C": 0.1},
+        {"init": "zero"},
+        {"geometry": "entropic", "epsilon": 2.0},
+        {"kernel": "rbf"},
+    ],
     "QuasiAdditiveClassifier": [
         {"geometry": "entropic", "balanced": True, "step": "optimal"},
         {"geometry": "pnorm", "step": "aggressive"},

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from onmargin._parts import Part
+
 Matrix = Any  # a C-contiguous array, or a CSR matrix
 
 
@@ -17,6 +19,13 @@ class Kernel(Protocol):
     def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]: ...
 
     def diagonal(self, A: Matrix, within: NDArray[Any] | None = None) -> NDArray[Any]: ...
+
+
+class KernelPart(Part):
+    """A kernel that is made with its fields."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(vars(self).values())
 
 
 def products(A: Matrix, B: Matrix) -> NDArray[Any]:
@@ -47,7 +56,7 @@ def power(values: NDArray[Any], degree: int) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(KernelPart):
     """x.z"""
 
     def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
@@ -58,7 +67,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(KernelPart):
     """(gamma x.z + coef0)^degree"""
 
     gamma: float
@@ -79,7 +88,7 @@ class Polynomial:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(KernelPart):
     """exp(-gamma |x - z|^2), in double precision: a distance is a small difference of large numbers."""
 
     gamma: float
@@ -98,7 +107,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Sigmoid:
+class Sigmoid(KernelPart):
     """tanh(gamma x.z + coef0)"""
 
     gamma: float
@@ -112,7 +121,7 @@ class Sigmoid:
 
 
 @dataclass(frozen=True)
-class Custom:
+class Custom(KernelPart):
     """What a function of two matrices gives, if it is a matrix of numbers that fits them."""
 
     function: Callable[[Any, Any], Any]
@@ -132,7 +141,7 @@ class Custom:
         return (self(A, A) if within is None else within).diagonal()
 
 
-class Supports:
+class Supports(Part):
     """The rows of the supports, one a slot, in memory that doubles when it is full.
 
     Forks share memory: the first that goes on does so in place, and others that go on later make a copy. Sparse rows
@@ -152,8 +161,11 @@ class Supports:
         other._n, other._memory, other._filled = self._n, self._memory, self._filled
         return other
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_n": self._n, "_memory": self.rows().copy(), "_filled": [self._n]}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._memory[:0],), self.rows().copy()
+
+    def __setstate__(self, rows: Matrix) -> None:
+        self._n, self._memory, self._filled = rows.shape[0], rows, [rows.shape[0]]
 
     def as_these(self, X: Matrix) -> Matrix:
         """X dense or sparse, as the supports are."""

@@ -37,16 +37,23 @@ class KernelLearner(Learner[Expansion]):
         Holds the coefficients and moves them.
     kernel : Kernel or None
         Gives the inner products of rows; None: the rows are those inner products, with the rows of the stream.
-    like : array or CSR matrix
-        What the supports are kept as.
+    supports : Supports
+        Holds the rows of the supports.
     """
 
-    def __init__(self, task: Task, step: Step, geometry: Expansion, kernel: Kernel | None, like: Matrix) -> None:
+    def __init__(self, task: Task, step: Step, geometry: Expansion, kernel: Kernel | None, supports: Supports) -> None:
         super().__init__(task, step, geometry)
         self.kernel = kernel
-        self.supports = Supports(like)
+        self.supports = supports
         self.first = 0  # rows of the stream before those that are learned now
         self._received = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {"totals": self._totals, "first": self.first, "received": self._received}
+        return type(self), (self.task, self.step, self.geometry, self.kernel, self.supports), state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:  # type: ignore[override]
+        self._totals, self.first, self._received = state["totals"], state["first"], state["received"]
 
     def __copy__(self) -> Self:
         """A learner to go on with, while this one is kept in case that fails."""

@@ -24,14 +24,14 @@ cdef class Ball(Expansion):
         self.height = height
 
     def settings(self):
-        return {}
+        return {"height": self.height}
 
     def __reduce__(self):
         make, arguments, state = Expansion.__reduce__(self)
-        return make, arguments, (*state, self.squared_norm, self.height)
+        return make, arguments, state | {"squared_norm": self.squared_norm}
 
     def __setstate__(self, state):
-        *state, self.squared_norm, self.height = state
+        self.squared_norm = state["squared_norm"]
         Expansion.__setstate__(self, state)
 
     def plant(self, Py_ssize_t key, double squared_norm):

@@ -38,7 +38,7 @@ cdef class Budgeted(Expansion):
 
     def __setstate__(self, state):
         Expansion.__setstate__(self, state)
-        self.own_memory[:self.n_slots] = state[1]["own"]
+        self.own_memory[:self.n_slots] = state["own"]
         self.n_live = len(self.supports())
 
     def compact(self):
@@ -51,7 +51,7 @@ cdef class Budgeted(Expansion):
         }
         self.forget_memory()
         self.own_memory = None
-        self.__setstate__((self.clock, arrays))
+        self.__setstate__({"clock": self.clock, **arrays})
         return keep
 
     cdef double move(self, const Round* r) noexcept nogil:
@@ -175,8 +175,8 @@ cdef class Forgetron(Budgeted):
 
     def __setstate__(self, state):
         Budgeted.__setstate__(self, state)
-        self.gram_memory[:] = state[1]["gram"]
-        self.tally_memory[:] = state[1]["tally"]
+        self.gram_memory[:] = state["gram"]
+        self.tally_memory[:] = state["tally"]
 
     def compact(self):
         before = self.n_slots

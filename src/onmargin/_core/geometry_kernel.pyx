@@ -76,20 +76,20 @@ cdef class Expansion(Columns):
         return {"bias": self.bias, "average": self.average}
 
     def __reduce__(self):
-        make = partial(type(self), self.n_features, self.n_columns, self.dtype, **self.settings())
-        return make, (), (self.clock, self.arrays())
+        make = partial(type(self), self.n_features, self.n_columns, self.dtype.name, **self.settings())
+        return make, (), {"clock": self.clock, **self.arrays()}
 
     def __setstate__(self, state):
-        self.clock, arrays = state
-        self.n_slots = len(arrays["keys"])
+        self.clock = state["clock"]
+        self.n_slots = len(state["keys"])
         self.reserve(self.n_slots)
-        self.key_memory[:self.n_slots] = arrays["keys"]
-        self.live_memory[:self.n_slots] = arrays["live"]
-        self.coef_memory[:self.n_slots, :self.width] = arrays["coef"]
-        self.intercept[:] = arrays["intercept"]
+        self.key_memory[:self.n_slots] = state["keys"]
+        self.live_memory[:self.n_slots] = state["live"]
+        self.coef_memory[:self.n_slots, :self.width] = state["coef"]
+        self.intercept[:] = state["intercept"]
         if self.average:
-            self.lag_memory[:self.n_slots, :self.width] = arrays["lag"]
-            self.lag_intercept[:] = arrays["lag_intercept"]
+            self.lag_memory[:self.n_slots, :self.width] = state["lag"]
+            self.lag_intercept[:] = state["lag_intercept"]
 
     def arrays(self):
         """What is learned, by name; views, one row a slot."""
@@ -127,7 +127,7 @@ cdef class Expansion(Columns):
             name: array @ mixing.T if name in ("coef", "intercept", "lag", "lag_intercept") else array
             for name, array in self.arrays().items()
         }
-        copy.__setstate__((self.clock, mixed))
+        copy.__setstate__({"clock": self.clock, **mixed})
         return copy
 
     def face(self, values, diagonal, within=None, keys=None, known=None):

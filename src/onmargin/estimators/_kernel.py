@@ -11,7 +11,7 @@ from scipy import sparse
 from onmargin._core.geometry_budget import Budgeted, Forgetron, Oldest, Projected, Smallest
 from onmargin._core.geometry_kernel import Expansion
 from onmargin._core.task import Task
-from onmargin._kernels import Custom, Gaussian, Kernel, Linear, Polynomial, Sigmoid
+from onmargin._kernels import Custom, Gaussian, Kernel, Linear, Polynomial, Sigmoid, Supports
 from onmargin._parameters import NOTHING, Member, Number, Rule, Word
 from onmargin._updates import check_combination
 from onmargin.estimators._linear import LinearLearner
@@ -86,7 +86,7 @@ class KernelLearning(OnlineLearner):
             kernel: Kernel | None = Custom(self.kernel)
         else:
             kernel = KERNELS[str(self.kernel)](resolved(self.gamma, X), float(self.coef0), int(self.degree))
-        return KernelLearner(Task(), self._step(), geometry, kernel, X[:, :0] if kernel is None else X)
+        return KernelLearner(Task(), self._step(), geometry, kernel, Supports(X[:, :0] if kernel is None else X))
 
     def _remember_kernel(self) -> None:
         self._learned_with = {name: getattr(self, name) for name in self._kernel_parameters}

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onmargin._core.geometry import Euclidean
+from onmargin._core.geometry import Columns
 from onmargin._core.geometry_links import Entropic
 from onmargin._parameters import Rule, Word
 from onmargin._updates import check_combination
@@ -35,7 +35,7 @@ class SimplexOption(LinearLearner):
     }
 
     geometry: str
-    kernel: Any
+    kernel: Any = None  # where there is none to choose
     _learner: Learner[Any]
 
     def _row_types(self) -> tuple[Any, ...]:
@@ -55,7 +55,7 @@ class SimplexOption(LinearLearner):
         plain = self.geometry == "euclidean"
         needed = {"average=False": not self.average, "kernel=None": self.kernel is None, **needs}
         check_combination("geometry='entropic'", {need: plain or met for need, met in needed.items()})
-        if hasattr(self, "_learner") and plain != isinstance(self._learner.geometry, Euclidean):
+        if hasattr(self, "_learner") and plain != isinstance(self._learner.geometry, Columns):
             raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
 
     def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:
@@ -76,7 +76,7 @@ class SimplexOption(LinearLearner):
         return super().sparsify()
 
     def _ask_for_plain_weights(self, what: str) -> None:
-        check_combination(what, {"geometry='euclidean'": isinstance(self._learner.geometry, Euclidean)})
+        check_combination(what, {"geometry='euclidean'": isinstance(self._learner.geometry, Columns)})
 
 
 class MarginOption(SimplexOption):
