@@ -1,6 +1,8 @@
 """Dual ascent: the last examples of a stream, learned again and again."""
 
-from typing import Any, ClassVar, NamedTuple, Self
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,12 +12,14 @@ from onmargin._core.step import Step
 from onmargin._core.step_gram import GramWindow
 from onmargin._core.step_window import Window
 from onmargin._parameters import NOTHING, Number, Rule
+from onmargin._parts import Part
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.learner import Vector, as_rows
 
 
-class _Kept(NamedTuple):
+@dataclass(frozen=True)
+class KeptExamples(Part):
     """The examples that may change once more, oldest first."""
 
     X: Any
@@ -24,10 +28,16 @@ class _Kept(NamedTuple):
     alpha: NDArray[np.float64]
     scores: NDArray[np.float64]
 
-    def _last(self, window: int | None) -> "_Kept":
+    def __iter__(self) -> Iterator[Any]:
+        return iter(vars(self).values())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self)
+
+    def last(self, window: int | None) -> "KeptExamples":
         """Those that are in the window with one more."""
         first = 0 if window is None else max(len(self.target) - window + 1, 0)
-        return _Kept(*(part[first:] for part in self))
+        return KeptExamples(*(part[first:] for part in self))
 
 
 class DualAscentClassifier(QuasiAdditiveClassifier):
@@ -134,7 +144,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         "sweeps": (Number(1, 2**62, whole=True), NOTHING),
     }
 
-    _kept: _Kept
+    _kept: KeptExamples
 
     def __init__(
         self,
@@ -215,7 +225,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         live = weight > 0
         if not live.all():
             X, target, weight = X[live], target[live], weight[live]
-        old = self._kept._last(self.window)
+        old = self._kept.last(self.window)
         now = len(old.target)
         X, target, weight = _joined(old.X, X), _joined(old.target, target), _joined(old.weight, weight)
         rows = as_rows(X)
@@ -233,7 +243,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         self._learner.step = self._step()
         last = np.arange(rows.n_rows - held, rows.n_rows)
         places = last % max(held, 1)
-        self._kept = _Kept(X[last], target[last], weight[last], alpha[places], scores[places])._last(self.window)
+        self._kept = KeptExamples(X[last], target[last], weight[last], alpha[places], scores[places]).last(self.window)
 
     @property
     def dual_coef_(self) -> Vector:
@@ -244,7 +254,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
     def _begin(self, X: Any, classes: NDArray[Any]) -> None:
         super()._begin(X, classes)
         nothing = np.zeros((0, self._learner.geometry.n_columns))
-        self._kept = _Kept(X[:0], np.zeros(0), np.zeros(0), nothing, nothing)
+        self._kept = KeptExamples(X[:0], np.zeros(0), np.zeros(0), nothing, nothing)
 
     def _step(self) -> Step:
         """None of its own: a window is made for the rows of each call."""
