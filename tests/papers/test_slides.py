@@ -107,6 +107,7 @@ def test_perceptron(case, kind, C):
         assert mistakes.sum() <= (loss + longest * u @ u / 4) * SLACK + 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
 @given(rows(positive=True), kinds, st.floats(0.02, 0.49), st.booleans())
 def test_winnow(case, kind, gamma, small):
     """B17, both forms, at the rate 4 gamma / X^2 (which is chosen for X = 1)."""

@@ -135,6 +135,7 @@ ESTIMATORS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
 @given(st.sampled_from(ESTIMATORS), some_streams, containers, st.data())
 def test_estimators_in_pieces(estimator, stream, container, data):
     """Pickled between calls, and asked for predictions."""

@@ -53,7 +53,11 @@ def learned(trials, *settings, container=np.ascontiguousarray, weight=None):
 def state(model):
     """Everything that was learned, to compare bit for bit."""
     single = model.geometry.single
-    return [*[np.asarray(part).tolist() for part in single.state()], single.weights().tolist(), model.totals]
+    return [
+        {name: np.asarray(part).tolist() for name, part in single.__reduce__()[2].items()},
+        single.weights().tolist(),
+        model.totals,
+    ]
 
 
 @given(blocks(), updates, aggressiveness, containers)

@@ -5,25 +5,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._core.geometry_ball import Ball
-from onmargin._core.geometry_centre import Centre, SimplexCentre
-from onmargin._core.task import Task, Uniclass
-from onmargin._kernels import Linear
 from onmargin._parameters import NOTHING, Number, Rule, Word
 from onmargin._updates import check_combination
+from onmargin.estimators._ball import BallLearner
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._kernel import KernelLearning
 from onmargin.estimators._online import MatrixLike
-from onmargin.kernel_learner import KernelLearner
-from onmargin.learner import Learner, Vector, as_rows
+from onmargin.learner import Vector, as_rows
 
 
-class PassiveAggressiveUniclass(OutlierMixin, KernelLearning, BatchConversion):  # type: ignore[misc]
+class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc]
     r"""Passive-aggressive uniclass learner: a ball that moves just far enough to hold each example.
 
     An example within `epsilon` of the centre leaves it alone. Any other draws it nearer: to the solution of
@@ -179,9 +174,6 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelLearning, BatchConversion): 
         "contamination": (Word("auto"), Number(0, 0.5, above=True)),
         "geometry": (Word("euclidean", "entropic"),),
     }
-
-    _learner: Learner[Any]
-    _offset: float | None
 
     def __init__(
         self,
@@ -344,79 +336,3 @@ class PassiveAggressiveUniclass(OutlierMixin, KernelLearning, BatchConversion): 
             1 for examples within the ball, -1 for those outside.
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
-
-    @property
-    def center_(self) -> Vector:
-        """The centre of the ball."""
-        learner = self._fitted()
-        if not isinstance(learner, KernelLearner):
-            centre: Vector = learner.geometry.centre()
-            return centre
-        if not isinstance(learner.kernel, Linear):
-            raise AttributeError(
-                "center_ is only available with a linear kernel: the centre is in the feature space of the kernel, as "
-                "dual_coef_ and support_vectors_"
-            )
-        return np.asarray(learner.geometry.mean()[0][:, 0] @ learner.supports.rows())
-
-    @property
-    def radius_(self) -> float:
-        """The radius of the ball."""
-        learner = self._fitted()
-        limit, height = learner.task.radius, learner.geometry.height  # type: ignore[attr-defined]
-        return float(np.sqrt((limit - height) * (limit + height)))
-
-    @property
-    def offset_(self) -> float:
-        """What a score must be at least for an inlier."""
-        radius = self.radius_
-        return -radius if self._offset is None else self._offset
-
-    def _task(self) -> Task:
-        return Uniclass(float(self.epsilon if self.max_radius is None else self.max_radius))
-
-    def _check_combination(self) -> None:
-        learned = self.radius == "learn"
-        check_combination(
-            f"radius={self.radius!r}",
-            {
-                "a number for max_radius": not learned or self.max_radius is not None,
-                "max_radius=None": learned or self.max_radius is None,
-            },
-        )
-        plain = self.geometry == "euclidean"
-        needs = {
-            "radius='fixed'": not learned,
-            "target_loss=None": self.target_loss is None,
-            "kernel=None": self.kernel is None,
-        }
-        check_combination("geometry='entropic'", {need: plain or met for need, met in needs.items()})
-        if hasattr(self, "_learner") and plain == isinstance(self._learner.geometry, SimplexCentre):
-            raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
-        # The distance of a new example needs K(x, x) too, which is not in its kernel values with those learned.
-        check_combination("uniclass", {"a kernel that is not 'precomputed'": self.kernel != "precomputed"})
-
-    def _begin(self, X: Any, weight: Vector | None) -> int:
-        """A ball that has seen nothing, or the first example of any weight; how many rows that took."""
-        height = 0.0 if self.max_radius is None else float(self.max_radius)
-        simplex = self.geometry == "entropic"
-        if self.kernel is not None:
-            self._learner = self._kernel_learner(X, Ball(self.n_features_in_, 2, X.dtype, height=height))
-        else:
-            centre = SimplexCentre(self.n_features_in_) if simplex else Centre(self.n_features_in_, height=height)
-            self._learner = Learner(Task(), self._step(), centre)
-        self._remember_kernel()
-        if simplex or self.init == "zero":
-            return 0
-        first = 0 if weight is None else int(np.flatnonzero(weight)[0])
-        row = X[[first]]
-        if isinstance(self._learner, KernelLearner):
-            self._learner.plant(row, first)
-        else:
-            self._learner.geometry.assign((row.toarray() if sparse.issparse(row) else row).ravel())
-        return first + 1
-
-    def _distances(self, X: Any) -> Vector:
-        lifted = self._learner.scores(as_rows(X))
-        distances: Vector = np.sqrt(np.maximum(lifted[:, 0] ** 2 - lifted[:, 1] ** 2, 0))
-        return distances

@@ -62,6 +62,8 @@ def to_sklearn(model: Any) -> Any:
         accepted = ", ".join(sorted(CLASSIFIERS | REGRESSORS))
         raise TypeError(f"scikit-learn has no predictor like {name}; to_sklearn takes {accepted}")
     check_is_fitted(model)
+    if getattr(model, "kernel", None) not in {None, "linear"}:
+        raise TypeError(f"scikit-learn has no predictor like {name} with a kernel: its weights are in another space")
     predictor = LinearSVC() if name in CLASSIFIERS else LinearRegression()
     if name in CLASSIFIERS:
         if len(model.classes_) < 2:
