@@ -1,5 +1,94 @@
-"""What can be proved about a run."""
+"""What can be proved about a run: bounds, and certificates that a run kept to them."""
 
-from onmargin.theory.bounds import pa1_mistakes
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["pa1_mistakes"]
+from onmargin.theory.balls import ball_squared_distance
+from onmargin.theory.batch import batch_updates
+from onmargin.theory.costs import pa1_cost, pa2_cost, pa_cost
+from onmargin.theory.gradients import (
+    exponentiated_gradient_loss,
+    gradient_descent_loss,
+    perceptron_margin2_mistakes,
+    winnow_half_mistakes,
+    winnow_half_mistakes_by_misses,
+)
+from onmargin.theory.pa import (
+    direction,
+    pa_distance,
+    pa_separable,
+    pa_squared_loss,
+    pa_unit_squared_loss,
+    simplex_pa_squared_loss,
+)
+from onmargin.theory.pa1 import pa1_capped_losses, pa1_loss, pa1_mistakes, pa1_mistakes_as_printed
+from onmargin.theory.pa2 import pa2_best_c, pa2_squared_loss
+from onmargin.theory.primal_dual import (
+    climbing_mistakes,
+    dual_gap,
+    fixed_mistakes,
+    floor,
+    mean_loss,
+    regret,
+    winnow_mistakes,
+)
+from onmargin.theory.simultaneous import perceptron_mistakes, set_errors, simperc_mistakes, simplex_mistakes
+
+if TYPE_CHECKING:
+    from onmargin.theory._certify import certify
+    from onmargin.theory.certificate import Certificate, Competitor, Condition
+
+# Bounds are arithmetic; certificates import scikit-learn and all estimators, when first touched (PEP 562).
+_HOME = {
+    "Certificate": "onmargin.theory.certificate",
+    "Competitor": "onmargin.theory.certificate",
+    "Condition": "onmargin.theory.certificate",
+    "certify": "onmargin.theory._certify",
+}
+
+__all__ = [
+    "Certificate",
+    "Competitor",
+    "Condition",
+    "ball_squared_distance",
+    "batch_updates",
+    "certify",
+    "climbing_mistakes",
+    "direction",
+    "dual_gap",
+    "exponentiated_gradient_loss",
+    "fixed_mistakes",
+    "floor",
+    "gradient_descent_loss",
+    "mean_loss",
+    "pa1_capped_losses",
+    "pa1_cost",
+    "pa1_loss",
+    "pa1_mistakes",
+    "pa1_mistakes_as_printed",
+    "pa2_best_c",
+    "pa2_cost",
+    "pa2_squared_loss",
+    "pa_cost",
+    "pa_distance",
+    "pa_separable",
+    "pa_squared_loss",
+    "pa_unit_squared_loss",
+    "perceptron_margin2_mistakes",
+    "perceptron_mistakes",
+    "regret",
+    "set_errors",
+    "simperc_mistakes",
+    "simplex_mistakes",
+    "simplex_pa_squared_loss",
+    "winnow_half_mistakes",
+    "winnow_half_mistakes_by_misses",
+    "winnow_mistakes",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'onmargin.theory' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value

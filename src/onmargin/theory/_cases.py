@@ -1,0 +1,310 @@
+"""What each estimator asks of a stream, as the theorems see it."""
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onmargin.estimators._label_sets import read_label_sets
+from onmargin.estimators._phi import as_phi
+from onmargin.estimators._trials import read_trials
+from onmargin.estimators.block_classifier import BlockClassifier
+from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier, _joined
+from onmargin.estimators.classifier import PassiveAggressiveClassifier
+from onmargin.estimators.dual_ascent import DualAscentClassifier
+from onmargin.estimators.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
+from onmargin.estimators.label_ranker import LabelRanker
+from onmargin.estimators.ordinal import OrdinalRegressor
+from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
+from onmargin.estimators.regressor import PassiveAggressiveRegressor
+from onmargin.estimators.sequence_tagger import SequenceTagger
+from onmargin.estimators.uniclass import PassiveAggressiveUniclass
+from onmargin.theory._bias import squared_norms, with_bias
+from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, alone
+from onmargin.theory._sequences import read_sequences
+from onmargin.theory._sizes import Size, euclidean, of_balanced, of_pnorm, of_simplex
+from onmargin.theory._theorems import Case
+
+Vector = NDArray[np.float64]
+Places = NDArray[np.intp]
+# The estimator after the run, X, y and what else came with them -> the case.
+Reader = Callable[[Any, Any, Any, dict[str, Any]], Case]
+
+# The words for `update` whose steps are of one kind; the others are kinds of their own.
+_KINDS = {"max": "capped", "conproj": "capped", "exact": "capped", "mira": "capped", "perceptron": "simperc"}
+
+
+def _rows(run: Any, X: Any) -> Any:
+    """The rows as they were learned, in double precision, with the intercept coordinate last."""
+    X = run._checked(X, keep=True).astype(np.float64)
+    return with_bias(X, getattr(run._learner.geometry, "bias", 0.0))
+
+
+def _passive_aggressive(run: Any, lengths: Vector) -> str:
+    """The step of `C` and `loss`; plain PA has a theorem of its own where every direction has length 1."""
+    if inf == run.C:
+        unit = len(lengths) and float(np.abs(lengths - 1).max()) <= 1e-9
+        return "PA of length 1" if unit else "PA"
+    return "PA-II" if run.loss.startswith("squared") else "PA-I"
+
+
+def _update(run: Any) -> str:
+    kind = _KINDS.get(run.update, run.update)
+    return "PA of trials" if kind == "capped" and inf == run.C else kind
+
+
+def _signed(above: NDArray[np.bool_], places: Places, required: Vector) -> tuple[Places, Places, Vector]:
+    """Half-spaces of one score each, which must be high or low."""
+    return np.where(above, places, -1)[:, None], np.where(above, -1, places)[:, None], required[:, None]
+
+
+def _against_all(codes: Places, n_columns: int, required: Vector) -> tuple[Places, Places, Vector]:
+    """The right column of each row against every other."""
+    places = np.arange(len(codes))[:, None] * n_columns
+    others = np.arange(n_columns)
+    up = np.repeat(places + codes[:, None], n_columns, axis=1)
+    return up, places + others, np.where(others == codes[:, None], -np.inf, required)
+
+
+def _prototypes(X: Any, codes: Places, n_classes: int, required: Any, unit: float = 1.0) -> HalfSpaces:
+    """Two classes have one column, more have one each; `required` by class and rival."""
+    required = np.broadcast_to(required, (n_classes, n_classes))[codes]
+    if n_classes == 2:
+        needed = required[np.arange(len(codes)), 1 - codes]
+        return alone(Columns(X, 1), *_signed(codes > 0, np.arange(len(codes)), needed), unit)
+    return alone(Columns(X, n_classes), *_against_all(codes, n_classes, required), unit)
+
+
+def _spreads(X: Any, *, signed: bool) -> Vector:
+    """Curvature on the simplex: the squared spread of a direction over 4; `signed`: it has negatives of the row too."""
+    low, high = X.min(axis=1), X.max(axis=1)
+    low, high = (np.asarray(side.todense() if sparse.issparse(side) else side).ravel() for side in (low, high))
+    return np.asarray(np.maximum(high, -low) ** 2 if signed else (high - low) ** 2 / 4)
+
+
+def _codes(run: Any, y: Any) -> Places:
+    return np.searchsorted(run.classes_, np.asarray(y))
+
+
+def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    if run.strategy == "ovr" and len(run.classes_) > 2:
+        raise ValueError('strategy="ovr" is a set of binary problems: certify each of them, or learn with "joint"')
+    if run.class_weight is not None:
+        raise ValueError("class_weight makes C change from round to round: certify speaks of class_weight=None only")
+    X, n = _rows(run, X), len(run.classes_)
+    codes = _codes(run, y)
+    mira = run.update == "mira"
+    C = 1.0 if mira or run.update == "perceptron" else run.C
+    if run.cost is not None:
+        cost = run._learner.task.cost
+        lengths = (1 if n == 2 else 2) * squared_norms(X)
+        problem = _prototypes(X, codes, n, np.sqrt(cost))
+        step = "PA" if inf == run.C else _passive_aggressive(run, lengths)
+        longest = float(lengths.max(initial=0))
+        return Case(step, "cost", problem, euclidean(), C, longest, largest_cost=float(cost.max()))
+    margin = 1 / run.C if mira else 0.1 if run.geometry == "entropic" else 1.0
+    problem = _prototypes(X, codes, n, margin, margin)
+    size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1 if n == 2 else n)
+    if run.geometry == "entropic":
+        step = "PA" if inf == run.C else _passive_aggressive(run, lengths)
+    else:
+        step = _passive_aggressive(run, lengths) if run.update == "max" else _update(run)
+    return Case(step, "mistakes", problem, size, C, _longest(lengths), margin=margin)
+
+
+def _geometry(
+    word: str, X: Any, problem: HalfSpaces, *, balanced: bool, p: float | None, columns: int
+) -> tuple[Size, Vector]:
+    """How weights are measured, and the curvature of each row in its direction over one column, or over two."""
+    two = columns > 1
+    if word == "entropic":
+        n = problem.n_weights
+        return of_balanced(n) if balanced else of_simplex(n), _spreads(X, signed=balanced or two)
+    if word == "pnorm" and p is not None and p > 2:
+        powers = abs(X).power(p).sum(axis=1) if sparse.issparse(X) else (np.abs(X) ** p).sum(axis=1)
+        lengths = np.asarray(powers).ravel() ** (2 / p)
+        return of_pnorm(p), (p - 1) * (2 ** (2 / p) if two else 1) * lengths
+    return euclidean(), (2 if two else 1) * squared_norms(X)
+
+
+def _longest(lengths: Vector) -> float:
+    return float(lengths.max(initial=0))
+
+
+def _regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    X = _rows(run, X)
+    problem = _tube(X, np.asarray(y, dtype=np.float64), run.epsilon)
+    size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1)
+    step = _passive_aggressive(run, lengths)
+    step = "PA" if run.geometry == "entropic" and inf == run.C else step
+    return Case(step, "loss", problem, size, run.C, _longest(lengths))
+
+
+def _tube(X: Any, y: Vector, epsilon: float) -> HalfSpaces:
+    """y - epsilon <= score <= y + epsilon."""
+    places, none = np.arange(len(y)), np.full(len(y), -1)
+    up, down = np.stack([places, none], axis=1), np.stack([none, places], axis=1)
+    return alone(Columns(X, 1), up, down, np.stack([y - epsilon, -y - epsilon], axis=1), epsilon)
+
+
+def _gradient(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    X = _rows(run, X)
+    problem = _tube(X, np.asarray(y, dtype=np.float64), 0.0)
+    simplex = isinstance(run, ExponentiatedGradientRegressor)
+    size, lengths = _geometry(
+        "entropic" if simplex else "euclidean", X, problem, balanced=getattr(run, "balanced", False), p=None, columns=1
+    )
+    step = "exponentiated gradient" if simplex else "gradient descent"
+    return Case(step, "loss", problem, size, run.rate_, _longest(lengths))
+
+
+def _quasi_additive(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    X, n = _rows(run, X), len(run.classes_)
+    margin, codes = run._asked(), _codes(run, y)
+    # A threshold is taken off the scores: the second class must be above it by the margin, the first below.
+    threshold = getattr(run._learner.geometry, "threshold", 0.0)
+    required = np.array([[0.0, margin - threshold], [margin + threshold, 0.0]]) if n == 2 else margin
+    problem = _prototypes(X, codes, n, required, margin)
+    size, lengths = _geometry(
+        run.geometry,
+        X,
+        problem,
+        balanced=run.balanced,
+        p=getattr(run._learner.geometry, "p", None),
+        columns=1 if n == 2 else n,
+    )
+    step = "optimal" if isinstance(run, DualAscentClassifier) else run.step
+    step = "scale" if step == "fixed" and run.geometry != "entropic" else step
+    C = getattr(run._learner.step, "C", None)
+    return Case(
+        step,
+        "mistakes",
+        problem,
+        size,
+        run.C if C is None else C,
+        _longest(lengths),
+        margin=margin,
+    )
+
+
+def _uniclass(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    X = run._checked(X, keep=True)
+    X = X.toarray() if sparse.issparse(X) else X
+    start, X = (X[0], X[1:]) if run.init == "first" else (np.zeros(X.shape[1]), X)
+    points, limit = X - start, run.epsilon
+    if run.max_radius is not None:
+        limit = run.max_radius
+        points = np.hstack([points, np.full((len(points), 1), -limit)])
+    step = _passive_aggressive(run, np.ones(1))
+    return Case(step, "loss", Balls(points, float(limit), start), euclidean(), run.C, 1.0)
+
+
+def _ranker(run: Any, X: Any, Y: Any, given: dict[str, Any]) -> Case:
+    X = _rows(run, X)
+    relevant = read_label_sets(Y, X.shape[0]).matrix(run.classes_).astype(bool)
+    n, calibrated = relevant.shape[1], run._calibrated
+    columns = n + calibrated
+    # With a calibration label, the last, relevant labels beat it and it beats the others.
+    above = np.hstack([relevant, np.ones((len(relevant), 1), bool)]) if calibrated else relevant
+    below = np.hstack([~relevant, np.ones((len(relevant), 1), bool)]) if calibrated else ~relevant
+    pairs = [
+        np.argwhere(np.logical_and.outer(a, b) & ~np.eye(columns, dtype=bool))
+        for a, b in zip(above, below, strict=True)
+    ]
+    width = max(map(len, pairs), default=0)
+    up = np.full((len(pairs), max(width, 1)), -1)
+    down, required = up.copy(), np.full(up.shape, -np.inf)
+    for i, pair in enumerate(pairs):
+        up[i, : len(pair)], down[i, : len(pair)] = (i * columns + pair).T
+        required[i, : len(pair)] = 1.0
+    lengths = 2 * squared_norms(X)
+    step = _passive_aggressive(run, lengths) if run.update == "max" else _update(run)
+    problem = alone(Columns(X, columns), up, down, required)
+    return Case(step, "mistakes", problem, euclidean(), run.C, _longest(lengths))
+
+
+def _ordinal(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    X = run._checked(X, keep=True).astype(np.float64)
+    k = len(run.classes_) - 1
+    codes = run._codes(np.asarray(y)).astype(np.intp)
+    places = np.arange(len(codes))[:, None] * k + np.arange(k)
+    higher = np.arange(k) < codes[:, None]
+    up, down = np.where(higher, places, -1), np.where(higher, -1, places)
+    problem = alone(Thresholds(X, k), up, down, np.ones(up.shape))
+    return Case(_update(run), "mistakes", problem, euclidean(), run.C, _longest(squared_norms(X)) + 1)
+
+
+def _blocks(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    X = _rows(run, X)
+    ends, numbers, _ = read_trials(given.get("groups"), given.get("sets"), X.shape[0])
+    trial = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    number = np.ones(len(trial)) if numbers is None else numbers
+    sets, of_set = np.unique(np.stack([trial, number]), axis=1, return_inverse=True)
+    place = of_set.ravel(), _slots(of_set.ravel())
+    up = np.full((sets.shape[1], place[1].max(initial=0) + 1), -1)
+    down, required = up.copy(), np.full(up.shape, -np.inf)
+    high, rows = np.asarray(y) == run.classes_[1], np.arange(len(trial))
+    up[place], down[place], required[place] = np.where(high, rows, -1), np.where(high, -1, rows), run.margin
+    rounds = sets[0].astype(np.intp)
+    share = 1 / np.bincount(rounds)[rounds]
+    problem = HalfSpaces(Columns(X, 1), up, down, required, share, rounds, len(ends) - 1, run.margin)
+    parted = numbers is not None and numbers.max(initial=1) > 1
+    step = run.update if parted and run.update == "max" else _update(run)
+    goal = "sets" if parted else "mistakes"
+    return Case(step, goal, problem, euclidean(), run.C, _longest(squared_norms(X)), margin=run.margin)
+
+
+def _slots(owner: Places) -> Places:
+    """The number of each item among those of its owner, from 0."""
+    counts = np.bincount(owner)
+    slots = np.empty(len(owner), np.intp)
+    slots[np.argsort(owner, kind="stable")] = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return slots
+
+
+def _class_features(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    parts = as_phi(run.phi).learn(X, np.asarray(y), run.classes_, np.ones(len(y), bool))
+    rows, ends, codes = _joined(list(parts))
+    k = len(run.classes_)
+    rows = rows.astype(np.float64)
+    right = ends[:-1] + codes
+    rivals = ends[:-1, None] + np.arange(k)
+    up = np.repeat(right[:, None], k, axis=1)
+    required = np.where(rivals == right[:, None], -np.inf, 1.0)
+    lengths = squared_norms(rows[up.ravel()] - rows[rivals.ravel()])
+    step = _update(run)
+    if run.loss == "squared_hinge":
+        step = "PA" if inf == run.C else "PA-II"
+    return Case(
+        step,
+        "mistakes",
+        alone(Columns(rows, 1), up, rivals, required),
+        euclidean(),
+        run.C,
+        _longest(lengths),
+    )
+
+
+def _tagger(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    problem, largest = read_sequences(run, X, y, given.get("lengths"))
+    step = "perceptron" if run.update == "perceptron" else _passive_aggressive(run, np.zeros(1))
+    longest = run.totals_.max_squared_norm
+    return Case(step, "cost", problem, euclidean(), run.C, longest, largest_cost=largest)
+
+
+CASES: dict[type, Reader] = {
+    PassiveAggressiveClassifier: _classifier,
+    PassiveAggressiveRegressor: _regressor,
+    PassiveAggressiveUniclass: _uniclass,
+    LabelRanker: _ranker,
+    OrdinalRegressor: _ordinal,
+    BlockClassifier: _blocks,
+    ClassFeatureClassifier: _class_features,
+    QuasiAdditiveClassifier: _quasi_additive,
+    GradientDescentRegressor: _gradient,
+    ExponentiatedGradientRegressor: _gradient,
+    SequenceTagger: _tagger,
+}

@@ -1,0 +1,224 @@
+"""Certificates: a run, its theorem and whether the run kept to it."""
+
+from dataclasses import dataclass, fields, replace
+from inspect import signature
+from math import inf
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from onmargin.estimators._online import OnlineLearner
+from onmargin.estimators.classifier import PassiveAggressiveClassifier
+from onmargin.learner import Totals
+from onmargin.theory._cases import CASES
+from onmargin.theory._competitor import Solution, best_weights
+from onmargin.theory._given import as_vector
+from onmargin.theory._theorems import NONE, THEOREMS, Case, Measured, Theorem
+from onmargin.theory.certificate import Certificate, Competitor, Condition
+
+
+def certify(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    competitor: Any = None,
+    *,
+    classes: Any = None,
+    groups: Any = None,
+    sets: Any = None,
+    lengths: Any = None,
+    accuracy: float = 0.01,
+) -> Certificate:
+    r"""Find the theorem that speaks of a learner on a stream, check its conditions, and compute what it allows.
+
+    The stream is played to a copy that has learned nothing, so that `model` stays as it is. A model that has learned
+    nothing is certified for what its copy suffered. One that has learned is certified for its own ``totals_``, under
+    the condition that the copy came to the same: that they are the totals of one pass over this stream, with the
+    parameters it has now.
+
+    Use it to be told, in numbers, how hard a stream was and how much of the difficulty no learner could have escaped,
+    or to check that a run is what it is said to be. It says nothing about examples to come.
+
+    Parameters
+    ----------
+    model : estimator
+        Any learner of the package that has a theorem; fitted or not.
+    X, y : array-like
+        The stream, as for `partial_fit`: in the order in which it was learned.
+    competitor : weights, tuple or estimator, default=None
+        Fixed weights to compare with: ``coef_``, or a tuple of ``coef_`` and ``intercept_``, or a fitted estimator of
+        the same kind. Of ranks ``(coef_, thresholds_)``, of balls ``center_`` or ``(center_, radius_)``, of sequences
+        ``(coef_, transitions_, intercept_)``. None: the best there are for the theorem, in hindsight.
+    classes : array-like, default=None
+        All labels, as for `partial_fit`; None: those of y.
+    groups, sets, lengths : array-like, default=None
+        As for `partial_fit` of blocks and of sequences.
+    accuracy : float, default=0.01
+        How far from the least objective that of the best competitor may be, relative to it. What was reached is proved
+        by a dual value, and in the certificate.
+
+    Returns
+    -------
+    certificate : Certificate
+        What was suffered, the bound, the conditions with what was measured, and whether it all holds.
+
+    Notes
+    -----
+    The theorem follows from the task, the geometry and the step, by a table. Learners without one ("simproj", "simopt",
+    the structured Perceptron, one-vs-rest) are refused. Losses of the intercept coordinate, the calibration label and
+    thresholds count like all others.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import normalize, scale
+    >>> from onmargin import PassiveAggressiveClassifier
+    >>> from onmargin.theory import certify
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> certificate = certify(PassiveAggressiveClassifier(C=0.3), normalize(scale(X)), y)
+    >>> certificate.holds, certificate.suffered, round(certificate.bound)
+    (True, 21.0, 86)
+    """
+    read = next((CASES[kind] for kind in type(model).__mro__ if kind in CASES), None)
+    if read is None or not isinstance(model, OnlineLearner):
+        known = ", ".join(sorted(kind.__name__ for kind in CASES))
+        raise TypeError(
+            f"certify has no theorem for {type(model).__name__}; it has for {known} and what is thin over them"
+        )
+    if not 0 < accuracy < 1:
+        raise ValueError(f"accuracy must be between 0 and 1; got {accuracy!r}")
+    _refuse(model)
+    given = {"groups": groups, "sets": sets, "lengths": lengths}
+    replay = _replay(model, X, y, classes, {name: value for name, value in given.items() if value is not None})
+    case = replace(read(replay.run, X, y, given), tolerance=_tolerance(replay.run))
+    theorem = THEOREMS.get((case.step, case.goal))
+    if theorem is None:
+        raise ValueError(NONE.get(case.step, f"no theorem speaks of the {case.goal} of {case.step!r} steps"))
+    best = _best(case, theorem, accuracy)
+    if competitor is None:
+        chosen = best
+    else:
+        u = as_vector(replay.run, competitor, case.problem)
+        chosen = Competitor(u, case.size.size(u), case.problem.losses(u))
+    return _certificate(replay, case, theorem, chosen, best)
+
+
+def _tolerance(run: Any) -> float:
+    """What rounding may do, relative to a bound."""
+    return 1e-9 if run._learner.geometry.dtype == np.float64 else 1e-4
+
+
+def _refuse(model: Any) -> None:
+    """What has no theorem is refused before anything is played."""
+    if getattr(model, "update", "") in {"simproj", "simopt"}:
+        raise ValueError(NONE[model.update])
+
+
+@dataclass(frozen=True)
+class _Replay:
+    """The copy after the stream, the totals to be certified, and what is asked of them."""
+
+    run: Any
+    totals: Totals
+    conditions: tuple[Condition, ...]
+
+
+def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> _Replay:
+    fitted = hasattr(model, "_learner")
+    run = _played(model, X, y, _labels(model, y) if classes is None else classes, given)
+    if not fitted:
+        return _Replay(run, run.totals_, ())
+    same, words = _compared(model.totals_, run.totals_)
+    if not same and hasattr(model, "classes_") and classes is None:
+        # Classes that turned up on the way. Rivals that were not there yet make a round only easier, but two classes
+        # share a column, and a third one changes the problem.
+        late = _played(model, X, y, None, given, told=False)
+        if late is not None and _compared(model.totals_, late.totals_)[0]:
+            columns = not isinstance(model, PassiveAggressiveClassifier) or len(model.classes_) <= 2
+            words = "a copy came to the same" if columns else "classes turned up on the way: give classes= at first"
+            known = Condition("totals of one pass over this stream, in one set of columns", words, columns)
+            return _Replay(late, model.totals_, (known,))
+    return _Replay(run, model.totals_, (Condition("totals of one pass over this stream", words, same),))
+
+
+def _played(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any], *, told: bool = True) -> Any:
+    """A copy that has learned the stream."""
+    run = clone(model)
+    if getattr(run, "rate", 0) is None and hasattr(model, "rate_"):
+        run.rate = model.rate_
+    named = {} if classes is None else {"classes": classes}
+    try:
+        run.partial_fit(X, y, **named, **given)
+    except ValueError:
+        if told:
+            raise
+        return None
+    return run
+
+
+def _labels(model: Any, y: Any) -> Any:
+    """The labels of the stream, or those that the model knows, for learners that can be told."""
+    if "classes" not in signature(model.partial_fit).parameters:
+        return None
+    if hasattr(model, "_learner"):
+        return None if getattr(model, "_indicator", False) else model.classes_
+    if isinstance(y, list) and y and isinstance(y[0], list | tuple | set | frozenset | np.ndarray):
+        return sorted({label for labels in y for label in labels})
+    labels = np.asarray(y) if not hasattr(y, "toarray") else None
+    return np.unique(labels) if labels is not None and labels.ndim == 1 else None
+
+
+def _compared(own: Totals, replayed: Totals) -> tuple[bool, str]:
+    """Whether totals are the same to rounding, and which are not."""
+    names = [field.name for field in fields(Totals)]
+    off = [name for name in names if not np.isclose(own[name], replayed[name], rtol=1e-6, atol=1e-9)]
+    if not off:
+        return True, "a copy came to the same"
+    return False, "; ".join(f"{name} {own[name]:.6g}, a copy has {replayed[name]:.6g}" for name in off)
+
+
+def _best(case: Case, theorem: Theorem, accuracy: float) -> Competitor:
+    """The competitor with the least bound."""
+
+    def solved(C: float) -> Solution:
+        return best_weights(case.problem, case.size, C, squared=theorem.squared, accuracy=accuracy)
+
+    unit = case.margin / case.curvature if case.curvature > 0 else 1.0
+    solutions = [solved(C * unit) for C in theorem.grid] or [solved(case.C)]
+    competitors = [
+        Competitor(solution.weights, case.size.size(solution.weights), case.problem.losses(solution.weights), gap=solution.gap)
+        for solution in solutions
+    ]
+    return min(competitors, key=lambda u: theorem.allowed(case, _measured(u, case.problem.n_rounds)))
+
+
+def _measured(u: Competitor, rounds: int) -> Measured:
+    return Measured(u.size, u.loss, u.squared_loss, rounds)
+
+
+def _certificate(replay: _Replay, case: Case, theorem: Theorem, chosen: Competitor, best: Competitor) -> Certificate:
+    rounds = case.problem.n_rounds
+    measured = _measured(chosen, rounds)
+
+    def bound_of(size: float, loss: float, squared_loss: float, rounds: int) -> float:
+        return theorem.allowed(case, Measured(size, loss, squared_loss, rounds))
+
+    return Certificate(
+        learner=type(replay.run).__name__,
+        theorem=theorem.name,
+        statement=theorem.statement,
+        counted=theorem.counts,
+        suffered=theorem.suffered(replay.totals),
+        bound=theorem.allowed(case, measured),
+        conditions=(*replay.conditions, *theorem.conditions(case, measured)),
+        competitor=chosen,
+        best=best,
+        best_bound=theorem.allowed(case, _measured(best, rounds)),
+        totals=replay.totals,
+        C=case.C,
+        largest_size=case.size.largest,
+        has_dual=theorem.has_dual,
+        tolerance=case.tolerance,
+        _bound_of=bound_of,
+    )

@@ -1,0 +1,163 @@
+"""The best competitor in hindsight, and how much better any other could be."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import inf, nan, sqrt
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin.theory._halfspaces import Balls, HalfSpaces, Problem
+from onmargin.theory._sequences import Sequences, stacked
+from onmargin.theory._sizes import Size
+
+Vector = NDArray[np.float64]
+
+
+class AnyProblem(Protocol):
+    """What a stream asks for: the losses of any weights."""
+
+    @property
+    def n_weights(self) -> int: ...
+
+    @property
+    def n_rounds(self) -> int: ...
+
+    def losses(self, u: Vector) -> Vector: ...
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights, their objective F(u) + C sum of losses, and a dual value: no weights have a smaller objective."""
+
+    weights: Vector
+    objective: float
+    dual_value: float
+
+    @property
+    def gap(self) -> float:
+        """How far from the best the weights can be, relative to their objective."""
+        if self.objective == inf:
+            return nan
+        return max(self.objective - self.dual_value, 0.0) / self.objective if self.objective > 0 else 0.0
+
+
+def best_weights(
+    problem: AnyProblem, size: Size, C: float, *, squared: bool, accuracy: float, most_steps: int = 5000
+) -> Solution:
+    r"""Weights that minimise :math:`P(u) = F(u) + C \sum_t \ell_t(u)`, or with `squared` the squares of the losses.
+
+    With C = inf, those of least size among all without loss; if there are none, or they are not found, the objective is
+    infinite.
+    """
+    if isinstance(problem, Sequences):
+        return _by_planes(problem, size, C, squared=squared, accuracy=accuracy, most_steps=most_steps)
+    if not isinstance(problem, HalfSpaces | Balls):
+        raise TypeError(f"no solver for {type(problem).__name__}")
+    if inf == C:
+        return _without_loss(problem, size, accuracy, most_steps)
+    start = np.zeros(problem.n_weights)
+    best = Solution(size.weights(start), _objective(problem, size, start, C, squared), 0.0)
+    for A, theta in _ascent(problem, size, C, squared, most_steps):
+        dual = _dual_value(problem, size, A, theta, C if squared else inf)
+        objective = _objective(problem, size, theta, C, squared)
+        weights = size.weights(theta) if objective < best.objective else best.weights
+        best = Solution(weights, min(objective, best.objective), max(dual, best.dual_value))
+        if best.gap <= accuracy:
+            break
+    return best
+
+
+def _ascent(problem: Problem, size: Size, C: float, squared: bool, most_steps: int) -> Iterator[tuple[Vector, Vector]]:
+    """Climb D(A) = gain(A) - penalty(A) - G(lift(A)); every tenth A, and where it leads.
+
+    Accelerated proximal ascent, with steps that are halved until the dual is above its quadratic bound, begun anew
+    where momentum leads down (Beck and Teboulle 2009, O'Donoghue and Candes 2015). Every A is feasible: its dual value
+    is a bound however far the ascent went.
+    """
+    cap = inf if squared else C
+
+    def smooth(A: Vector, theta: Vector) -> float:
+        value = problem.gain(A) - size.potential(theta)
+        return value - problem.slack(A, C)[0] if squared else value
+
+    A = problem.start()
+    theta = problem.lift(A)
+    ahead, theta_ahead, momentum, step = A, theta, 1.0, 1.0
+    for k in range(most_steps):
+        here, slope = smooth(ahead, theta_ahead), problem.lacking(size.weights(theta_ahead))
+        if squared:
+            slope = slope - problem.slack(ahead, C)[1]
+        while True:
+            new = problem.feasible(ahead + step * slope, step, cap)
+            theta_new, change = problem.lift(new), new - ahead
+            squares = float((change**2).sum())
+            promised = here + float((slope * change).sum()) - squares / (2 * step)
+            rounding = 1e-12 * (abs(here) + abs(promised))
+            if smooth(new, theta_new) >= promised - rounding or step < 1e-30:
+                break
+            step /= 2
+        still = squares <= 1e-28 * float((new**2).sum())
+        if float((change * (new - A)).sum()) < 0:
+            momentum = 1.0
+        following = (1 + sqrt(1 + 4 * momentum**2)) / 2
+        push = (momentum - 1) / following
+        ahead, theta_ahead = new + push * (new - A), theta_new + push * (theta_new - theta)
+        A, theta, momentum, step = new, theta_new, following, 1.1 * step
+        if k % 10 == 9 or still:
+            yield A, theta
+        if still:
+            return
+
+
+def _dual_value(problem: Problem, size: Size, A: Vector, theta: Vector, C: float) -> float:
+    """D(A), for losses that are squared if C is a number."""
+    value = problem.gain(A) - problem.penalty(A) - size.potential(theta)
+    return value - problem.slack(A, C)[0] if inf > C else value
+
+
+def _objective(problem: AnyProblem, size: Size, theta: Vector, C: float, squared: bool) -> float:
+    """P of the weights that theta leads to; their size is that of Fenchel's equality."""
+    u = size.weights(theta)
+    losses = problem.losses(u)
+    return max(float(u @ theta) - size.potential(theta), 0.0) + C * float((losses**2 if squared else losses).sum())
+
+
+def _without_loss(problem: Problem, size: Size, accuracy: float, most_steps: int) -> Solution:
+    """The same for C = inf. The ascent is towards what asks a little more, so that nothing is missed by a little."""
+    best = Solution(size.weights(np.zeros(problem.n_weights)), inf, 0.0)
+    for seen, (A, theta) in enumerate(_ascent(problem.tightened(accuracy / 4), size, inf, False, most_steps)):
+        u = size.weights(theta)
+        if not problem.losses(u).any():
+            objective = max(float(u @ theta) - size.potential(theta), 0.0)
+            best = Solution(u, objective, best.dual_value) if objective < best.objective else best
+        best = replace(best, dual_value=max(best.dual_value, _dual_value(problem, size, A, theta, inf)))
+        if best.gap <= accuracy or (seen > 100 and best.objective == inf):
+            break
+    return best
+
+
+def _by_planes(
+    problem: Sequences, size: Size, C: float, *, squared: bool, accuracy: float, most_steps: int
+) -> Solution:
+    """Sequences have too many labellings: solve for the rivals met so far, then meet those of its solution.
+
+    A problem with fewer rivals has a smaller objective, so that its dual value is a bound for all of them.
+    """
+    u = np.zeros(problem.n_weights)
+    planes = []
+    best = Solution(u, inf, 0.0)
+    for _ in range(50):
+        rivals, losses = problem.rivals(u)
+        total = float((losses**2 if squared else losses).sum())
+        objective = size.size(u) + (C * total if total > 0 else 0.0)
+        if objective < best.objective:
+            best = replace(best, weights=u, objective=objective)
+        if best.gap <= accuracy:
+            break
+        planes.append(problem.planes(rivals))
+        solved = best_weights(stacked(planes), size, C, squared=squared, accuracy=accuracy / 4, most_steps=most_steps)
+        u = solved.weights
+        best = replace(best, dual_value=max(best.dual_value, solved.dual_value))
+    return best

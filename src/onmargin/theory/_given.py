@@ -1,0 +1,91 @@
+"""A competitor that is given, as one vector."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin.estimators._checks import check_numbers
+from onmargin.estimators.ordinal import OrdinalRegressor
+from onmargin.estimators.sequence_tagger import SequenceTagger
+from onmargin.estimators.uniclass import PassiveAggressiveUniclass
+
+Vector = NDArray[np.float64]
+
+
+def as_vector(run: Any, competitor: Any, problem: Any) -> Vector:
+    """Weights, a tuple of them and of intercepts, or a fitted estimator of the same kind as one vector."""
+    names, join = next(
+        (KINDS[kind] for kind in type(run).__mro__ if kind in KINDS), (("coef_", "intercept_"), _columns)
+    )
+    if hasattr(competitor, names[0]):
+        given = [getattr(competitor, name) for name in names if hasattr(competitor, name)]
+    else:
+        given = list(competitor) if isinstance(competitor, tuple) else [competitor]
+    if not 0 < len(given) <= len(names):
+        raise ValueError(f"competitor must be {_words(names)}; got a tuple of {len(given)}")
+    arrays = [
+        check_numbers(part.toarray() if hasattr(part, "toarray") else part, f"competitor's {name}")
+        for part, name in zip(given, names, strict=False)
+    ]
+    try:
+        u = np.asarray(join(run, problem, *arrays), dtype=np.float64)
+    except ValueError as error:
+        shapes = [array.shape for array in arrays]
+        raise ValueError(f"competitor must be {_words(names)}, of the shapes of this learner; got {shapes}") from error
+    if u.shape != (problem.n_weights,):
+        shapes = [array.shape for array in arrays]
+        raise ValueError(f"competitor must be {_words(names)}, of the shapes of this learner; got {shapes}")
+    return u
+
+
+def _words(names: tuple[str, ...]) -> str:
+    return f"a fitted estimator of this kind, or its {names[0]}, or a tuple of {', '.join(names)}"
+
+
+def _bias(run: Any) -> float:
+    bias = float(getattr(run._learner.geometry, "bias", 0.0))
+    return 0.0 if np.isnan(bias) else bias
+
+
+def _columns(run: Any, problem: Any, coef: Vector, intercept: Any = 0.0) -> Vector:
+    """A row of weights a column, with the weight of the intercept coordinate; columns that are missing are zero."""
+    coef = np.atleast_2d(coef)
+    bias, columns = _bias(run), _n_columns(run)
+    offsets = np.broadcast_to(np.ravel(intercept) if np.ndim(intercept) else float(intercept), (len(coef),))
+    if bias > 0:
+        coef = np.column_stack([coef, offsets / bias])
+    return np.vstack([coef, np.zeros((max(columns - len(coef), 0), coef.shape[1]))]).ravel()
+
+
+def _n_columns(run: Any) -> int:
+    """One more than the labels with a calibration label, whose weights are zero if others are differences to it."""
+    return int(run._learner.geometry.n_columns) if getattr(run, "_calibrated", False) else 0
+
+
+def _thresholds(run: Any, problem: Any, coef: Vector, thresholds: Vector) -> Vector:
+    return np.concatenate([coef.ravel(), thresholds.ravel()])
+
+
+def _ball(run: Any, problem: Any, centre: Vector, radius: Any = 0.0) -> Vector:
+    """From where the learner started; with a learned radius the height is one more coordinate."""
+    if run.max_radius is None:
+        return np.asarray(centre - problem.start_at)
+    limit = float(run.max_radius)
+    if not 0 <= radius <= limit:
+        raise ValueError(f"a radius from 0 to max_radius={limit:g}")
+    return np.append(centre - problem.start_at, np.sqrt(limit**2 - radius**2) - limit)
+
+
+def _chain(run: Any, problem: Any, coef: Vector, transitions: Vector, intercept: Any = 0.0) -> Vector:
+    return np.concatenate([_columns(run, problem, coef, intercept), transitions.ravel()])
+
+
+# What competitors of each kind are made of, and how they become a vector.
+LINEAR: tuple[tuple[str, ...], Callable[..., Vector]] = (("coef_", "intercept_"), _columns)
+KINDS: dict[type, tuple[tuple[str, ...], Callable[..., Vector]]] = {
+    OrdinalRegressor: (("coef_", "thresholds_"), _thresholds),
+    PassiveAggressiveUniclass: (("center_", "radius_"), _ball),
+    SequenceTagger: (("coef_", "transitions_", "intercept_"), _chain),
+}

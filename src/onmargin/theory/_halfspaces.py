@@ -1,0 +1,199 @@
+"""A stream as the half-spaces that it asks weights to be in."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Scores of rows by columns of weights, one after the other in a vector u."""
+
+    X: Any  # rows, dense or CSR
+    n_columns: int
+
+    def scores(self, u: Vector) -> Vector:
+        return np.asarray(self.X @ u.reshape(self.n_columns, -1).T)
+
+    def lift(self, G: Vector) -> Vector:
+        """The sum of the rows, each times its numbers in G, column by column."""
+        return np.asarray((self.X.T @ G).T).ravel()
+
+    @property
+    def n_weights(self) -> int:
+        return int(self.n_columns * self.X.shape[1])
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Scores of rows above thresholds: u is one vector of weights, and then the thresholds."""
+
+    X: Any
+    n_columns: int
+
+    def scores(self, u: Vector) -> Vector:
+        n = self.X.shape[1]
+        return np.asarray((self.X @ u[:n])[:, None] - u[n:])
+
+    def lift(self, G: Vector) -> Vector:
+        return np.concatenate([np.asarray(self.X.T @ G.sum(axis=1)).ravel(), -G.sum(axis=0)])
+
+    @property
+    def n_weights(self) -> int:
+        return int(self.X.shape[1] + self.n_columns)
+
+
+@dataclass(frozen=True)
+class HalfSpaces:
+    """Sets of half-spaces: the loss of a set is max_j [required_j - (score up_j - score down_j)]_+.
+
+    `up` and `down` are places in the matrix of scores, -1 for none; a half-space that is not there requires -inf. A
+    round suffers the losses of its sets, each times its share.
+    """
+
+    linear: Columns | Thresholds
+    up: NDArray[np.intp]  # sets by half-spaces
+    down: NDArray[np.intp]
+    required: Vector
+    share: Vector  # of each set
+    round: NDArray[np.intp]  # of each set
+    n_rounds: int
+    unit: float = 1.0  # what is little: the margin, or half the width of a tube
+    _real: NDArray[np.bool_] = field(init=False)
+    _asked: Vector = field(init=False)
+
+    def __post_init__(self) -> None:
+        real = self.required > -np.inf
+        object.__setattr__(self, "_real", real)
+        object.__setattr__(self, "_asked", np.where(real, self.required, 0.0))
+
+    @property
+    def n_weights(self) -> int:
+        return self.linear.n_weights
+
+    def lacking(self, u: Vector) -> Vector:
+        """What each half-space lacks; less than nothing where it is not there."""
+        scores = np.append(self.linear.scores(u).ravel(), 0.0)
+        return np.where(self._real, self._asked - scores[self.up] + scores[self.down], -1.0)
+
+    def losses(self, u: Vector) -> Vector:
+        of_sets = np.maximum(self.lacking(u).max(axis=1, initial=0.0), 0.0)
+        return _sums(self.round, self.share * of_sets, self.n_rounds)
+
+    def tightened(self, part: float) -> "HalfSpaces":
+        """Half-spaces that ask for a part of the unit more."""
+        return replace(self, required=self.required + part * self.unit)
+
+    # The dual: a variable for each half-space.
+
+    def start(self) -> Vector:
+        return np.zeros(self.required.shape)
+
+    def lift(self, A: Vector) -> Vector:
+        """Where the dual variables lead."""
+        size = self.linear.X.shape[0] * self.linear.n_columns
+        # -1 is the place after the last.
+        G = _sums(self.up.ravel() % (size + 1), A.ravel(), size + 1) - _sums(
+            self.down.ravel() % (size + 1), A.ravel(), size + 1
+        )
+        return self.linear.lift(G[:-1].reshape(-1, self.linear.n_columns))
+
+    def gain(self, A: Vector) -> float:
+        return float((A * self._asked).sum())
+
+    def penalty(self, A: Vector) -> float:
+        """The part of the dual that is not smooth."""
+        return 0.0
+
+    def slack(self, A: Vector, C: float) -> tuple[float, Vector]:
+        """What squared losses cost the dual, and the slope of that."""
+        total = A.sum(axis=1)
+        caps = 2 * C * self.share
+        return float((total**2 / caps).sum()) / 2, (total / caps)[:, None]
+
+    def feasible(self, A: Vector, step: float, cap: float) -> Vector:
+        """The nearest variables that are not negative and sum to at most the share of the cap in every set."""
+        A = np.maximum(A, 0.0)
+        caps = cap * self.share
+        over = A.sum(axis=1) > caps
+        if over.any():
+            A[over] = _onto_simplex(A[over], caps[over])
+        return A
+
+
+def _sums(places: NDArray[np.intp], numbers: Vector, n: int) -> Vector:
+    """The sum of the numbers at each of n places."""
+    return np.bincount(places, weights=numbers, minlength=n).astype(np.float64, copy=False)
+
+
+def _onto_simplex(A: Vector, totals: Vector) -> Vector:
+    """The nearest rows that are not negative and have these sums, for rows that sum to more."""
+    ordered = -np.sort(-A, axis=1)
+    levels = (np.cumsum(ordered, axis=1) - totals[:, None]) / np.arange(1, A.shape[1] + 1)
+    last = (ordered > levels).sum(axis=1) - 1
+    level = np.take_along_axis(levels, np.maximum(last, 0)[:, None], axis=1)
+    return np.maximum(A - level, 0.0)
+
+
+@dataclass(frozen=True)
+class Balls:
+    """Points that a ball of some radius should hold: the loss is [|x - u| - radius]_+, for centres counted from w_1."""
+
+    points: Vector  # less w_1
+    radius: float
+    start_at: Vector  # the centre of w_1
+
+    @property
+    def n_weights(self) -> int:
+        return int(self.points.shape[1])
+
+    @property
+    def n_rounds(self) -> int:
+        return len(self.points)
+
+    def losses(self, u: Vector) -> Vector:
+        return np.asarray(np.maximum(np.linalg.norm(self.points - u, axis=1) - self.radius, 0.0))
+
+    def lacking(self, u: Vector) -> Vector:
+        return self.points - u
+
+    def tightened(self, part: float) -> "Balls":
+        """A ball that is smaller by a part."""
+        return replace(self, radius=self.radius * (1 - part))
+
+    # The dual: a vector for each point, whose length is its variable.
+
+    def start(self) -> Vector:
+        return np.zeros_like(self.points)
+
+    def lift(self, A: Vector) -> Vector:
+        return np.asarray(A.sum(axis=0))
+
+    def gain(self, A: Vector) -> float:
+        return float((A * self.points).sum())
+
+    def penalty(self, A: Vector) -> float:
+        return self.radius * float(np.linalg.norm(A, axis=1).sum())
+
+    def slack(self, A: Vector, C: float) -> tuple[float, Vector]:
+        return float((A**2).sum()) / (4 * C), A / (2 * C)
+
+    def feasible(self, A: Vector, step: float, cap: float) -> Vector:
+        """Vectors shortened by the step times the radius, and to the cap."""
+        length = np.linalg.norm(A, axis=1)
+        short = np.minimum(np.maximum(length - step * self.radius, 0.0), cap)
+        return np.asarray(A * (short / np.where(length > 0, length, 1.0))[:, None])
+
+
+Problem = HalfSpaces | Balls
+
+
+def alone(linear: Columns | Thresholds, up: Array, down: Array, required: Array, unit: float = 1.0) -> HalfSpaces:
+    """One set of half-spaces a round."""
+    n = len(up)
+    return HalfSpaces(linear, up, down, required.astype(float), np.ones(n), np.arange(n), n, unit)

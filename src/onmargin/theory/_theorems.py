@@ -1,0 +1,249 @@
+"""Which theorem speaks of which learner: a table by the step it takes and by what is counted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, sqrt
+
+from onmargin.learner import Totals
+from onmargin.theory import costs, gradients, pa, pa1, pa2, primal_dual, simultaneous
+from onmargin.theory._competitor import AnyProblem
+from onmargin.theory._sizes import Size
+from onmargin.theory.certificate import Condition
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run as the theorems see it: the step, what the stream asks for, and how large its directions are.
+
+    `curvature` is R², the largest squared length of a direction or what takes its place, and `shortest` the smallest.
+    """
+
+    step: str
+    goal: str
+    problem: AnyProblem
+    size: Size
+    C: float
+    curvature: float
+    shortest: float = 0.0
+    margin: float = 1.0
+    largest_cost: float = 0.0
+    tolerance: float = 1e-9
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a theorem needs to know of a competitor and of the number of rounds."""
+
+    size: float
+    loss: float
+    squared_loss: float
+    rounds: int
+
+
+Bound = Callable[[Case, Measured], float]
+Conditions = Callable[[Case, Measured], list[Condition]]
+
+
+def _nothing(case: Case, u: Measured) -> list[Condition]:
+    return []
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """`bound` is on the total named `counts`; the best competitor minimises F + C loss, or `squared` losses.
+
+    Where the bound does not depend on C, the best competitor is the best of those for each C of the `grid`, in units of
+    margin / R².
+    """
+
+    name: str
+    statement: str
+    counts: str
+    bound: Bound
+    conditions: Conditions = _nothing
+    squared: bool = False
+    grid: tuple[float, ...] = ()
+    has_dual: bool = True
+
+    def allowed(self, case: Case, u: Measured) -> float:
+        """The bound; without its conditions a theorem allows anything."""
+        return self.bound(case, u) if all(condition.met for condition in self.conditions(case, u)) else inf
+
+    def suffered(self, totals: Totals) -> float:
+        return float(totals[self.counts])
+
+
+def _no_loss(case: Case, u: Measured) -> list[Condition]:
+    met = u.loss <= case.tolerance * (1 + u.rounds)
+    return [Condition("a competitor without any loss", f"its loss is {u.loss:.4g}", met)]
+
+
+def _small_c(case: Case, u: Measured) -> list[Condition]:
+    most = 2 * case.margin / case.curvature if case.curvature > 0 else inf
+    return [Condition("C < 2 margin / R²", f"C = {case.C:.4g}, 2 margin / R² = {most:.4g}", most > case.C)]
+
+
+def _flat(case: Case, u: Measured) -> list[Condition]:
+    met = case.curvature <= 1 + case.tolerance
+    return [Condition("directions of curvature 1 at most", f"R² = {case.curvature:.4g}", met)]
+
+
+def _slow(case: Case, u: Measured) -> list[Condition]:
+    """C is the rate. On the simplex R² is a quarter of the squared spread."""
+    most = 1 / (2 * case.curvature) if case.curvature > 0 else inf
+    met = most * (1 + 1e-9) >= case.C
+    return [Condition("rate <= 1 / (2 R²)", f"rate = {case.C:.4g}, 1 / (2 R²) = {most:.4g}", met)]
+
+
+def _climbing(case: Case, u: Measured) -> float:
+    return primal_dual.climbing_mistakes(case.C, case.curvature, u.size, u.loss, case.margin)
+
+
+def _gradient(case: Case, u: Measured) -> float:
+    return gradients.gradient_descent_loss(case.C, case.curvature, 2 * u.size, u.squared_loss)
+
+
+PA = Theorem(
+    "[JMLR] Thm. 2",
+    "sum of squared losses <= R² · 2F(u), for u without loss",
+    "squared_loss",
+    lambda case, u: pa.pa_squared_loss(case.curvature, 2 * u.size),
+    _no_loss,
+)
+PA_UNIT = Theorem(
+    "[JMLR] Thm. 3",
+    "sum of squared losses <= (|u - w1| + 2 sqrt(sum of squared losses of u))², for directions of length 1",
+    "squared_loss",
+    lambda case, u: pa.pa_unit_squared_loss(2 * u.size, u.squared_loss),
+    squared=True,
+    grid=(0.01, 0.1, 1.0, 10.0, 100.0),
+)
+PA_MISTAKES = Theorem(
+    "[SIMPROJ] Cor. 4 for C = inf",
+    "mistakes <= R² · 2F(u) / margin², for u without loss",
+    "mistakes",
+    lambda case, u: pa.pa_squared_loss(case.curvature, 2 * u.size) / case.margin**2,
+    _no_loss,
+)
+CAPPED = Theorem(
+    "[PD] Thm. 1",
+    "mistakes <= (F(u) + C · loss of u) / (margin · c - c²R²/2), c = min(C, margin / R²)",
+    "mistakes",
+    _climbing,
+)
+CAPPED_LOSS = Theorem(
+    "[PD] Thm. 3",
+    "loss <= T g⁻¹((F(u) + C · loss of u) / T), g(l) = max of τl - τ²R²/2 over 0 <= τ <= C",
+    "loss",
+    lambda case, u: pa1.pa1_loss(case.C, case.curvature, u.rounds, 2 * u.size, u.loss),
+)
+DAMPED = Theorem(
+    "[JMLR] Thm. 5",
+    "sum of squared losses <= (R² + 1/(2C)) (2F(u) + 2C · sum of squared losses of u)",
+    "squared_loss",
+    lambda case, u: pa2.pa2_squared_loss(case.C, case.curvature, 2 * u.size, u.squared_loss),
+    squared=True,
+)
+PA_COST = Theorem(
+    "[JMLR] sec. 8",
+    "cost <= R² · |u|², for u without loss",
+    "cost",
+    lambda case, u: costs.pa_cost(case.curvature, 2 * u.size),
+    _no_loss,
+)
+CAPPED_COST = Theorem(
+    "[JMLR] Thm. 10, for any R and C",
+    "cost <= c / g(sqrt c) · (|u|²/2 + C · loss of u), c the largest cost, g(l) = max of τl - τ²R²/2 over 0 <= τ <= C",
+    "cost",
+    lambda case, u: costs.pa1_cost(case.C, case.curvature, 2 * u.size, u.loss, case.largest_cost),
+)
+DAMPED_COST = Theorem(
+    "[JMLR] sec. 8",
+    "cost <= (R² + 1/(2C)) (|u|² + 2C · sum of squared losses of u)",
+    "cost",
+    lambda case, u: costs.pa2_cost(case.C, case.curvature, 2 * u.size, u.squared_loss),
+    squared=True,
+)
+PERCEPTRON = Theorem(
+    "[PD] Thm. 2",
+    "mistakes <= L + N/2 + sqrt(N² + 4LN)/2, L the loss of u and N = R² · 2F(u)",
+    "mistakes",
+    lambda case, u: simultaneous.perceptron_mistakes(case.curvature, 2 * u.size / case.margin**2, u.loss / case.margin),
+    grid=(0.03, 0.1, 0.3, 0.6, 1.0),
+)
+FIXED = Theorem(
+    "[PD] Cor. 1",
+    "mistakes <= (F(u) + C · loss of u) / (margin · C - C²R²/2)",
+    "mistakes",
+    lambda case, u: primal_dual.fixed_mistakes(case.C, case.curvature, u.size, u.loss, case.margin),
+    _small_c,
+)
+SETS = Theorem(
+    "[SIMPROJ] Cor. 5",
+    "parts of sets imperfect <= (|u|²/2 + C · loss of u) / (margin · C - C²R²/2)",
+    "cost",
+    FIXED.bound,
+    _small_c,
+)
+AGGRESSIVE = Theorem(
+    "[PD] eq. 31",
+    "mistakes <= (F(u) + C · loss of u) / (margin · c - c²/2), c = min(C, margin)",
+    "mistakes",
+    lambda case, u: primal_dual.climbing_mistakes(case.C, 1.0, u.size, u.loss, case.margin),
+    _flat,
+)
+DESCENT = Theorem(
+    "[SLIDES], corrected",
+    "sum of squared losses <= 2 · that of u + |u|² / rate",
+    "squared_loss",
+    _gradient,
+    _slow,
+    squared=True,
+    has_dual=False,
+)
+EXPONENTIATED = Theorem(
+    "[SLIDES], corrected",
+    "sum of squared losses <= 2 · that of u + 2 (ln n - H(u)) / rate",
+    "squared_loss",
+    lambda case, u: gradients.exponentiated_gradient_loss(case.C, 2 * sqrt(case.curvature), u.size, u.squared_loss),
+    _slow,
+    squared=True,
+    has_dual=False,
+)
+
+# (step, what is counted) -> the theorem. "scale" are steps whose predictions do not depend on C.
+THEOREMS: dict[tuple[str, str], Theorem] = {
+    ("PA", "mistakes"): PA,
+    ("PA", "loss"): PA,
+    ("PA", "cost"): PA_COST,
+    ("PA of length 1", "mistakes"): PA_UNIT,
+    ("PA of length 1", "loss"): PA_UNIT,
+    ("PA of trials", "mistakes"): PA_MISTAKES,
+    ("PA-I", "mistakes"): CAPPED,
+    ("PA-I", "loss"): CAPPED_LOSS,
+    ("PA-I", "cost"): CAPPED_COST,
+    ("PA-II", "mistakes"): DAMPED,
+    ("PA-II", "loss"): DAMPED,
+    ("PA-II", "cost"): DAMPED_COST,
+    ("capped", "mistakes"): CAPPED,
+    ("optimal", "mistakes"): CAPPED,
+    ("capped", "sets"): SETS,
+    ("conopt", "mistakes"): FIXED,
+    ("conopt", "sets"): SETS,
+    ("simperc", "mistakes"): PERCEPTRON,
+    ("simperc", "sets"): SETS,
+    ("scale", "mistakes"): PERCEPTRON,
+    ("fixed", "mistakes"): FIXED,
+    ("aggressive", "mistakes"): AGGRESSIVE,
+    ("gradient descent", "loss"): DESCENT,
+    ("exponentiated gradient", "loss"): EXPONENTIATED,
+}
+
+# Why others have none.
+NONE = {
+    "simproj": 'update="simproj" has no theorem: it can exceed that of "simperc". Take "conproj", "exact" or "max".',
+    "simopt": 'update="simopt" has no theorem: the one its paper claims is false. Take "conproj", "exact" or "max".',
+    "max": 'update="max" has no theorem for trials that fall into sets. Take "conproj", "exact" or "simperc".',
+    "perceptron": 'update="perceptron" of sequences has no theorem here. Take "prediction" or "max_loss".',
+    "conopt": 'update="conopt" has a theorem for C < 2 / R² only: set a finite C.',
+}

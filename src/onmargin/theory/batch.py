@@ -1,0 +1,35 @@
+"""What steps over a data set are promised."""
+
+from onmargin.theory._arguments import not_negative, positive
+
+
+def batch_updates(max_squared_norm: float, squared_distance: float, target_loss: float) -> float:
+    r"""Most updates of PA until no example loses more than a target: :math:`R^2\|u - w_1\|^2 / \beta`.
+
+    Parameters
+    ----------
+    max_squared_norm : float
+        R²; 1 for a ball.
+    squared_distance : float
+        :math:`\|u - w_1\|^2` of weights without loss on all examples.
+    target_loss : float
+        :math:`\sqrt\beta > 0`, the loss that may be left, as in ``fit(target_loss=...)``.
+
+    Returns
+    -------
+    bound : float
+        The largest possible number of updates.
+
+    Notes
+    -----
+    [NIPS], E5: updates, not the index of the output.
+
+    Examples
+    --------
+    >>> from onmargin.theory import batch_updates
+    >>> batch_updates(max_squared_norm=1.0, squared_distance=4.0, target_loss=0.5)
+    16.0
+    """
+    not_negative(max_squared_norm=max_squared_norm, squared_distance=squared_distance)
+    positive(target_loss=target_loss)
+    return max_squared_norm * squared_distance / target_loss**2

@@ -1,0 +1,207 @@
+r"""What gradient learners are promised, and Perceptron and Winnow by the same proofs ([SLIDES], corrected)."""
+
+from onmargin.theory._arguments import condition, not_negative, positive
+
+
+def gradient_descent_loss(
+    rate: float, max_squared_norm: float, competitor_squared_norm: float, competitor_squared_loss: float
+) -> float:
+    r"""Largest sum of squared losses of gradient descent: :math:`2L(u) + 2X^2\|u\|^2`.
+
+    Parameters
+    ----------
+    rate : float
+        :math:`\eta = 1/(2X^2)`, constant.
+    max_squared_norm : float
+        The largest squared norm of a row, at most X².
+    competitor_squared_norm : float
+        ‖u‖².
+    competitor_squared_loss : float
+        L(u), the sum of the squared losses of u.
+
+    Returns
+    -------
+    bound : float
+        The largest possible sum of squared losses.
+
+    Notes
+    -----
+    [SLIDES], E1: a constant rate, and half of the printed constant. With rates :math:`1/(2\|x_t\|^2)` it holds for
+    losses divided by :math:`\|x_t\|^2`, and X = 1.
+
+    Examples
+    --------
+    >>> from onmargin.theory import gradient_descent_loss
+    >>> gradient_descent_loss(0.5, max_squared_norm=1.0, competitor_squared_norm=4.0, competitor_squared_loss=1.0)
+    10.0
+    """
+    positive(rate=rate)
+    not_negative(
+        max_squared_norm=max_squared_norm,
+        competitor_squared_norm=competitor_squared_norm,
+        competitor_squared_loss=competitor_squared_loss,
+    )
+    condition(
+        2 * rate * max_squared_norm <= 1 + 1e-9, "rate <= 1 / (2 |x|²)", f"{rate=:g}, |x|² = {max_squared_norm:g}"
+    )
+    return 2 * competitor_squared_loss + competitor_squared_norm / rate
+
+
+def exponentiated_gradient_loss(
+    rate: float, max_spread: float, divergence: float, competitor_squared_loss: float
+) -> float:
+    r"""Largest sum of squared losses of exponentiated gradient: :math:`2L(u) + R^2(\ln n - H(u))`.
+
+    Parameters
+    ----------
+    rate : float
+        :math:`\eta = 2/R^2`, constant.
+    max_spread : float
+        The largest difference between the largest and the smallest number of a row, at most R; for weights of either
+        sign twice the largest number in size.
+    divergence : float
+        :math:`\ln n - H(u)`, for u on the simplex; n counts the weights.
+    competitor_squared_loss : float
+        L(u), the sum of the squared losses of u.
+
+    Returns
+    -------
+    bound : float
+        The largest possible sum of squared losses.
+
+    Notes
+    -----
+    [SLIDES], E2: weights that start at 1/n, u on the simplex, and the spread in place of the largest number.
+
+    Examples
+    --------
+    >>> from onmargin.theory import exponentiated_gradient_loss
+    >>> exponentiated_gradient_loss(2.0, max_spread=1.0, divergence=3.0, competitor_squared_loss=1.0)
+    5.0
+    """
+    positive(rate=rate)
+    not_negative(max_spread=max_spread, divergence=divergence, competitor_squared_loss=competitor_squared_loss)
+    condition(rate * max_spread**2 <= 2 * (1 + 1e-9), "rate <= 2 / spread²", f"{rate=:g}, {max_spread=:g}")
+    return 2 * competitor_squared_loss + 2 * divergence / rate
+
+
+def perceptron_margin2_mistakes(
+    max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
+) -> float:
+    r"""Most mistakes of the Perceptron of two classes, by losses of margin 2.
+
+    .. math:: M \le \sum_{\text{mistakes}} [2 - y\,u\cdot x]_+ + \tfrac14X^2\|u\|^2
+
+    Parameters
+    ----------
+    max_squared_norm : float
+        X², the largest squared norm of a row.
+    competitor_squared_norm : float
+        ‖u‖².
+    competitor_loss : float
+        Sum of the losses of margin 2 of u over the rounds with a mistake, or over all rounds.
+
+    Returns
+    -------
+    bound : float
+        The largest possible number of mistakes.
+
+    Notes
+    -----
+    [SLIDES], E3: losses of margin 2, where it has mistakes.
+
+    Examples
+    --------
+    >>> from onmargin.theory import perceptron_margin2_mistakes
+    >>> perceptron_margin2_mistakes(max_squared_norm=1.0, competitor_squared_norm=16.0, competitor_loss=0.0)
+    4.0
+    """
+    not_negative(
+        max_squared_norm=max_squared_norm,
+        competitor_squared_norm=competitor_squared_norm,
+        competitor_loss=competitor_loss,
+    )
+    return competitor_loss + max_squared_norm * competitor_squared_norm / 4
+
+
+def winnow_half_mistakes(
+    rate: float, margin: float, max_number: float, divergence: float, competitor_loss: float
+) -> float:
+    r"""Most mistakes of Winnow with the threshold ½.
+
+    .. math:: M \le \frac2\gamma\sum_{\text{mistakes}}\big[\gamma - y(u\cdot x - \tfrac12)\big]_+ +
+              \frac{X^2}{2\gamma^2}(\ln n - H(u))
+
+    Parameters
+    ----------
+    rate : float
+        :math:`\eta = 4\gamma/X^2`.
+    margin : float
+        :math:`\gamma`.
+    max_number : float
+        The largest number of a row, at most X; rows are not negative.
+    divergence : float
+        :math:`\ln n - H(u)`, for u on the simplex.
+    competitor_loss : float
+        Sum of the losses of margin :math:`\gamma` of u over the rounds with a mistake, or over all rounds.
+
+    Returns
+    -------
+    bound : float
+        The largest possible number of mistakes.
+
+    Notes
+    -----
+    [SLIDES], E4: half the printed rate, a start at 1/n, and u on the simplex.
+
+    Examples
+    --------
+    >>> from onmargin.theory import winnow_half_mistakes
+    >>> round(winnow_half_mistakes(0.4, margin=0.1, max_number=1.0, divergence=0.2, competitor_loss=0.0), 6)
+    10.0
+    """
+    positive(rate=rate, margin=margin)
+    not_negative(max_number=max_number, divergence=divergence, competitor_loss=competitor_loss)
+    condition(
+        rate * max_number**2 <= 4 * margin * (1 + 1e-9),
+        "rate <= 4 margin / X²",
+        f"{rate=:g}, {margin=:g}, X = {max_number:g}",
+    )
+    return 2 * competitor_loss / margin + 2 * divergence / (rate * margin)
+
+
+def winnow_half_mistakes_by_misses(margin: float, max_number: float, divergence: float, misses: int) -> float:
+    r"""Most mistakes of Winnow with the threshold ½ and the rate :math:`4\gamma`, by where u misses its margin.
+
+    .. math:: M \le \Big(\frac1\gamma + 2\Big)K + \frac{1}{2\gamma^2}(\ln n - H(u))
+
+    Parameters
+    ----------
+    margin : float
+        :math:`\gamma`.
+    max_number : float
+        The largest number of a row, at most 1; rows are not negative.
+    divergence : float
+        :math:`\ln n - H(u)`, for u on the simplex.
+    misses : int
+        K, in how many rounds u has a margin below :math:`\gamma`.
+
+    Returns
+    -------
+    bound : float
+        The largest possible number of mistakes.
+
+    Notes
+    -----
+    [SLIDES], E4.
+
+    Examples
+    --------
+    >>> from onmargin.theory import winnow_half_mistakes_by_misses
+    >>> round(winnow_half_mistakes_by_misses(margin=0.1, max_number=1.0, divergence=0.2, misses=1), 6)
+    22.0
+    """
+    positive(margin=margin)
+    not_negative(max_number=max_number, divergence=divergence, misses=misses)
+    condition(max_number <= 1 + 1e-9, "numbers of at most 1", f"{max_number=:g}")
+    return (1 / margin + 2) * misses + divergence / (2 * margin**2)

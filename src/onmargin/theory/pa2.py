@@ -1,0 +1,88 @@
+r"""What PA-II is promised.
+
+In all of it u is any fixed competitor, :math:`\ell^*_t` its losses, and :math:`R^2` the largest squared length of the
+direction of a step: that of a row, twice that for one prototype a class, 1 for a ball (:func:`direction`).
+"""
+
+from math import sqrt
+
+from onmargin.theory._arguments import not_negative, positive
+
+
+def pa2_squared_loss(
+    C: float, max_squared_norm: float, squared_distance: float, competitor_squared_loss: float
+) -> float:
+    r"""Largest sum of squared losses of PA-II, in any task.
+
+    .. math:: \sum_t \ell_t^2 \le \Big(R^2 + \frac1{2C}\Big)\Big(\|u - w_1\|^2 + 2C\textstyle\sum_t\ell^{*2}_t\Big)
+
+    Parameters
+    ----------
+    C : float
+        Aggressiveness of the learner; 1 / (2 C) is the relaxation of [NIPS].
+    max_squared_norm : float
+        R².
+    squared_distance : float
+        :math:`\|u - w_1\|^2`.
+    competitor_squared_loss : float
+        Sum of the squared losses of u on the stream.
+
+    Returns
+    -------
+    bound : float
+        The largest possible sum of squared losses; where the margin is 1, of mistakes too.
+
+    Notes
+    -----
+    [JMLR] Thm. 5, which is [NIPS] Thm. 3. The C that makes it least is that of :func:`pa2_best_c`.
+
+    Examples
+    --------
+    >>> from onmargin.theory import pa2_squared_loss
+    >>> pa2_squared_loss(C=0.5, max_squared_norm=1.0, squared_distance=4.0, competitor_squared_loss=4.0)
+    16.0
+    """
+    positive(C=C)
+    not_negative(
+        max_squared_norm=max_squared_norm,
+        squared_distance=squared_distance,
+        competitor_squared_loss=competitor_squared_loss,
+    )
+    return (max_squared_norm + 1 / (2 * C)) * (squared_distance + 2 * C * competitor_squared_loss)
+
+
+def pa2_best_c(max_squared_norm: float, squared_distance: float, competitor_squared_loss: float) -> float:
+    r"""The C for which the bound of PA-II is least: :math:`C = \|u - w_1\| / (2R\sqrt{\sum\ell^{*2}_t})`.
+
+    The bound is then :math:`(R\|u - w_1\| + \sqrt{\sum\ell^{*2}_t})^2`.
+
+    Parameters
+    ----------
+    max_squared_norm : float
+        R² > 0.
+    squared_distance : float
+        :math:`\|u - w_1\|^2 > 0`.
+    competitor_squared_loss : float
+        Sum of the squared losses of u on the stream, above 0; without any, the larger C, the better.
+
+    Returns
+    -------
+    C : float
+        Aggressiveness.
+
+    Notes
+    -----
+    [NIPS] Thm. 3.
+
+    Examples
+    --------
+    >>> from onmargin.theory import pa2_best_c
+    >>> pa2_best_c(max_squared_norm=1.0, squared_distance=4.0, competitor_squared_loss=4.0)
+    0.5
+    """
+    positive(
+        max_squared_norm=max_squared_norm,
+        squared_distance=squared_distance,
+        competitor_squared_loss=competitor_squared_loss,
+    )
+    return sqrt(squared_distance / (max_squared_norm * competitor_squared_loss)) / 2

@@ -1,0 +1,287 @@
+r"""What follows from the dual value, in any geometry.
+
+:math:`F(u)` is the size of a competitor: :math:`\frac12\|u\|^2`, :math:`\frac12\|u\|_q^2` or :math:`\ln n - H(u)`. Its
+objective is :math:`P(u) = F(u) + C\sum_t\ell^*_t`, and no dual value is above it. Curvature is that of the potential
+along a row; :math:`R^2` is the largest.
+"""
+
+from math import inf, log, sqrt
+from typing import Protocol
+
+from onmargin.theory._arguments import condition, not_negative, positive
+from onmargin.theory.simultaneous import _progress
+
+
+class HasDualValue(Protocol):
+    """Totals of a learner."""
+
+    @property
+    def dual_value(self) -> float: ...
+
+
+def floor(totals: HasDualValue, C: float, norm: float) -> float:
+    r"""The least loss that any fixed predictor of some norm can have had on the rounds so far, from the totals alone.
+
+    .. math:: D \le \tfrac12\|u\|^2 + C\sum_t\ell^*_t \quad\Rightarrow\quad
+              \sum_t\ell^*_t \ge \frac{D - \tfrac12\|u\|^2}{C}
+
+    Nothing of the stream is needed, nor a competitor: a learner can say it after every round. A norm at which the
+    answer is 0 is one that the dual value does not rule out.
+
+    Parameters
+    ----------
+    totals : Totals
+        The ``totals_`` of a learner that started at zero; of one that did not, read `norm` as the distance from there.
+    C : float
+        Its aggressiveness.
+    norm : float
+        The largest norm of the predictors spoken of, the intercept coordinate included; in p-norm geometry
+        :math:`\|u\|_q`.
+
+    Returns
+    -------
+    floor : float
+        Sum of the losses, for a learner with squared losses (PA-II) of the squared losses, that is not undercut.
+
+    Notes
+    -----
+    [PD] Thm. 1: weak duality.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onmargin import PassiveAggressiveClassifier
+    >>> from onmargin.theory import floor
+    >>> X, y = np.random.default_rng(0).standard_normal((200, 5)), np.arange(200) % 2
+    >>> model = PassiveAggressiveClassifier(C=0.1).partial_fit(X, y)
+    >>> print(f"no weights of norm 1 had a loss below {floor(model.totals_, C=0.1, norm=1.0):.0f}")
+    no weights of norm 1 had a loss below 171
+    """
+    positive(C=C)
+    not_negative(norm=norm)
+    return max(totals.dual_value - norm**2 / 2, 0.0) / C if inf > C else 0.0
+
+
+def dual_gap(dual_value: float, competitor_size: float, C: float, competitor_loss: float) -> float:
+    r"""What is left between the dual value and the objective of a competitor: :math:`P(u) - D \ge 0`.
+
+    Parameters
+    ----------
+    dual_value : float
+        D.
+    competitor_size : float
+        F(u).
+    C : float
+        Aggressiveness.
+    competitor_loss : float
+        Sum of the losses of u; for PA-II of its squared losses.
+
+    Returns
+    -------
+    gap : float
+        Not negative, whatever the stream: the best competitor's objective is within it.
+
+    Notes
+    -----
+    [PD] Thm. 1. The gains of the mistakes are part of the dual value, so that their sum is at most P(u) as well.
+
+    Examples
+    --------
+    >>> from onmargin.theory import dual_gap
+    >>> dual_gap(dual_value=1.5, competitor_size=1.0, C=0.5, competitor_loss=2.0)
+    0.5
+    """
+    positive(C=C)
+    not_negative(competitor_size=competitor_size, competitor_loss=competitor_loss)
+    return competitor_size + C * competitor_loss - dual_value
+
+
+def fixed_mistakes(
+    C: float, max_curvature: float, competitor_size: float, competitor_loss: float, margin: float = 1.0
+) -> float:
+    r"""Most mistakes of a fixed step C for every mistake: Perceptron, p-norm Perceptron, Winnow.
+
+    .. math:: M \le \frac{F(u) + C\sum_t\ell^*_t}{\gamma C - \tfrac12C^2R^2}
+
+    Parameters
+    ----------
+    C : float
+        The step, below :math:`2\gamma/R^2`.
+    max_curvature : float
+        R².
+    competitor_size : float
+        F(u).
+    competitor_loss : float
+        Sum of the losses of margin :math:`\gamma` of u.
+    margin : float, default=1.0
+        :math:`\gamma`.
+
+    Returns
+    -------
+    bound : float
+        The largest possible number of mistakes.
+
+    Notes
+    -----
+    [PD] Cor. 1, for any curvature. The Perceptrons do not depend on C: see :func:`perceptron_mistakes`.
+
+    Examples
+    --------
+    >>> from onmargin.theory import fixed_mistakes
+    >>> fixed_mistakes(C=1.0, max_curvature=1.0, competitor_size=2.0, competitor_loss=0.0)
+    4.0
+    """
+    progress = _progress(C, max_curvature, margin)
+    not_negative(competitor_size=competitor_size, competitor_loss=competitor_loss)
+    return (competitor_size + C * competitor_loss) / progress
+
+
+def winnow_mistakes(margin: float, max_number: float, n_weights: int, competitor_loss: float) -> float:
+    r"""Most mistakes of balanced Winnow whose rate is its margin: :math:`2(\ln n/\gamma^2 + \sum_t\ell^*_t/\gamma)`.
+
+    Parameters
+    ----------
+    margin : float
+        :math:`\gamma`, the margin and the rate.
+    max_number : float
+        The largest number of a row in size, at most 1.
+    n_weights : int
+        n: twice the number of features, for weights of either sign.
+    competitor_loss : float
+        Sum of the losses of margin :math:`\gamma` of any u with :math:`\|u\|_1 \le 1`.
+
+    Returns
+    -------
+    bound : float
+        The largest possible number of mistakes.
+
+    Notes
+    -----
+    [PD] Cor. 1 with F(u) at most ln n.
+
+    Examples
+    --------
+    >>> from onmargin.theory import winnow_mistakes
+    >>> round(winnow_mistakes(margin=0.1, max_number=1.0, n_weights=1000, competitor_loss=0.0))
+    1382
+    """
+    positive(margin=margin, n_weights=n_weights)
+    not_negative(max_number=max_number, competitor_loss=competitor_loss)
+    condition(max_number <= 1 + 1e-9, "numbers of at most 1 in size", f"{max_number=:g}")
+    return 2 * (log(n_weights) / margin**2 + competitor_loss / margin)
+
+
+def mean_loss(
+    C: float, rounds: int, competitor_size: float, competitor_loss: float, max_curvature: float = 1.0
+) -> float:
+    r"""Largest mean loss of learners that climb the dual: aggressive and optimal steps, and all dual ascent.
+
+    .. math:: \frac1T\sum_t\ell_t \le \mu^{-1}\Big(\frac1T\sum_t\ell^*_t + \frac{F(u)}{CT}\Big), \qquad
+              \mu^{-1}(y) = y + \tfrac C2 \text{ for } y \ge \tfrac C2,\ \sqrt{2Cy} \text{ below}
+
+    Parameters
+    ----------
+    C : float
+        Aggressiveness.
+    rounds : int
+        T > 0.
+    competitor_size : float
+        F(u).
+    competitor_loss : float
+        Sum of the losses of u.
+    max_curvature : float, default=1.0
+        R² ≤ 1.
+
+    Returns
+    -------
+    bound : float
+        The largest possible mean loss.
+
+    Notes
+    -----
+    [PD] Thm. 3. :func:`pa1_loss` has it for any curvature, where the step takes account of it.
+
+    Examples
+    --------
+    >>> from onmargin.theory import mean_loss
+    >>> round(mean_loss(C=0.1, rounds=1000, competitor_size=2.0, competitor_loss=50.0), 2)
+    0.12
+    """
+    positive(C=C, rounds=rounds)
+    not_negative(competitor_size=competitor_size, competitor_loss=competitor_loss)
+    condition(max_curvature <= 1 + 1e-9, "a curvature of at most 1", f"{max_curvature=:g}")
+    level = (competitor_loss + competitor_size / C) / rounds
+    return level + C / 2 if level >= C / 2 else sqrt(2 * C * level)
+
+
+def regret(rounds: int, competitor_size: float) -> float:
+    r"""Largest mean regret with the best C: :math:`\frac1T\sum_t(\ell_t - \ell^*_t) \le \sqrt{2F(u)/T}`.
+
+    The C that it is proved for is that root itself, :math:`C = \sqrt{2F(u)/T}`: T and F(u) must be known beforehand.
+
+    Parameters
+    ----------
+    rounds : int
+        T > 0.
+    competitor_size : float
+        F(u).
+
+    Returns
+    -------
+    bound : float
+        The largest possible mean regret, for curvatures up to 1; and the C to learn with.
+
+    Notes
+    -----
+    [PD] Cor. 2.
+
+    Examples
+    --------
+    >>> from onmargin.theory import regret
+    >>> regret(rounds=400, competitor_size=2.0)
+    0.1
+    """
+    positive(rounds=rounds)
+    not_negative(competitor_size=competitor_size)
+    return sqrt(2 * competitor_size / rounds)
+
+
+def climbing_mistakes(
+    C: float, max_curvature: float, competitor_size: float, competitor_loss: float, margin: float = 1.0
+) -> float:
+    r"""Most mistakes of learners that climb the dual as far as one example lets them, in any geometry.
+
+    .. math:: M \le \frac{F(u) + C\sum_t\ell^*_t}{\gamma c - \tfrac12c^2R^2}, \qquad c = \min(C, \gamma/R^2)
+
+    Parameters
+    ----------
+    C : float
+        Aggressiveness.
+    max_curvature : float
+        R²; for aggressive steps, which do not look at it, 1, and it must be no larger.
+    competitor_size : float
+        F(u).
+    competitor_loss : float
+        Sum of the losses of margin :math:`\gamma` of u.
+    margin : float, default=1.0
+        :math:`\gamma`.
+
+    Returns
+    -------
+    bound : float
+        The largest possible number of mistakes.
+
+    Notes
+    -----
+    [PD] eq. 31, for any curvature. In Euclidean geometry with a margin of 1 it is :func:`pa1_mistakes`.
+
+    Examples
+    --------
+    >>> from onmargin.theory import climbing_mistakes
+    >>> climbing_mistakes(C=1.0, max_curvature=1.0, competitor_size=2.0, competitor_loss=0.0)
+    4.0
+    """
+    positive(C=C, margin=margin)
+    not_negative(max_curvature=max_curvature, competitor_size=competitor_size, competitor_loss=competitor_loss)
+    step = min(C, margin / max_curvature) if max_curvature > 0 else C
+    return (competitor_size + C * competitor_loss) / (margin * step - step**2 * max_curvature / 2)

@@ -1,0 +1,121 @@
+"""The bounds as functions: where they agree, what they refuse, and theorems that no estimator's own tests cover."""
+
+from math import inf, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor, reference, theory
+from tests.streams import competitors, streams
+
+sizes = st.floats(0.01, 100)
+losses = st.floats(0, 100)
+
+
+@given(sizes, sizes, sizes, losses)
+def test_pd_is_never_above_jmlr(C, R2, norm, loss):
+    assert theory.pa1_mistakes(C, R2, norm, loss) <= theory.pa1_mistakes_as_printed(C, R2, norm, loss) * (1 + 1e-12)
+
+
+@given(sizes, sizes, losses)
+def test_perceptron_bound_is_that_of_the_best_c(R2, norm, loss):
+    best = theory.perceptron_mistakes(R2, norm, loss)
+    grid = [theory.simperc_mistakes(C / R2, R2, norm, loss) for C in np.geomspace(1e-6, 1.999, 4000)]
+    assert best <= min(grid) * (1 + 1e-9)
+    assert min(grid) <= best * 1.01 + 1e-3
+
+
+@given(sizes, sizes, st.floats(0.01, 100))
+def test_best_c_of_pa2(R2, norm, loss):
+    best = theory.pa2_squared_loss(theory.pa2_best_c(R2, norm, loss), R2, norm, loss)
+    assert best == pytest.approx((sqrt(R2 * norm) + sqrt(loss)) ** 2)
+    assert all(best <= theory.pa2_squared_loss(C, R2, norm, loss) * (1 + 1e-9) for C in np.geomspace(1e-3, 1e3, 50))
+
+
+@given(sizes, sizes, losses)
+def test_one_theorem_in_two_words(C, size, loss):
+    """Climbing steps in Euclidean geometry are PA-I; gains are those of Thm. 3 where R = 1."""
+    assert theory.climbing_mistakes(C, 2.0, size, loss) == pytest.approx(theory.pa1_mistakes(C, 2.0, 2 * size, loss))
+    assert theory.pa1_loss(C, 1.0, 50, 2 * size, loss) == pytest.approx(50 * theory.mean_loss(C, 50, size, loss))
+    assert theory.pa1_cost(10.0, 1.0, 2 * size, loss, 4.0) == pytest.approx(2 * size + 20 * loss)  # [JMLR] Thm. 10
+
+
+@given(streams("binary", "regression", "multiclass"), st.sampled_from([0.05, 0.5, 5.0]), st.data())
+def test_losses_of_pa1(stream, C, data):
+    """B6': sum min(C l, l^2 / R^2) <= |u|^2 + 2 C sum l*; and the sum of the losses that follows from it."""
+    task, columns = stream.task, stream.columns
+    twin = {"binary": reference.binary, "regression": reference.regression(0.1), "multiclass": reference.multiclass}
+    charged = []
+
+    def recorded(loss, s, mistaken, weight):
+        charged.append(float(loss[0]))
+        return reference.pa1(C)(loss, s, mistaken, weight)
+
+    run = reference.play(stream.X, stream.y, twin[task], recorded, columns=columns)
+    u = data.draw(competitors(stream))
+    R2 = (2 if task == "multiclass" else 1) * run.max_squared_norm
+    allowed = theory.pa1_capped_losses(C, (u**2).sum(), stream.losses(u).sum())
+    suffered = sum(min(C * loss, loss**2 / R2) for loss in charged if R2 > 0)
+    assert suffered <= allowed * (1 + 1e-9) + 1e-9
+    total = theory.pa1_loss(C, R2, run.rounds, (u**2).sum(), stream.losses(u).sum())
+    assert run.loss <= total * (1 + 1e-9) + 1e-9
+
+
+def test_golden_numbers_of_the_errata():
+    """E7: corrected 1.0017 for one instance (1, -1); E8: the factor 4."""
+    u = np.array([0.55, 0.45])
+    divergence = float((u * np.log(2 * u)).sum())
+    bound = theory.simplex_mistakes(0.1, 0.1, 1.0, divergence, 0.0)
+    assert bound == pytest.approx(1.0017, abs=5e-5)
+    assert theory.perceptron_mistakes(1.0, 0.01, 0.9) >= 1
+    assert theory.winnow_mistakes(0.1, 1.0, 10, 2.0) == pytest.approx(2 * (log(10) / 0.01 + 20))
+
+
+REFUSED = {
+    "pa_unit_squared_loss": ((1.0, 0.0), {"min_squared_norm": 0.5}, "length 1"),
+    "simperc_mistakes": ((2.0, 1.0, 1.0, 0.0), {}, "C < 2"),
+    "set_errors": ((3.0, 1.0, 1.0, 0.0), {}, "C < 2"),
+    "fixed_mistakes": ((0.3, 1.0, 1.0, 0.0), {"margin": 0.1}, "C < 2"),
+    "simplex_mistakes": ((0.3, 0.1, 1.0, 1.0, 0.0), {}, "C < 2"),
+    "winnow_mistakes": ((0.1, 1.5, 10, 0.0), {}, "at most 1"),
+    "mean_loss": ((1.0, 10, 1.0, 0.0), {"max_curvature": 2.0}, "at most 1"),
+    "gradient_descent_loss": ((1.0, 1.0, 1.0, 0.0), {}, "rate"),
+    "exponentiated_gradient_loss": ((3.0, 1.0, 1.0, 0.0), {}, "rate"),
+    "winnow_half_mistakes": ((0.8, 0.1, 1.0, 1.0, 0.0), {}, "rate"),
+    "winnow_half_mistakes_by_misses": ((0.1, 1.5, 1.0, 0), {}, "at most 1"),
+    "ball_squared_distance": ((1.0, 3.0, 2.0), {}, "max_radius"),
+    "pa1_mistakes": ((0.0, 1.0, 1.0, 0.0), {}, "C must be above 0"),
+    "pa2_squared_loss": ((1.0, 1.0, -1.0, 0.0), {}, "must not be negative"),
+    "pa_separable": ((1.0, 0.0), {}, "margin must be above 0"),
+    "batch_updates": ((1.0, 1.0, 0.0), {}, "target_loss"),
+    "regret": ((0, 1.0), {}, "rounds"),
+    "pa_distance": ((float("nan"),), {}, "distance"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_conditions_that_fail_are_refused(name):
+    arguments, named, words = REFUSED[name]
+    with pytest.raises(ValueError, match=words):
+        getattr(theory, name)(*arguments, **named)
+
+
+@given(streams("binary"), st.sampled_from([0.1, 1.0]), st.floats(0, 3))
+def test_no_weights_are_below_the_floor(stream, C, norm):
+    """From the totals alone, in the middle of a run; weights of that norm in random directions, and good ones."""
+    model = PassiveAggressiveClassifier(C=C, fit_intercept=False)
+    model.partial_fit(stream.X, stream.y, classes=[-1, 1])
+    floor = theory.floor(model.totals_, C, norm)
+    random = np.random.default_rng(0)
+    for u in [*random.standard_normal((20, stream.X.shape[1])), model.coef_[0].astype(float)]:
+        length = np.linalg.norm(u)
+        scaled = u * (norm / length if length > 0 else 0)
+        loss = np.maximum(0, 1 - stream.y * (stream.X @ scaled)).sum()
+        assert loss >= floor * (1 - 1e-6) - 1e-6
+
+
+def test_floor_without_a_cap_is_nothing():
+    model = PassiveAggressiveRegressor(C=inf).partial_fit([[1.0]], [2.0])
+    assert theory.floor(model.totals_, inf, 1.0) == 0
