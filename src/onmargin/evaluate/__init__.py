@@ -1,6 +1,9 @@
 """How good predictions are."""
 
+from onmargin.evaluate.curves import Curve, Curves
+from onmargin.evaluate.progressive import progressive
 from onmargin.evaluate.ranking import RankingReport, ranking_report
 from onmargin.evaluate.tagging import Matches, TaggingReport, spans, tagging_report
 
 __all__ = ["Matches", "RankingReport", "TaggingReport", "ranking_report", "spans", "tagging_report"]
+__all__ = ["Curve", "Curves", "RankingReport", "progressive", "ranking_report"]

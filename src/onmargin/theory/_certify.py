@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, fields, replace
 from inspect import signature
-from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from onmargin.estimators._online import OnlineLearner
@@ -96,11 +96,7 @@ def certify(
     if theorem is None:
         raise ValueError(NONE.get(case.step, f"no theorem speaks of the {case.goal} of {case.step!r} steps"))
     best = _best(case, theorem, accuracy)
-    if competitor is None:
-        chosen = best
-    else:
-        u = as_vector(replay.run, competitor, case.problem)
-        chosen = Competitor(u, case.size.size(u), case.problem.losses(u))
+    chosen = best if competitor is None else _as_competitor(case, as_vector(replay.run, competitor, case.problem))
     return _certificate(replay, case, theorem, chosen, best)
 
 
@@ -187,10 +183,16 @@ def _best(case: Case, theorem: Theorem, accuracy: float) -> Competitor:
     unit = case.margin / case.curvature if case.curvature > 0 else 1.0
     solutions = [solved(C * unit) for C in theorem.grid] or [solved(case.C)]
     competitors = [
-        Competitor(solution.weights, case.size.size(solution.weights), case.problem.losses(solution.weights), gap=solution.gap)
+        Competitor(
+            solution.weights, case.size.size(solution.weights), case.problem.losses(solution.weights), gap=solution.gap
+        )
         for solution in solutions
     ]
     return min(competitors, key=lambda u: theorem.allowed(case, _measured(u, case.problem.n_rounds)))
+
+
+def _as_competitor(case: Case, u: NDArray[np.float64]) -> Competitor:
+    return Competitor(u, case.size.size(u), case.problem.losses(u))
 
 
 def _measured(u: Competitor, rounds: int) -> Measured:

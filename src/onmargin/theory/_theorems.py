@@ -245,5 +245,4 @@ NONE = {
     "simopt": 'update="simopt" has no theorem: the one its paper claims is false. Take "conproj", "exact" or "max".',
     "max": 'update="max" has no theorem for trials that fall into sets. Take "conproj", "exact" or "simperc".',
     "perceptron": 'update="perceptron" of sequences has no theorem here. Take "prediction" or "max_loss".',
-    "conopt": 'update="conopt" has a theorem for C < 2 / R² only: set a finite C.',
 }

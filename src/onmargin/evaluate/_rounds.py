@@ -1,0 +1,105 @@
+"""A stream in pieces, and how a model that knows nothing of totals predicts and learns them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from inspect import signature
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.exceptions import NotFittedError
+
+# Examples, targets and what else partial_fit takes.
+Piece = tuple[Any, Any, dict[str, Any]]
+
+
+def length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def pieces(X: Any, y: Any, every: int, aligned: dict[str, Any]) -> Iterator[Piece]:
+    """So many rounds at a time. `aligned` has one item a row; rows of equal `groups` are one round."""
+    n = length(X)
+    groups = aligned.get("groups")
+    if groups is None:
+        starts = np.arange(n)
+    else:
+        ids = np.asarray(groups)
+        starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if n else np.arange(0)
+    cuts = [*starts[::every].tolist(), n]
+    for start, stop in pairwise(cuts):
+        part = slice(start, stop)
+        yield X[part], None if y is None else y[part], {name: values[part] for name, values in aligned.items()}
+
+
+def paired(stream: Iterable[Any], every: int) -> Iterator[Piece]:
+    """Pairs (x, y), so many at a time."""
+    pairs = iter(stream)
+    first = 0
+    while batch := list(islice(pairs, every)):
+        for i, pair in enumerate(batch):
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise ValueError(f"a stream must be pairs (x, y); item {first + i} is {pair!r:.80}")
+        first += len(batch)
+        yield [x for x, _ in batch], [y for _, y in batch], {}
+
+
+def as_batch(X: Any) -> Any:
+    """A list of rows of numbers as one array; anything else as it is."""
+    rows = isinstance(X, list) and X and isinstance(X[0], np.ndarray | list | tuple) and _flat(X[0])
+    return np.asarray(X) if rows else X
+
+
+def _flat(x: Any) -> bool:
+    return all(np.isscalar(item) and not isinstance(item, str) for item in x)
+
+
+def takes_classes(model: Any) -> bool:
+    return hasattr(model, "partial_fit") and "classes" in signature(model.partial_fit).parameters
+
+
+class OneByOne:
+    """Predict and learn one example at a time, through predict_one and learn_one or predict and partial_fit."""
+
+    def __init__(self, model: Any, classes: Any) -> None:
+        self.model = model
+        self.single = hasattr(model, "learn_one") and hasattr(model, "predict_one")
+        told = classes is not None and not self.single and takes_classes(model)
+        self.named = {"classes": classes} if told else {}
+        if not self.single and not (hasattr(model, "predict") and hasattr(model, "partial_fit")):
+            raise TypeError(
+                f"model must have predict and partial_fit, or predict_one and learn_one; got {type(model).__name__}"
+            )
+
+    def predict(self, x: Any) -> Any:
+        """None before anything was learned."""
+        try:
+            return self.model.predict_one(x) if self.single else self.model.predict(_one(x))[0]
+        except (NotFittedError, AttributeError):
+            return None
+
+    def learn(self, x: Any, y: Any) -> None:
+        if self.single:
+            self.model.learn_one(x, y)
+        else:
+            self.model.partial_fit(_one(x), [y], **self.named)
+            self.named = {}
+
+
+def _one(x: Any) -> Any:
+    """One example as a batch; a row of a sparse matrix is one already."""
+    if hasattr(x, "shape"):
+        return x if len(x.shape) == 2 else x[None, :]
+    return [x]
+
+
+def charge_of(model: Any, y: Any) -> tuple[str, Callable[[Any, Any], float]]:
+    """What a prediction is charged, in words and as a function; none at all is charged 1, or the target itself."""
+    number = np.asarray(y).dtype.kind == "f" and np.ndim(y) == 0
+    if (isinstance(model, BaseEstimator) and is_regressor(model)) or number:
+        return "mean absolute error", lambda y, guess: abs(float(y) - (0.0 if guess is None else float(guess)))
+    return "error", lambda y, guess: float(guess is None or not _same(guess, y))
+
+
+def _same(guess: Any, y: Any) -> bool:
+    return bool(np.array_equal(guess, y)) if isinstance(y, np.ndarray) else bool(guess == y)

@@ -1,0 +1,203 @@
+"""Curves of a run, and several side by side."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin.theory import Certificate
+
+Vector = NDArray[np.float64]
+Counts = NDArray[np.intp]
+
+COLUMNS = ("rounds", "error", "loss", "squared_loss", "cost", "window_error", "seconds", "memory")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What a model got wrong on its way: one number a point of the curve in each array.
+
+    Attributes
+    ----------
+    rounds : ndarray of int
+        Rounds played.
+    error : ndarray
+        Part of them that were wrong, or mean absolute error: `measure` says which.
+    loss, squared_loss, cost : ndarray
+        Mean loss, squared loss and cost of a learner with ``totals_``; otherwise those of the error, and 0.
+    window_error : ndarray
+        The error of the last rounds alone, for streams that change.
+    seconds : ndarray
+        Time spent on predicting and learning.
+    memory : ndarray of int
+        Bytes of all that the model keeps, as it would be pickled; 0 for one that cannot be.
+    measure : str
+        What the error is.
+    model : object
+        The copy that has learned the stream.
+    bound : ndarray or None
+        The largest error, loss or cost that the theorem of the run allows, per round, at each point.
+    certificate : Certificate or None
+        Where that bound comes from.
+    """
+
+    rounds: Counts
+    error: Vector
+    loss: Vector
+    squared_loss: Vector
+    cost: Vector
+    window_error: Vector
+    seconds: Vector
+    memory: Counts
+    measure: str
+    model: Any = field(repr=False)
+    bound: Vector | None = field(default=None, repr=False)
+    certificate: Certificate | None = field(default=None, repr=False)
+
+    def under(self, certificate: Certificate) -> "Curve":
+        """The curve with what its theorem allows.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            Of the same model on the same stream.
+
+        Returns
+        -------
+        curve : Curve
+            With `bound` and `certificate`.
+        """
+        allowed = certificate.along()
+        return replace(self, bound=allowed[self.rounds - 1] / self.rounds, certificate=certificate)
+
+    def table(self) -> dict[str, NDArray[Any]]:
+        """The curve as columns.
+
+        Returns
+        -------
+        columns : dict of ndarray
+            Those of the curve, and "bound" where there is one.
+        """
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        return columns if self.bound is None else {**columns, "bound": self.bound}
+
+    def frame(self) -> Any:
+        """The curve as a table: a pandas DataFrame if pandas is installed, otherwise a dict of arrays.
+
+        Returns
+        -------
+        frame : DataFrame or dict
+            One row a point.
+        """
+        return _frame(self.table())
+
+    def plot(self, ax: Any = None, *, label: str | None = None) -> Any:
+        """Draw the error, that of the last rounds, and the bound where there is one.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        label : str or None, default=None
+            What to call it; None: its measure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            With the curve.
+        """
+        ax = _axes(ax)
+        word = self.measure if self._counted == "error" else f"mean {self._counted.replace('_', ' ')}"
+        (line,) = ax.plot(self.rounds, getattr(self, self._counted), label=label or word)
+        if self._counted == "error":
+            ax.plot(self.rounds, self.window_error, color=line.get_color(), alpha=0.4, linewidth=1)
+        if self.bound is not None:
+            finite = np.isfinite(self.bound)
+            name = f"allowed{'' if label is None else f': {label}'}"
+            ax.plot(self.rounds[finite], self.bound[finite], "--", color=line.get_color(), label=name)
+        ax.set(xlabel="rounds", ylabel=word)
+        ax.legend()
+        return ax
+
+    @property
+    def _counted(self) -> str:
+        """What the bound is about, where there is one; the column that is drawn."""
+        counted = "mistakes" if self.certificate is None else self.certificate.counted
+        return "error" if counted == "mistakes" else counted
+
+
+class Curves(Mapping[str, Curve]):
+    """Curves of several models over one stream, by name.
+
+    Parameters
+    ----------
+    curves : dict of Curve
+        Names and curves.
+    """
+
+    def __init__(self, curves: dict[str, Curve]) -> None:
+        self._curves = curves
+
+    def __getitem__(self, name: str) -> Curve:
+        return self._curves[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._curves)
+
+    def __len__(self) -> int:
+        return len(self._curves)
+
+    def frame(self) -> Any:
+        """All curves as one table, with the column "model": a pandas DataFrame, or a dict of arrays.
+
+        Returns
+        -------
+        frame : DataFrame or dict
+            One row a model and point.
+        """
+        tables = [{"model": np.full(len(curve.rounds), name), **curve.table()} for name, curve in self.items()]
+        names = list(dict.fromkeys(name for table in tables for name in table))
+        blank = [np.full(len(table["rounds"]), np.nan) for table in tables]
+        joined = {
+            name: np.concatenate([table.get(name, empty) for table, empty in zip(tables, blank, strict=True)])
+            for name in names
+        }
+        return _frame(joined)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw all curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            With the curves.
+        """
+        ax = _axes(ax)
+        for name, curve in self.items():
+            curve.plot(ax, label=name)
+        return ax
+
+
+def _frame(columns: dict[str, NDArray[Any]]) -> Any:
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        return columns
+    return DataFrame(columns)
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("plot needs matplotlib: pip install matplotlib") from error
+    return pyplot.subplots(layout="constrained")[1]

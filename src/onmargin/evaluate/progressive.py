@@ -1,0 +1,268 @@
+"""Test, then train: what a learner gets wrong on its way through a stream."""
+
+import pickle
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+
+from onmargin.evaluate._rounds import OneByOne, Piece, as_batch, charge_of, length, paired, pieces, takes_classes
+from onmargin.evaluate.curves import Curve, Curves
+from onmargin.theory import certify
+
+# Rounds, and sums of error, loss, squared loss and cost over them.
+Sums = tuple[int, float, float, float, float]
+
+
+def progressive(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    every: int | None = None,
+    delay: int = 0,
+    window: int | None = None,
+    classes: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    sets: ArrayLike | None = None,
+    bound: bool = False,
+) -> Any:
+    """Let a model predict each example of a stream before it learns it, and count what it got wrong.
+
+    Every prediction is of an example not seen before, so that the error is an honest estimate for examples to come, and
+    none has to be held back. Learners of the package count in their own ``totals_`` and go at their own speed; others
+    predict and learn one example at a time. Models are copied and learn from nothing: those given stay as they are.
+
+    Use it to see how an online learner does and whether it keeps up with a stream that changes. For a model that is
+    trained once, cross-validate.
+
+    Parameters
+    ----------
+    model : estimator or dict of estimators
+        Anything with `predict` and `partial_fit`, or with `predict_one` and `learn_one`. A dict of names and models
+        plays them all over the one stream, side by side.
+    X : array-like, sparse matrix or iterable
+        Examples; without `y` any iterable of pairs (x, y), which is gone through once.
+    y : array-like, default=None
+        Targets.
+    every : int or None, default=None
+        Rounds between the points of the curve. None: such that there are about 100, or 100 rounds for an iterable.
+    delay : int, default=0
+        How many rounds later a target arrives: an example is learned so long after its prediction. At the end of the
+        stream the rest is not learned.
+    window : int or None, default=None
+        The rounds that `window_error` looks back on, in steps of `every`. None: a tenth of the stream, or 10 steps.
+    classes : array-like, default=None
+        All labels, for learners that must know them. None: those of y, where a model takes them.
+    groups, sets : array-like, default=None
+        For blocks: the trial of each row, and the sets within. A round is a trial.
+    bound : bool, default=False
+        Whether to certify the run and put what its theorem allows into the curve; needs arrays and ``delay=0``.
+
+    Returns
+    -------
+    curve : Curve or Curves
+        Rounds, error, loss, cost, error of the last rounds, seconds and bytes of memory at each point; ``plot()`` draws
+        it, ``frame()`` makes a table. For a dict, a mapping of names to curves with the same two methods.
+
+    Notes
+    -----
+    The error of a learner with ``totals_`` is the part of its rounds that are mistakes as the theorems count them: a
+    margin of 0 is one, and a number outside the tube. With `delay`, with a model without ``totals_``, and for all
+    models next to one, it is the part of the predictions that were wrong, or of numbers the mean absolute error;
+    ``Curve.measure`` says which. A prediction before anything was learned is wrong, and that of a number is 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onmargin import PassiveAggressiveClassifier, Perceptron
+    >>> from onmargin.evaluate import progressive
+    >>> X, y = load_digits(return_X_y=True)
+    >>> curve = progressive(PassiveAggressiveClassifier(), X, y)
+    >>> print(f"{curve.error[-1]:.3f} over {curve.rounds[-1]} rounds")
+    0.119 over 1797 rounds
+    >>> curves = progressive({"PA": PassiveAggressiveClassifier(), "Perceptron": Perceptron()}, X, y)
+    >>> {name: round(float(curve.error[-1]), 3) for name, curve in curves.items()}
+    {'PA': 0.119, 'Perceptron': 0.19}
+    """
+    models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
+    n = None if y is None and _is_stream(X) else length(X)
+    every = _whole("every", every, 1, default=100 if n is None else max(1, n // 100))
+    delay = _whole("delay", delay, 0)
+    window = _whole("window", window, 1, default=10 * every if n is None else max(1, n // 10))
+    if not models:
+        raise ValueError("model must be an estimator, or a dict with at least one; got an empty dict")
+    if n is not None and y is not None and length(y) != n:
+        raise ValueError(f"X and y must have as many examples; got {n} and {length(y)}")
+    aligned = {name: np.asarray(value) for name, value in (("groups", groups), ("sets", sets)) if value is not None}
+    if bound and (n is None or delay):
+        raise ValueError("bound=True needs X and y as arrays and delay=0: the theorems are about learning at once")
+    counted = not delay and all(_counts(one) for one in models.values())
+    labels = _labels(y) if classes is None and n is not None else classes
+    runs: dict[str, _Run] = {
+        name: _Totals(one, labels, stream=n is None) if counted else _Predictions(one, labels, delay)
+        for name, one in models.items()
+    }
+    for piece in paired(X, every) if n is None else pieces(X, y, every, aligned):
+        for run in runs.values():
+            run.play(piece)
+    curves = {name: run.curve(max(1, window // every)) for name, run in runs.items()}
+    if bound:
+        curves = {
+            name: curve.under(certify(clone(models[name]), X, y, classes=classes, groups=groups, sets=sets))
+            for name, curve in curves.items()
+        }
+    return Curves(curves) if isinstance(model, Mapping) else next(iter(curves.values()))
+
+
+def _is_stream(X: Any) -> bool:
+    """Pairs, and not examples that have no targets, such as those of a ball."""
+    return not (hasattr(X, "shape") and len(X.shape) == 2) and isinstance(X, Iterable)
+
+
+def _whole(name: str, value: int | None, low: int, default: int = 0) -> int:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ValueError(f"{name} must be an integer of at least {low}; got {value!r}")
+    return int(value)
+
+
+def _counts(model: Any) -> bool:
+    return hasattr(type(model), "totals_") and hasattr(model, "partial_fit")
+
+
+def _labels(y: Any) -> Any:
+    """The classes of the stream; None where targets are numbers, sets or sequences."""
+    if y is None or hasattr(y, "toarray") or (isinstance(y, list) and y and not np.isscalar(y[0])):
+        return None
+    labels = np.asarray(y)
+    return np.unique(labels) if labels.ndim == 1 and labels.dtype.kind in "biuUO" else None
+
+
+@dataclass
+class _Point:
+    """What the rounds so far came to."""
+
+    rounds: int
+    error: float  # sums
+    loss: float
+    squared_loss: float
+    cost: float
+    seconds: float
+    memory: int
+
+
+class _Run:
+    """A model on its way through the stream."""
+
+    measure = "error"
+
+    def __init__(self, model: Any) -> None:
+        self.model = clone(model) if isinstance(model, BaseEstimator) else deepcopy(model)
+        self.points: list[_Point] = []
+        self.seconds = 0.0
+
+    def play(self, piece: Piece) -> None:
+        start = perf_counter()
+        sums = self.learn(piece)
+        self.seconds += perf_counter() - start
+        self.points.append(_Point(*sums, self.seconds, _memory(self.model)))
+
+    def learn(self, piece: Piece) -> Sums:
+        """Learn a piece, and what the rounds so far came to."""
+        raise NotImplementedError
+
+    def curve(self, steps: int) -> Curve:
+        table = np.array([list(vars(point).values()) for point in self.points], dtype=np.float64).reshape(-1, 7)
+        rounds, errors, losses, squares, costs, seconds, memory = table.T
+        per_round = np.maximum(rounds, 1)
+        # Sums at the beginning of each window.
+        back = np.maximum(np.arange(len(rounds)) - steps, -1)
+        old_rounds, old_errors = (np.where(back >= 0, column[back], 0.0) for column in (rounds, errors))
+        return Curve(
+            rounds=rounds.astype(np.intp),
+            error=errors / per_round,
+            loss=losses / per_round,
+            squared_loss=squares / per_round,
+            cost=costs / per_round,
+            window_error=(errors - old_errors) / np.maximum(rounds - old_rounds, 1),
+            seconds=seconds,
+            memory=memory.astype(np.intp),
+            measure=self.measure,
+            model=self.model,
+        )
+
+
+class _Totals(_Run):
+    """A learner that counts for itself: before each update, exactly as in one call."""
+
+    def __init__(self, model: Any, classes: Any, *, stream: bool) -> None:
+        super().__init__(model)
+        self.single = stream and hasattr(model, "learn_one")
+        self.named = {"classes": classes} if classes is not None and takes_classes(model) else {}
+
+    def learn(self, piece: Piece) -> Sums:
+        X, y, aligned = piece
+        if self.single and y is not None and not aligned:
+            for x, target in zip(X, y, strict=True):
+                self.model.learn_one(x, target)
+        else:
+            self.model.partial_fit(as_batch(X), y, **aligned, **self.named)
+            self.named = {}
+        totals = self.model.totals_
+        return totals.rounds, float(totals.mistakes), totals.loss, totals.squared_loss, totals.cost
+
+
+class _Predictions(_Run):
+    """Any model: it predicts an example, and learns it `delay` rounds later."""
+
+    def __init__(self, model: Any, classes: Any, delay: int) -> None:
+        super().__init__(model)
+        self.player = OneByOne(self.model, classes)
+        self.delay = delay
+        self.waiting: deque[tuple[Any, Any]] = deque()
+        self.rounds, self.error, self.squares = 0, 0.0, 0.0
+        self.charge: Any = None
+
+    def learn(self, piece: Piece) -> Sums:
+        X, y, aligned = piece
+        if aligned:
+            raise ValueError(
+                "groups and sets need learners with totals_ and delay=0: a round is a trial of several rows"
+            )
+        for x, target in _examples(X, y):
+            if self.charge is None:
+                self.measure, self.charge = charge_of(self.model, target)
+            charged = self.charge(target, self.player.predict(x))
+            self.error += charged
+            self.squares += charged**2
+            self.rounds += 1
+            self.waiting.append((x, target))
+            if len(self.waiting) > self.delay:
+                self.player.learn(*self.waiting.popleft())
+        return self.rounds, self.error, self.error, self.squares, 0.0
+
+
+def _examples(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+    """One after the other; rows of a sparse matrix as matrices of one row, of a frame as arrays."""
+    rows = X.to_numpy() if hasattr(X, "to_numpy") else X
+    targets = y.to_numpy() if hasattr(y, "to_numpy") else y
+    for i in range(length(rows)):
+        yield (rows[[i]] if hasattr(rows, "indptr") else rows[i]), None if targets is None else targets[i]
+
+
+def _memory(model: Any) -> int:
+    """Bytes of all that the model keeps; 0 for one that cannot be pickled. Its arrays are not copied for that."""
+    arrays: list[pickle.PickleBuffer] = []
+    try:
+        rest = pickle.dumps(model, protocol=5, buffer_callback=arrays.append)
+    except (TypeError, AttributeError, pickle.PicklingError):
+        return 0
+    return len(rest) + sum(array.raw().nbytes for array in arrays)

@@ -1,0 +1,242 @@
+"""Test, then train: curves equal the totals, whatever the form of the stream; delays, drift, plots and refusals."""
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+
+import onmargin
+from onmargin import (
+    BlockClassifier,
+    LabelRanker,
+    OrdinalRegressor,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    PassiveAggressiveUniclass,
+    Perceptron,
+    SequenceTagger,
+)
+from onmargin.evaluate import progressive
+
+mpl.use("Agg")
+random = np.random.default_rng(0)
+X = random.standard_normal((237, 4))
+y = random.integers(0, 3, 237)
+z = X @ random.standard_normal(4)
+MODELS = [
+    (PassiveAggressiveClassifier(), y),
+    (PassiveAggressiveClassifier(cost="absolute"), y),
+    (PassiveAggressiveRegressor(), z),
+    (PassiveAggressiveUniclass(), None),
+    (OrdinalRegressor(), y),
+    (LabelRanker(), np.eye(3, dtype=int)[y]),
+    (LabelRanker(), [{str(label)} for label in y]),
+    (onmargin.GradientDescentRegressor(rate=0.01), z),
+    (onmargin.DualAscentClassifier(window=3), y > 0),
+]
+
+
+@pytest.mark.parametrize("every", [1, 10, 237, 1000])
+@pytest.mark.parametrize(("model", "target"), MODELS)
+def test_curves_equal_the_totals(model, target, every):
+    curve = progressive(model, X, target, every=every)
+    classes = {"classes": np.unique(target)} if isinstance(target, np.ndarray) and target.dtype.kind in "bi" else {}
+    classes = {} if isinstance(model, LabelRanker) else classes
+    totals = type(model)(**model.get_params()).partial_fit(X, target, **classes).totals_
+    rounds = totals.rounds
+    assert curve.rounds[-1] == rounds
+    assert round(curve.error[-1] * rounds) == totals.mistakes
+    assert curve.loss[-1] * rounds == pytest.approx(totals.loss)
+    assert curve.squared_loss[-1] * rounds == pytest.approx(totals.squared_loss)
+    assert curve.cost[-1] * rounds == pytest.approx(totals.cost)
+    assert curve.model.totals_.mistakes == totals.mistakes
+    assert not hasattr(model, "_learner")
+
+
+def test_every_point_equals_the_totals_there():
+    curve = progressive(PassiveAggressiveClassifier(), X, y, every=50)
+    assert curve.rounds.tolist() == [50, 100, 150, 200, 237]
+    for rounds, error in zip(curve.rounds, curve.error, strict=True):
+        totals = PassiveAggressiveClassifier().partial_fit(X[:rounds], y[:rounds], classes=[0, 1, 2]).totals_
+        assert error == totals.mistakes / rounds
+
+
+def test_forms_of_one_stream():
+    expected = progressive(PassiveAggressiveClassifier(), X, y).error[-1]
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    for stream in (sparse.csr_matrix(X), X.tolist(), frame):
+        target = pd.Series(y) if stream is frame else y
+        assert progressive(PassiveAggressiveClassifier(), stream, target).error[-1] == expected
+    pairs = ((x, label) for x, label in zip(X, y, strict=True))
+    assert progressive(PassiveAggressiveClassifier(), pairs, classes=[0, 1, 2]).error[-1] == expected
+
+
+def test_blocks_are_rounds():
+    groups = np.arange(237) // 4
+    curve = progressive(BlockClassifier(), X, y > 0, groups=groups, every=7)
+    totals = BlockClassifier().partial_fit(X, y > 0, groups).totals_
+    assert curve.rounds[-1] == totals.rounds == 60
+    assert round(curve.error[-1] * 60) == totals.mistakes
+
+
+def test_sequences():
+    sequences = [[[f"w{random.integers(0, 3)}"] for _ in range(3)] for _ in range(30)]
+    labels = [[word[0] for word in row] for row in sequences]
+    totals = SequenceTagger().partial_fit(sequences, labels, classes=["w0", "w1", "w2"]).totals_
+    for stream in ((sequences, labels), (list(zip(sequences, labels, strict=True)), None)):
+        curve = progressive(SequenceTagger(), *stream, every=4, classes=["w0", "w1", "w2"])
+        assert round(curve.error[-1] * 30) == totals.mistakes
+
+
+class Majority:
+    """The label seen most, one example at a time."""
+
+    def __init__(self):
+        self.counts = {}
+
+    def predict_one(self, x):
+        return max(self.counts, key=self.counts.get) if self.counts else None
+
+    def learn_one(self, x, y):
+        self.counts[y] = self.counts.get(y, 0) + 1
+
+
+def test_models_of_others():
+    labels = ["a", "b", "a", "a", "b", "a"]
+    stream = [({"x": 1.0}, label) for label in labels]
+    model = Majority()
+    curve = progressive(model, stream, every=1)
+    assert (curve.error * curve.rounds).tolist() == [1, 2, 2, 2, 3, 3]
+    assert not model.counts
+    curve = progressive(SGDClassifier(random_state=0), X, y, every=10)
+    wrong, theirs = 1, SGDClassifier(random_state=0).partial_fit(X[:1], y[:1], classes=[0, 1, 2])
+    for x, label in zip(X[1:], y[1:], strict=True):
+        wrong += theirs.predict(x[None, :])[0] != label
+        theirs.partial_fit(x[None, :], [label])
+    assert round(curve.error[-1] * 237) == wrong
+    assert progressive(SGDRegressor(random_state=0), X, z).measure == "mean absolute error"
+
+
+def test_side_by_side_all_are_measured_alike():
+    models = {"PA": PassiveAggressiveClassifier(), "SGD": SGDClassifier(random_state=0)}
+    curves = progressive(models, X, y, every=50)
+    assert list(curves) == ["PA", "SGD"]
+    assert len(curves) == 2
+    frame = curves.frame()
+    assert frame.groupby("model").size().to_dict() == {"PA": 5, "SGD": 5}
+    assert (frame["rounds"] == [50, 100, 150, 200, 237] * 2).all()
+
+
+def test_delayed_labels():
+    """With a delay of 3 the prediction at t is of a model that has learned t - 3 examples."""
+    curve = progressive(PassiveAggressiveClassifier(), X, y, delay=3, every=1)
+    wrong, model = 0, PassiveAggressiveClassifier()
+    for t in range(237):
+        guess = model.predict(X[t : t + 1])[0] if t > 3 else None
+        wrong += guess != y[t]
+        assert round(curve.error[t] * (t + 1)) == wrong
+        if t >= 3:
+            model.partial_fit(X[t - 3 : t - 2], y[t - 3 : t - 2], classes=[0, 1, 2])
+    assert curve.model.totals_.rounds == 234
+
+
+def test_window_sees_drift():
+    """The target turns round in the middle: the last rounds know, the mean hides it."""
+    labels = np.where(np.arange(237) < 120, z > 0, z < 0)
+    curve = progressive(Perceptron(), X, labels, every=1, window=20)
+    mistakes = np.diff(np.append(0, np.round(curve.error * curve.rounds)))
+    expected = [mistakes[max(0, t - 19) : t + 1].mean() for t in range(237)]
+    np.testing.assert_allclose(curve.window_error, expected, atol=1e-12)
+    assert curve.window_error[139] > 2 * curve.error[139]
+
+
+def test_time_and_memory():
+    curve = progressive(PassiveAggressiveClassifier(), X, y)
+    assert (np.diff(curve.seconds) > 0).all()
+    assert curve.memory[-1] >= 3 * 4 * 8
+
+
+def pixels(ax):
+    ax.figure.canvas.draw()
+    image = np.asarray(ax.figure.canvas.buffer_rgba())
+    mpl.pyplot.close(ax.figure)
+    return image
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "word"),
+    [
+        (PassiveAggressiveClassifier(C=0.1), y, "error"),
+        (PassiveAggressiveClassifier(C=0.1, loss="squared_hinge"), y, "mean squared loss"),
+        (PassiveAggressiveRegressor(C=0.1), z, "mean loss"),
+        (PassiveAggressiveClassifier(C=0.1, cost="absolute"), y, "mean cost"),
+    ],
+)
+def test_plots_have_the_curve_and_its_bound(model, target, word):
+    curve = progressive(model, X, target, bound=True)
+    drawn = {"error": "error", "mean squared loss": "squared_loss", "mean loss": "loss", "mean cost": "cost"}[word]
+    assert (getattr(curve, drawn) <= curve.bound * (1 + 1e-9)).all()
+    ax = curve.plot()
+    assert ax.get_ylabel() == word
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == [word, "allowed"]
+    assert "bound" in curve.frame().columns
+    image = pixels(ax)
+    assert len(np.unique(image.reshape(-1, 4), axis=0)) > 10
+    blank = pixels(mpl.pyplot.subplots(layout="constrained")[1])
+    assert image.shape != blank.shape or (image != blank).any()
+
+
+def test_plot_of_several():
+    ax = progressive({"a": Perceptron(), "b": PassiveAggressiveClassifier()}, X, y).plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    assert len(np.unique(pixels(ax).reshape(-1, 4), axis=0)) > 10
+
+
+def test_heavy_libraries_wait():
+    """scikit-learn itself may import pandas to learn that a list is no frame."""
+    learn = "import sys, onmargin; X, y = [[1.0], [-1.0]], [0, 1]; m = onmargin.Perceptron().partial_fit(X, y);"
+    curve = "from onmargin.evaluate import progressive; progressive(onmargin.Perceptron(), X, y);"
+    report = "print({'pandas', 'matplotlib'} & set(sys.modules))"
+    without, with_curve = (
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+        for code in (learn + report, learn + curve + report)
+    )
+    assert with_curve == without
+    assert "matplotlib" not in with_curve
+
+
+def test_plain_arrays_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    frame = progressive(Perceptron(), X, y).frame()
+    assert isinstance(frame, dict)
+    assert (frame["rounds"][-1], len(frame["error"])) == (237, len(frame["rounds"]))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        progressive(Perceptron(), X, y).plot()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "error", "words"),
+    [
+        ((Perceptron(), X, y[:5]), {}, ValueError, "237 and 5"),
+        ((Perceptron(), X, y), {"every": 0}, ValueError, "every"),
+        ((Perceptron(), X, y), {"every": 2.5}, ValueError, "every"),
+        ((Perceptron(), X, y), {"delay": -1}, ValueError, "delay"),
+        ((Perceptron(), X, y), {"window": 0}, ValueError, "window"),
+        (({}, X, y), {}, ValueError, "empty"),
+        ((object(), X, y), {}, TypeError, "predict_one"),
+        ((Perceptron(), [1.0, 2.0]), {}, ValueError, "item 0"),
+        ((Perceptron(), X, y), {"bound": True, "delay": 2}, ValueError, "bound"),
+        ((Perceptron(), iter([])), {"bound": True}, ValueError, "bound"),
+        ((BlockClassifier(), X, y > 0), {"groups": np.arange(237) // 2, "delay": 1}, ValueError, "groups"),
+    ],
+)
+def test_refusals(arguments, named, error, words):
+    with pytest.raises(error, match=words):
+        progressive(*arguments, **named)
