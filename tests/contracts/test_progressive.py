@@ -22,6 +22,7 @@ from onmargin import (
     SequenceTagger,
 )
 from onmargin.evaluate import progressive
+from onmargin.theory import NoTheorem
 
 mpl.use("Agg")
 random = np.random.default_rng(0)
@@ -68,9 +69,9 @@ def test_every_point_equals_the_totals_there():
 
 def test_forms_of_one_stream():
     expected = progressive(PassiveAggressiveClassifier(), X, y).error[-1]
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    for stream in (sparse.csr_matrix(X), X.tolist(), frame):
-        target = pd.Series(y) if stream is frame else y
+    frame = pd.DataFrame(X, columns=list("abcd"), index=np.arange(237)[::-1])
+    for stream in (sparse.csr_matrix(X), sparse.coo_matrix(X), X.tolist(), frame):
+        target = pd.Series(y, index=frame.index) if stream is frame else y
         assert progressive(PassiveAggressiveClassifier(), stream, target).error[-1] == expected
     pairs = ((x, label) for x, label in zip(X, y, strict=True))
     assert progressive(PassiveAggressiveClassifier(), pairs, classes=[0, 1, 2]).error[-1] == expected
@@ -198,6 +199,18 @@ def test_plot_of_several():
     assert len(np.unique(pixels(ax).reshape(-1, 4), axis=0)) > 10
 
 
+def test_bounds_where_they_apply():
+    models = {"max": PassiveAggressiveClassifier(C=0.1), "simopt": PassiveAggressiveClassifier(update="simopt")}
+    curves = progressive(models, X, y, bound=True)
+    assert curves["simopt"].bound is None
+    assert np.isnan(curves.frame().query("model == 'simopt'")["bound"]).all()
+    with pytest.raises(NoTheorem, match="simopt"):
+        progressive(models["simopt"], X, y, bound=True)
+    ball = progressive(PassiveAggressiveUniclass(C=0.1), X, every=1, bound=True)
+    assert ball.rounds[:2].tolist() == [0, 1]
+    assert (ball.loss <= ball.bound * (1 + 1e-9)).all()
+
+
 def test_heavy_libraries_wait():
     """scikit-learn itself may import pandas to learn that a list is no frame."""
     learn = "import sys, onmargin; X, y = [[1.0], [-1.0]], [0, 1]; m = onmargin.Perceptron().partial_fit(X, y);"
@@ -234,6 +247,7 @@ def test_plain_arrays_without_pandas(monkeypatch):
         ((Perceptron(), [1.0, 2.0]), {}, ValueError, "item 0"),
         ((Perceptron(), X, y), {"bound": True, "delay": 2}, ValueError, "bound"),
         ((Perceptron(), iter([])), {"bound": True}, ValueError, "bound"),
+        ((SGDClassifier(), X, y), {"bound": True}, ValueError, "bound"),
         ((BlockClassifier(), X, y > 0), {"groups": np.arange(237) // 2, "delay": 1}, ValueError, "groups"),
     ],
 )

@@ -29,7 +29,16 @@ def pieces(X: Any, y: Any, every: int, aligned: dict[str, Any]) -> Iterator[Piec
     cuts = [*starts[::every].tolist(), n]
     for start, stop in pairwise(cuts):
         part = slice(start, stop)
-        yield X[part], None if y is None else y[part], {name: values[part] for name, values in aligned.items()}
+        yield (
+            _cut(X, part),
+            None if y is None else _cut(y, part),
+            {name: _cut(ids, part) for name, ids in aligned.items()},
+        )
+
+
+def _cut(values: Any, part: slice) -> Any:
+    """By place, also where a frame has an index of its own."""
+    return values.iloc[part] if hasattr(values, "iloc") else values[part]
 
 
 def paired(stream: Iterable[Any], every: int) -> Iterator[Piece]:

@@ -69,8 +69,8 @@ class Curve:
         curve : Curve
             With `bound` and `certificate`.
         """
-        allowed = certificate.along()
-        return replace(self, bound=allowed[self.rounds - 1] / self.rounds, certificate=certificate)
+        allowed = np.append(0.0, certificate.along())[self.rounds]
+        return replace(self, bound=allowed / np.maximum(self.rounds, 1), certificate=certificate)
 
     def table(self) -> dict[str, NDArray[Any]]:
         """The curve as columns.

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 
 from onmargin.evaluate._rounds import OneByOne, Piece, as_batch, charge_of, length, paired, pieces, takes_classes
 from onmargin.evaluate.curves import Curve, Curves
-from onmargin.theory import certify
+from onmargin.theory import NoTheorem, certify
 
 # Rounds, and sums of error, loss, squared loss and cost over them.
 Sums = tuple[int, float, float, float, float]
@@ -63,7 +63,8 @@ def progressive(
     groups, sets : array-like, default=None
         For blocks: the trial of each row, and the sets within. A round is a trial.
     bound : bool, default=False
-        Whether to certify the run and put what its theorem allows into the curve; needs arrays and ``delay=0``.
+        Whether to certify the run and put what its theorem allows into the curve; needs arrays, ``delay=0`` and
+        learners with ``totals_``. Of several models those without a theorem have none.
 
     Returns
     -------
@@ -91,6 +92,7 @@ def progressive(
     >>> {name: round(float(curve.error[-1]), 3) for name, curve in curves.items()}
     {'PA': 0.119, 'Perceptron': 0.19}
     """
+    X = X.tocsr() if hasattr(X, "tocsr") else X
     models = dict(model) if isinstance(model, Mapping) else {type(model).__name__: model}
     n = None if y is None and _is_stream(X) else length(X)
     every = _whole("every", every, 1, default=100 if n is None else max(1, n // 100))
@@ -101,9 +103,11 @@ def progressive(
     if n is not None and y is not None and length(y) != n:
         raise ValueError(f"X and y must have as many examples; got {n} and {length(y)}")
     aligned = {name: np.asarray(value) for name, value in (("groups", groups), ("sets", sets)) if value is not None}
-    if bound and (n is None or delay):
-        raise ValueError("bound=True needs X and y as arrays and delay=0: the theorems are about learning at once")
     counted = not delay and all(_counts(one) for one in models.values())
+    if bound and (n is None or not counted):
+        raise ValueError(
+            "bound=True needs X and y as arrays, delay=0 and learners with totals_: others have no theorem"
+        )
     labels = _labels(y) if classes is None and n is not None else classes
     runs: dict[str, _Run] = {
         name: _Totals(one, labels, stream=n is None) if counted else _Predictions(one, labels, delay)
@@ -114,11 +118,19 @@ def progressive(
             run.play(piece)
     curves = {name: run.curve(max(1, window // every)) for name, run in runs.items()}
     if bound:
-        curves = {
-            name: curve.under(certify(clone(models[name]), X, y, classes=classes, groups=groups, sets=sets))
-            for name, curve in curves.items()
-        }
+        given = {"classes": classes, "groups": groups, "sets": sets}
+        curves = {name: _bounded(curve, models[name], (X, y), given, len(models) > 1) for name, curve in curves.items()}
     return Curves(curves) if isinstance(model, Mapping) else next(iter(curves.values()))
+
+
+def _bounded(curve: Curve, model: Any, stream: tuple[Any, Any], given: dict[str, Any], among: bool) -> Curve:
+    """With what its theorem allows; a learner without one, `among` others, has its curve alone."""
+    try:
+        return curve.under(certify(clone(model), *stream, **given))
+    except NoTheorem:
+        if among:
+            return curve
+        raise
 
 
 def _is_stream(X: Any) -> bool:

@@ -36,13 +36,14 @@ from onmargin.theory.simultaneous import perceptron_mistakes, set_errors, simper
 
 if TYPE_CHECKING:
     from onmargin.theory._certify import certify
-    from onmargin.theory.certificate import Certificate, Competitor, Condition
+    from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTheorem
 
 # Bounds are arithmetic; certificates import scikit-learn and all estimators, when first touched (PEP 562).
 _HOME = {
     "Certificate": "onmargin.theory.certificate",
     "Competitor": "onmargin.theory.certificate",
     "Condition": "onmargin.theory.certificate",
+    "NoTheorem": "onmargin.theory.certificate",
     "certify": "onmargin.theory._certify",
 }
 
@@ -50,6 +51,7 @@ __all__ = [
     "Certificate",
     "Competitor",
     "Condition",
+    "NoTheorem",
     "ball_squared_distance",
     "batch_updates",
     "certify",

@@ -27,6 +27,7 @@ from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, 
 from onmargin.theory._sequences import read_sequences
 from onmargin.theory._sizes import Size, euclidean, of_balanced, of_pnorm, of_simplex
 from onmargin.theory._theorems import Case
+from onmargin.theory.certificate import NoTheorem
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -91,9 +92,9 @@ def _codes(run: Any, y: Any) -> Places:
 
 def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     if run.strategy == "ovr" and len(run.classes_) > 2:
-        raise ValueError('strategy="ovr" is a set of binary problems: certify each of them, or learn with "joint"')
+        raise NoTheorem('strategy="ovr" is a set of binary problems: certify each of them, or learn with "joint"')
     if run.class_weight is not None:
-        raise ValueError("class_weight makes C change from round to round: certify speaks of class_weight=None only")
+        raise NoTheorem("class_weight makes C change from round to round: certify speaks of class_weight=None only")
     X, n = _rows(run, X), len(run.classes_)
     codes = _codes(run, y)
     mira = run.update == "mira"

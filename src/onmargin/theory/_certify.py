@@ -15,7 +15,7 @@ from onmargin.theory._cases import CASES
 from onmargin.theory._competitor import Solution, best_weights
 from onmargin.theory._given import as_vector
 from onmargin.theory._theorems import NONE, THEOREMS, Case, Measured, Theorem
-from onmargin.theory.certificate import Certificate, Competitor, Condition
+from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTheorem
 
 
 def certify(
@@ -66,8 +66,8 @@ def certify(
     Notes
     -----
     The theorem follows from the task, the geometry and the step, by a table. Learners without one ("simproj", "simopt",
-    the structured Perceptron, one-vs-rest) are refused. Losses of the intercept coordinate, the calibration label and
-    thresholds count like all others.
+    the structured Perceptron, one-vs-rest) are refused with :class:`NoTheorem`, a ValueError. The intercept coordinate,
+    the calibration label and thresholds count as weights like all others.
 
     Examples
     --------
@@ -83,9 +83,7 @@ def certify(
     read = next((CASES[kind] for kind in type(model).__mro__ if kind in CASES), None)
     if read is None or not isinstance(model, OnlineLearner):
         known = ", ".join(sorted(kind.__name__ for kind in CASES))
-        raise TypeError(
-            f"certify has no theorem for {type(model).__name__}; it has for {known} and what is thin over them"
-        )
+        raise NoTheorem(f"no theorem speaks of {type(model).__name__}; there are some for {known} and their subclasses")
     if not 0 < accuracy < 1:
         raise ValueError(f"accuracy must be between 0 and 1; got {accuracy!r}")
     _refuse(model)
@@ -94,7 +92,7 @@ def certify(
     case = replace(read(replay.run, X, y, given), tolerance=_tolerance(replay.run))
     theorem = THEOREMS.get((case.step, case.goal))
     if theorem is None:
-        raise ValueError(NONE.get(case.step, f"no theorem speaks of the {case.goal} of {case.step!r} steps"))
+        raise NoTheorem(NONE.get(case.step, f"no theorem speaks of the {case.goal} of {case.step!r} steps"))
     best = _best(case, theorem, accuracy)
     chosen = best if competitor is None else _as_competitor(case, as_vector(replay.run, competitor, case.problem))
     return _certificate(replay, case, theorem, chosen, best)
@@ -108,7 +106,7 @@ def _tolerance(run: Any) -> float:
 def _refuse(model: Any) -> None:
     """What has no theorem is refused before anything is played."""
     if getattr(model, "update", "") in {"simproj", "simopt"}:
-        raise ValueError(NONE[model.update])
+        raise NoTheorem(NONE[model.update])
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from onmargin._core.reader import Reader
 from onmargin.estimators._sequences import read_labels
 from onmargin.theory._bias import with_bias
 from onmargin.theory._halfspaces import Columns, HalfSpaces
+from onmargin.theory.certificate import NoTheorem
 
 Vector = NDArray[np.float64]
 Path = NDArray[np.int32]
@@ -104,7 +105,7 @@ def read_sequences(run: Any, X: Any, y: Any, lengths: Any) -> tuple[Sequences, f
     squared = run.cost == "squared_hamming"
     cost = run._learner.task.cost
     if not squared and (cost[~np.eye(len(cost), dtype=bool)] != 1).any():
-        raise ValueError(
+        raise NoTheorem(
             "with cost='hamming' and label_cost the labelling of largest loss cannot be found: take "
             "cost='squared_hamming', or label_cost=None"
         )

@@ -15,7 +15,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Size:
-    """F with its conjugate G and the gradient of G; `check` refuses weights that F is not defined for."""
+    """F, which refuses weights that it is not defined for, its conjugate G and the gradient of G."""
 
     size: Callable[[Vector], float]
     potential: Callable[[Vector], float]

@@ -15,7 +15,7 @@ from onmargin.theory.certificate import Condition
 class Case:
     """A run as the theorems see it: the step, what the stream asks for, and how large its directions are.
 
-    `curvature` is R², the largest squared length of a direction or what takes its place, and `shortest` the smallest.
+    `curvature` is R², the largest squared length of a direction or what takes its place.
     """
 
     step: str
@@ -24,7 +24,6 @@ class Case:
     size: Size
     C: float
     curvature: float
-    shortest: float = 0.0
     margin: float = 1.0
     largest_cost: float = 0.0
     tolerance: float = 1e-9
@@ -239,7 +238,7 @@ THEOREMS: dict[tuple[str, str], Theorem] = {
     ("exponentiated gradient", "loss"): EXPONENTIATED,
 }
 
-# Why others have none.
+# Why others have none, by step.
 NONE = {
     "simproj": 'update="simproj" has no theorem: it can exceed that of "simperc". Take "conproj", "exact" or "max".',
     "simopt": 'update="simopt" has no theorem: the one its paper claims is false. Take "conproj", "exact" or "max".',

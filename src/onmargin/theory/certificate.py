@@ -14,6 +14,10 @@ from onmargin.theory.primal_dual import floor
 Vector = NDArray[np.float64]
 
 
+class NoTheorem(ValueError):  # noqa: N818
+    """No theorem speaks of this learner; the message says which one has one."""
+
+
 @dataclass(frozen=True)
 class Condition:
     """What a theorem asks for, what was measured, and whether that will do.
