@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 
 import onmargin
-from onmargin import PassiveAggressiveClassifier
+from onmargin import PassiveAggressiveClassifier, theory
 from onmargin.theory import NoTheorem, certify
 
 random = np.random.default_rng(0)
@@ -86,6 +86,114 @@ def test_floor_on_the_simplex_needs_no_norm():
         right = scores[rows, three]
         scores[rows, three] = -inf
         assert np.maximum(0, 1 - right + scores.max(axis=1)).sum() >= certificate.floor()
+
+
+# What each bound must be, from the totals of the run and the size F(u), loss and squared loss of the competitor.
+BOUNDS = {
+    "two classes": (
+        PassiveAggressiveClassifier(C=0.5),
+        y,
+        lambda t, F, loss, squares: theory.pa1_mistakes(0.5, t.max_squared_norm, 2 * F, loss),
+    ),
+    "three classes": (
+        PassiveAggressiveClassifier(C=0.5),
+        three,
+        lambda t, F, loss, squares: theory.pa1_mistakes(0.5, 2 * t.max_squared_norm, 2 * F, loss),
+    ),
+    "MIRA": (  # in units of C
+        PassiveAggressiveClassifier(C=0.5, update="mira"),
+        three,
+        lambda t, F, loss, squares: theory.climbing_mistakes(1.0, 2 * t.max_squared_norm, F, loss, margin=2.0),
+    ),
+    "three classes, squared": (
+        PassiveAggressiveClassifier(C=0.5, loss="squared_hinge"),
+        three,
+        lambda t, F, loss, squares: theory.pa2_squared_loss(0.5, 2 * t.max_squared_norm, 2 * F, squares),
+    ),
+    "costs": (
+        PassiveAggressiveClassifier(C=0.5, cost="squared"),
+        three,
+        lambda t, F, loss, squares: theory.pa1_cost(0.5, 2 * t.max_squared_norm, 2 * F, loss, 4.0),
+    ),
+    "Perceptron": (
+        onmargin.Perceptron(C=3.0),
+        three,
+        lambda t, F, loss, squares: theory.perceptron_mistakes(2 * t.max_squared_norm, 2 * F, loss),
+    ),
+    "numbers": (
+        onmargin.PassiveAggressiveRegressor(C=0.5),
+        X[:, 0] * 2,
+        lambda t, F, loss, squares: theory.pa1_loss(0.5, t.max_squared_norm, 60, 2 * F, loss),
+    ),
+    "ball": (
+        onmargin.PassiveAggressiveUniclass(C=0.5),
+        None,
+        lambda t, F, loss, squares: theory.pa1_loss(0.5, 1.0, 59, 2 * F, loss),
+    ),
+    "labels": (
+        onmargin.LabelRanker(C=0.5),
+        [{str(label)} for label in three],
+        lambda t, F, loss, squares: theory.pa1_mistakes(0.5, 2 * t.max_squared_norm, 2 * F, loss),
+    ),
+    "ranks": (
+        onmargin.OrdinalRegressor(C=0.5),
+        three,
+        lambda t, F, loss, squares: theory.pa1_mistakes(0.5, t.max_squared_norm, 2 * F, loss),
+    ),
+    "rows": (
+        onmargin.BlockClassifier(C=0.05, update="conopt"),
+        y,
+        lambda t, F, loss, squares: theory.simperc_mistakes(0.05, t.max_squared_norm, 2 * F, loss),
+    ),
+    "balanced simplex": (
+        onmargin.QuasiAdditiveClassifier(geometry="entropic", C=0.01, step="fixed"),
+        y,
+        lambda t, F, loss, squares: theory.fixed_mistakes(0.01, np.abs(X).max() ** 2, F, loss, margin=0.1),
+    ),
+    "p-norm": (
+        onmargin.QuasiAdditiveClassifier(geometry="pnorm", p=3.0, C=0.1),
+        y,
+        lambda t, F, loss, squares: theory.climbing_mistakes(0.1, 2 * np.linalg.norm(X, 3, axis=1).max() ** 2, F, loss),
+    ),
+    "Winnow": (
+        onmargin.Winnow(margin=0.05, rate=0.01),
+        (np.abs(X), y),
+        lambda t, F, loss, squares: theory.fixed_mistakes(
+            0.01, np.ptp(np.abs(X), axis=1).max() ** 2 / 4, F, loss, margin=0.05
+        ),
+    ),
+    "descent": (
+        onmargin.GradientDescentRegressor(),
+        X[:, 0] * 2,
+        lambda t, F, loss, squares: 2 * squares + 4 * (X**2).sum(axis=1).max() * F,
+    ),
+    "exponentiated": (
+        onmargin.ExponentiatedGradientRegressor(),
+        X[:, 0],
+        lambda t, F, loss, squares: 2 * squares + np.ptp(X, axis=1).max() ** 2 * F,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bound_is_that_of_the_theorem(name):
+    model, target, bound = BOUNDS[name]
+    rows, target = target if isinstance(target, tuple) else (X, target)
+    certificate = certify(model, rows, target)
+    u = certificate.competitor
+    assert certificate.holds
+    assert certificate.bound == pytest.approx(bound(certificate.totals, u.size, u.loss, u.squared_loss))
+
+
+def test_losses_of_a_competitor_are_those_of_the_learner_itself():
+    """A learner that cannot move has the losses of its weights on every row."""
+    coef, intercept = random.standard_normal((3, 4)), random.standard_normal(3)
+    model = PassiveAggressiveClassifier(C=1e-12, max_iter=1, tol=None, shuffle=False, intercept_scaling=1.0)
+    totals = model.fit(X, three, coef_init=coef, intercept_init=intercept).totals_
+    u = certify(PassiveAggressiveClassifier(intercept_scaling=1.0), X, three, (coef, intercept)).competitor
+    assert u.loss == pytest.approx(totals.loss)
+    assert u.squared_loss == pytest.approx(totals.squared_loss)
+    assert 2 * u.size == pytest.approx((coef**2).sum() + (intercept**2).sum())
 
 
 REFUSED = [
