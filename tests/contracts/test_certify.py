@@ -230,3 +230,16 @@ def test_structured_perceptron_has_none():
 def test_other_models_are_refused():
     with pytest.raises(NoTheorem, match="SGDClassifier"):
         certify(SGDClassifier(), X, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        onmargin.PassiveAggressiveClassifier(kernel="rbf"),
+        onmargin.BlockClassifier(geometry="entropic"),
+        onmargin.PassiveAggressiveUniclass(geometry="entropic"),
+    ],
+)
+def test_other_geometries_are_refused_where_no_theorem_is_at_hand(model):
+    with pytest.raises(NoTheorem, match="certify speaks of"):
+        certify(model, X, y)

@@ -247,15 +247,15 @@ def _blocks(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     place = of_set.ravel(), _slots(of_set.ravel())
     up = np.full((sets.shape[1], place[1].max(initial=0) + 1), -1)
     down, required = up.copy(), np.full(up.shape, -np.inf)
-    high, rows = np.asarray(y) == run.classes_[1], np.arange(len(trial))
-    up[place], down[place], required[place] = np.where(high, rows, -1), np.where(high, -1, rows), run.margin
+    high, rows, margin = np.asarray(y) == run.classes_[1], np.arange(len(trial)), run._learner.task.margin
+    up[place], down[place], required[place] = np.where(high, rows, -1), np.where(high, -1, rows), margin
     rounds = sets[0].astype(np.intp)
     share = 1 / np.bincount(rounds)[rounds]
-    problem = HalfSpaces(Columns(X, 1), up, down, required, share, rounds, len(ends) - 1, run.margin)
+    problem = HalfSpaces(Columns(X, 1), up, down, required, share, rounds, len(ends) - 1, margin)
     parted = numbers is not None and numbers.max(initial=1) > 1
     step = run.update if parted and run.update == "max" else _update(run)
     goal = "sets" if parted else "mistakes"
-    return Case(step, goal, problem, euclidean(), run.C, _longest(squared_norms(X)), margin=run.margin)
+    return Case(step, goal, problem, euclidean(), run.C, _longest(squared_norms(X)), margin=margin)
 
 
 def _slots(owner: Places) -> Places:
@@ -274,7 +274,8 @@ def _class_features(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     right = ends[:-1] + codes
     rivals = ends[:-1, None] + np.arange(k)
     up = np.repeat(right[:, None], k, axis=1)
-    required = np.where(rivals == right[:, None], -np.inf, 1.0)
+    margin = run._learner.task.margin
+    required = np.where(rivals == right[:, None], -np.inf, margin)
     lengths = squared_norms(rows[up.ravel()] - rows[rivals.ravel()])
     step = _update(run)
     if run.loss == "squared_hinge":
@@ -282,10 +283,11 @@ def _class_features(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     return Case(
         step,
         "mistakes",
-        alone(Columns(rows, 1), up, rivals, required),
+        alone(Columns(rows, 1), up, rivals, required, margin),
         euclidean(),
         run.C,
         _longest(lengths),
+        margin=margin,
     )
 
 

@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from onmargin.estimators._online import OnlineLearner
+from onmargin.estimators.block_classifier import BlockClassifier
+from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
+from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 from onmargin.learner import Totals
 from onmargin.theory._cases import CASES
 from onmargin.theory._competitor import Solution, best_weights
@@ -98,6 +101,10 @@ def certify(
     return _certificate(replay, case, theorem, chosen, best)
 
 
+# Their theorems on the simplex are in docs/bounds.rst, and not among those of `certify`.
+_EUCLIDEAN_ONLY = BlockClassifier, ClassFeatureClassifier, PassiveAggressiveUniclass
+
+
 def _tolerance(run: Any) -> float:
     """What rounding may do, relative to a bound."""
     return 1e-9 if run._learner.geometry.dtype == np.float64 else 1e-4
@@ -107,6 +114,10 @@ def _refuse(model: Any) -> None:
     """What has no theorem is refused before anything is played."""
     if getattr(model, "update", "") in {"simproj", "simopt"}:
         raise NoTheorem(NONE[model.update])
+    if getattr(model, "kernel", None) is not None:
+        raise NoTheorem("with a kernel the best competitor is in its feature space: certify speaks of kernel=None only")
+    if getattr(model, "geometry", "") == "entropic" and isinstance(model, _EUCLIDEAN_ONLY):
+        raise NoTheorem(f"certify speaks of {type(model).__name__} with geometry='euclidean' only")
 
 
 @dataclass(frozen=True)
