@@ -7,6 +7,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from threadpoolctl import threadpool_limits
 
 from onmargin.theory._halfspaces import Balls, HalfSpaces, Problem
 from onmargin.theory._sequences import Sequences, stacked
@@ -51,19 +53,25 @@ def best_weights(
     With C = inf, those of least size among all without loss; if there are none, or they are not found, the objective is
     infinite.
     """
-    if isinstance(problem, Sequences):
-        return _by_planes(problem, size, C, squared=squared, accuracy=accuracy, most_steps=most_steps)
-    if not isinstance(problem, HalfSpaces | Balls):
-        raise TypeError(f"no solver for {type(problem).__name__}")
-    if inf == C:
-        return _without_loss(problem, size, accuracy, most_steps)
-    start = np.zeros(problem.n_weights)
-    best = Solution(size.weights(start), _objective(problem, size, start, C, squared), 0.0)
+    # Thousands of small products: threads that wait for each other take longer than one alone.
+    with threadpool_limits(1, "blas"):
+        if isinstance(problem, Sequences):
+            return _by_planes(problem, size, C, squared=squared, accuracy=accuracy, most_steps=most_steps)
+        if not isinstance(problem, HalfSpaces | Balls):
+            raise TypeError(f"no solver for {type(problem).__name__}")
+        if inf == C:
+            return _without_loss(problem, size, accuracy, most_steps)
+        return _with_losses(problem, size, C, squared=squared, accuracy=accuracy, most_steps=most_steps)
+
+
+def _with_losses(
+    problem: Problem, size: Size, C: float, *, squared: bool, accuracy: float, most_steps: int
+) -> Solution:
+    best = Solution(*_primal(problem, size, np.zeros(problem.n_weights), C, squared), 0.0)
     for A, theta in _ascent(problem, size, C, squared, most_steps):
-        dual = _dual_value(problem, size, A, theta, C if squared else inf)
-        objective = _objective(problem, size, theta, C, squared)
-        weights = size.weights(theta) if objective < best.objective else best.weights
-        best = Solution(weights, min(objective, best.objective), max(dual, best.dual_value))
+        dual = max(_dual_value(problem, size, A, theta, C if squared else inf), best.dual_value)
+        weights, objective = _primal(problem, size, theta, C, squared)
+        best = Solution(weights, objective, dual) if objective < best.objective else replace(best, dual_value=dual)
         if best.gap <= accuracy:
             break
     return best
@@ -117,11 +125,23 @@ def _dual_value(problem: Problem, size: Size, A: Vector, theta: Vector, C: float
     return value - problem.slack(A, C)[0] if inf > C else value
 
 
-def _objective(problem: AnyProblem, size: Size, theta: Vector, C: float, squared: bool) -> float:
-    """P of the weights that theta leads to; their size is that of Fenchel's equality."""
+def _primal(problem: Problem, size: Size, theta: Vector, C: float, squared: bool) -> tuple[Vector, float]:
+    """Weights that theta leads to, and their objective; where F scales, the best of their multiples.
+
+    On the way the direction is good long before the length is.
+    """
     u = size.weights(theta)
-    losses = problem.losses(u)
-    return max(float(u @ theta) - size.potential(theta), 0.0) + C * float((losses**2 if squared else losses).sum())
+    F = max(float(u @ theta) - size.potential(theta), 0.0)  # Fenchel's equality
+    losses = problem.losses_along(u)
+
+    def objective(s: float) -> float:
+        suffered = losses(s)
+        return s**2 * F + C * float((suffered**2 if squared else suffered).sum())
+
+    if not size.scales or F == 0:
+        return u, objective(1.0)
+    found = minimize_scalar(objective, bounds=(0.5, 4.0), method="bounded", options={"xatol": 1e-4})
+    return (u, objective(1.0)) if objective(1.0) <= found.fun else (found.x * u, float(found.fun))
 
 
 def _without_loss(problem: Problem, size: Size, accuracy: float, most_steps: int) -> Solution:

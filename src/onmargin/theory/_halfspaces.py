@@ -1,5 +1,6 @@
 """A stream as the half-spaces that it asks weights to be in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -82,7 +83,15 @@ class HalfSpaces:
         return np.where(self._real, self._asked - scores[self.up] + scores[self.down], -1.0)
 
     def losses(self, u: Vector) -> Vector:
-        of_sets = np.maximum(self.lacking(u).max(axis=1, initial=0.0), 0.0)
+        return self._suffered(self.lacking(u))
+
+    def losses_along(self, u: Vector) -> Callable[[float], Vector]:
+        """The losses of s u, as a function of s that scores nothing again."""
+        scores = self._asked - self.lacking(u)
+        return lambda s: self._suffered(np.where(self._real, self._asked - s * scores, -1.0))
+
+    def _suffered(self, lacking: Vector) -> Vector:
+        of_sets = np.maximum(lacking.max(axis=1, initial=0.0), 0.0)
         return _sums(self.round, self.share * of_sets, self.n_rounds)
 
     def tightened(self, part: float) -> "HalfSpaces":
@@ -158,6 +167,9 @@ class Balls:
 
     def losses(self, u: Vector) -> Vector:
         return np.asarray(np.maximum(np.linalg.norm(self.points - u, axis=1) - self.radius, 0.0))
+
+    def losses_along(self, u: Vector) -> Callable[[float], Vector]:
+        return lambda s: self.losses(s * u)
 
     def lacking(self, u: Vector) -> Vector:
         return self.points - u

@@ -21,18 +21,19 @@ class Size:
     potential: Callable[[Vector], float]
     weights: Callable[[Vector], Vector]
     largest: float = float("inf")  # what F is at most
+    scales: bool = False  # whether F(s u) = s² F(u) for all s > 0
 
 
 def euclidean() -> Size:
     def half_square(u: Vector) -> float:
         return float(u @ u) / 2
 
-    return Size(half_square, half_square, lambda theta: theta)
+    return Size(half_square, half_square, lambda theta: theta, scales=True)
 
 
 def of_pnorm(p: float) -> Size:
     link, q = pnorm(p), p / (p - 1)
-    return Size(lambda u: float(np.linalg.norm(u, q)) ** 2 / 2, link.potential, link.weights)
+    return Size(lambda u: float(np.linalg.norm(u, q)) ** 2 / 2, link.potential, link.weights, scales=True)
 
 
 def of_simplex(n: int) -> Size:
