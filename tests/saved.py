@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 import onmargin
 from onmargin._parts import parts, take_apart
 from onmargin.features import ClassTermFeatures
+from tests.structures import Matchings, stream
 
 # Found, not listed: one that cannot be saved fails.
 ESTIMATORS = {
@@ -26,6 +27,28 @@ def phi(x: Any, label: Any) -> Any:
     return np.kron(np.eye(N_CLASSES)[label], x.toarray().ravel() if sparse.issparse(x) else x)
 
 
+class InOrder:
+    """A user's model: some words in their order, by the weight of each; their names need not be strings."""
+
+    def __init__(self, name=str):
+        self.name = name
+
+    def joint_features(self, words, order):
+        return {self.name(word): len(order) - 1 - 2 * place for place, word in enumerate(order)}
+
+    def argmax(self, weights, words):
+        return sorted(words, key=lambda word: -weights[self.name(word)])
+
+    def cost(self, order, guess):
+        return sum(a != b for a, b in zip(order, guess, strict=True))
+
+
+def pair(word):
+    return ("word", ord(word))
+
+
+# What an estimator cannot be made without.
+NEEDED = {"StructuredPredictor": {"model": InOrder()}}
 # What an estimator is given to learn, where it is not classes, and its variants, where there are any.
 TARGETS = {
     "BlockClassifier": "signs",
@@ -74,6 +97,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"geometry": "pnorm", "step": "aggressive"},
         {"geometry": "euclidean", "fit_intercept": True},
     ],
+    "SequenceTagger": [
+        {"average": 5, "loss": "squared_hinge"},
+        {"update": "max_loss", "separator": None, "fit_intercept": False},
+        {"update": "perceptron", "label_cost": {"b": 2.0}, "cost": "squared_hamming"},
+    ],
+    "StructuredPredictor": [{"model": InOrder(pair), "average": True}, {"model": Matchings()}],
     "Winnow": [{"balanced": True}],
 }
 
@@ -89,7 +118,8 @@ class Case:
 
     def __str__(self) -> str:
         options = "-".join(
-            f"{name}={type(value).__name__ if callable(value) else value}" for name, value in self.options
+            f"{name}={type(value).__name__ if callable(value) or name in self.given else value}"
+            for name, value in self.options
         )
         rows = f"{np.dtype(self.dtype)}-{'sparse' if self.sparse else 'dense'}"
         return f"{self.name}-{options or 'default'}-{rows}".replace("\n", "")
@@ -101,7 +131,8 @@ class Case:
     @property
     def given(self) -> dict[str, Any]:
         """What has to be given again."""
-        return {name: value for name, value in self.options if name == "phi" and value is phi}
+        needed = NEEDED.get(self.name, {}) | self.parameters
+        return {name: value for name, value in needed.items() if name == "model" or value is phi}
 
     @property
     def takes_blocks(self) -> bool:
@@ -109,9 +140,16 @@ class Case:
         return self.name == "ClassFeatureClassifier" and not self.parameters.get("phi")
 
     def model(self, **parameters: Any) -> Any:
-        return ESTIMATORS[self.name](**self.parameters | parameters)
+        return ESTIMATORS[self.name](**NEEDED.get(self.name, {}) | self.parameters | parameters)
 
     def data(self) -> tuple[Any, Any]:
+        if self.name == "SequenceTagger":
+            return sequences()
+        if self.name == "StructuredPredictor":
+            return stream("matchings", N_ROWS)[1:3] if isinstance(self.given["model"], Matchings) else orders()
+        return self.rows()
+
+    def rows(self) -> tuple[Any, Any]:
         """Rows without negative numbers, and targets."""
         random = np.random.default_rng(7)
         shape = (N_ROWS, N_CLASSES, N_FEATURES) if self.takes_blocks else (N_ROWS, N_FEATURES)
@@ -138,12 +176,42 @@ class Case:
         return self.model(**parameters).partial_fit(*self.half(0))
 
 
+def sequences() -> tuple[Any, Any]:
+    """Sequences, one of them empty, whose second half has labels and features that the first has not."""
+    random = np.random.default_rng(7)
+    y = [random.choice(list("abc" if i < N_ROWS // 2 else "0abcd"), i % 5).tolist() for i in range(N_ROWS)]
+    noise = random.integers(0, 9, (N_ROWS, 5))
+    X = [
+        [[f"near={label}{noise[i, j] // 3}", f"größe:{noise[i, j]}", f"row={i}"] for j, label in enumerate(y[i])]
+        for i in range(N_ROWS)
+    ]
+    return X, y
+
+
+def orders() -> tuple[Any, Any]:
+    """Words in an order that is nearly that of the alphabet; the second half has more of them."""
+    random = np.random.default_rng(7)
+    X = [random.permutation(list("aceg" if i < N_ROWS // 2 else "abcdefgh"))[:4].tolist() for i in range(N_ROWS)]
+    return X, [sorted(words, key=lambda word: ord(word) + random.normal(0, 1)) for words in X]
+
+
+def answers(model: Any, X: Any) -> list[Any]:
+    """What a model says, in numbers if it has any."""
+    if isinstance(model, onmargin.SequenceTagger):
+        return [score for ((score, _),) in model.decode(X)]
+    if isinstance(model, onmargin.StructuredPredictor):
+        return [model.score_of(x, z) for x, z in zip(X, model.predict(X), strict=True)]
+    answer = model.decision_function if hasattr(model, "decision_function") else model.predict
+    return answer(X).tolist()
+
+
 CASES = [
     Case(name, parameters, dtype, is_sparse)
     for name in ESTIMATORS
     for parameters in ({}, *VARIANTS.get(name, []))
     for dtype in (np.float64, np.float32)
     for is_sparse in (False, True)
+    if name not in {"SequenceTagger", "StructuredPredictor"} or (is_sparse and dtype is np.float32)  # they have no rows
 ]
 
 

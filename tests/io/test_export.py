@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from onmargin.io import to_sklearn
 from onmargin.io.export import CLASSIFIERS, REGRESSORS
-from tests.saved import CASES, ESTIMATORS
+from tests.saved import CASES, ESTIMATORS, Case
 
 LINEAR = [case for case in CASES if case.name in CLASSIFIERS | REGRESSORS and "kernel" not in case.parameters]
 
@@ -46,7 +46,7 @@ def test_sparse_weights_and_names():
 @pytest.mark.parametrize("name", ESTIMATORS.keys() - CLASSIFIERS - REGRESSORS)
 def test_others_are_refused(name):
     with pytest.raises(TypeError, match=f"scikit-learn has no predictor like {name}; to_sklearn takes BlockClassifier"):
-        to_sklearn(ESTIMATORS[name]())
+        to_sklearn(Case(name).model())
 
 
 def test_refusals():

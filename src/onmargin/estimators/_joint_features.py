@@ -11,7 +11,9 @@ from scipy import sparse
 
 from onmargin._checks import check_sparse
 from onmargin._core.geometry import Euclidean
+from onmargin._core.names import Names
 from onmargin._core.row import Rows
+from onmargin._parts import Part
 from onmargin.learner import Learner, Vector
 
 # sqrt(cost) of the rival, and the cost of the prediction: two numbers a round.
@@ -72,11 +74,14 @@ def features_like(given: Any, n_features: int | None) -> Features:
     return Indexed(int(width))
 
 
-class Indexed:
+class Indexed(Part):
     """Features 0, 1, 2 and so on, their number known; models read weights from an array."""
 
     def __init__(self, size: int) -> None:
         self.size = size
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Indexed, (self.size,)
 
     def read(self, given: Any) -> "Vector | Entries":
         if isinstance(given, Mapping):
@@ -139,7 +144,7 @@ class Indexed:
         pass
 
 
-class Named:
+class Named(Part):
     """Features by name, any number of them; models read weights from a mapping.
 
     The mapping repeats the weights of the geometry, since models look up names far more often than weights move.
@@ -148,6 +153,17 @@ class Named:
     def __init__(self) -> None:
         self.places: dict[Hashable, int] = {}  # among the weights of the geometry, in the order in which names came
         self.weights = NamedWeights()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names: list[Any] = list(self.places)
+        by_text = all(type(name) is str for name in names)  # which a file holds as one array
+        weights = np.array(list(self.weights.values()), dtype=np.float64)
+        return Named, (), {"names": Names(names) if by_text else names, "weights": weights}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        names = state["names"].names if isinstance(state["names"], Names) else state["names"]
+        self.places = {name: place for place, name in enumerate(names)}
+        self.weights = NamedWeights(zip(names, state["weights"].tolist(), strict=True))
 
     @property
     def size(self) -> int:
