@@ -1,12 +1,14 @@
-"""A linear-chain tagger against CRFsuite's online learners on the same features: token-passes a second, and F1.
+"""A linear-chain tagger against CRFsuite's online learners on the same features: token-passes a second, and how good.
 
-With --data the folder of CoNLL-2000's train.txt and test.txt; without, sentences made up in the shape of that corpus.
+With --data a folder whose files end in train.txt and test.txt, read as the example of the task reads them: CoNLL-2000
+for "chunks", English of the Universal Dependencies for "words". Without, sentences made up in the shape of the first.
 """
 
 import argparse
 import tempfile
 from functools import partial
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pycrfsuite
@@ -15,16 +17,17 @@ from timing import race
 from onmargin import SequenceTagger
 from onmargin.evaluate import tagging_report
 from onmargin.features import WindowFeatures
-from onmargin.io import read_conll
 
 Corpus = tuple[list[list[list[str]]], list[list[str]]]
-PASSES = 10
+EXAMPLES = Path(__file__).parents[1] / "examples"
+# How good a tagger is, by task: the scheme of its spans, and the measure.
+MEASURES = {"chunks": ("bio", "f1"), "words": (None, "accuracy")}
 
 
-def load(path: Path) -> Corpus:
-    features = WindowFeatures()
-    sentences = list(read_conll(path))
-    return [features(sentence.tokens) for sentence in sentences], [sentence.labels for sentence in sentences]
+def load(folder: Path, task: str) -> list[Corpus]:
+    """The sentences to learn, and those to test."""
+    read = run_path(str(EXAMPLES / f"tag_{task}.py"))["load"]
+    return [read(str(next(folder.glob(f"*{part}.txt")))) for part in ("train", "test")]
 
 
 def made_up(sentences: int = 2000, tags: int = 20, words: int = 20_000) -> Corpus:
@@ -45,42 +48,43 @@ def made_up(sentences: int = 2000, tags: int = 20, words: int = 20_000) -> Corpu
     return X, y
 
 
-def crfsuite(algorithm: str, X: list, y: list, file: Path) -> None:
+def crfsuite(algorithm: str, passes: int, X: list, y: list, file: Path) -> None:
     """Hand over the features and learn."""
-    trainer = pycrfsuite.Trainer(algorithm=algorithm, params={"max_iterations": PASSES}, verbose=False)
+    trainer = pycrfsuite.Trainer(algorithm=algorithm, params={"max_iterations": passes}, verbose=False)
     for sentence, labels in zip(X, y, strict=True):
         trainer.append(sentence, labels)
     trainer.train(str(file))
 
 
-def onmargin(X: list, y: list) -> SequenceTagger:
-    return SequenceTagger(separator=None, max_iter=PASSES, random_state=0).fit(X, y)
+def onmargin(passes: int, X: list, y: list) -> SequenceTagger:
+    return SequenceTagger(separator=None, max_iter=passes, random_state=0).fit(X, y)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of train.txt and test.txt")
+    parser.add_argument("--task", choices=MEASURES, default="chunks", help="whose data are given")
+    parser.add_argument("--data", type=Path, help="folder of the training and the test file")
+    parser.add_argument("--passes", type=int, default=10, help="passes of each learner")
     parser.add_argument("--repeats", type=int, default=3, help="turns of each learner")
     options = parser.parse_args()
-    train, test = (
-        [load(options.data / f"{part}.txt") for part in ("train", "test")] if options.data else [made_up()] * 2
-    )
+    passes, (scheme, measure) = options.passes, MEASURES[options.task]
+    train, test = load(options.data, options.task) if options.data else [made_up()] * 2
     tokens = sum(map(len, train[0]))
     with tempfile.TemporaryDirectory() as folder:
         models = {name: Path(folder) / name for name in ("pa", "ap")}
-        runners = {f"crfsuite {name}": partial(crfsuite, name, *train, file) for name, file in models.items()}
-        seconds = race({"onmargin": partial(onmargin, *train), **runners}, options.repeats)
-        predicted = {"onmargin": onmargin(*train).predict(test[0])}
+        runners = {f"crfsuite {name}": partial(crfsuite, name, passes, *train, file) for name, file in models.items()}
+        seconds = race({"onmargin": partial(onmargin, passes, *train), **runners}, options.repeats)
+        predicted = {"onmargin": onmargin(passes, *train).predict(test[0])}
         for name, file in models.items():
             tagger = pycrfsuite.Tagger()
             tagger.open(str(file))
             predicted[f"crfsuite {name}"] = [tagger.tag(sentence) for sentence in test[0]]
-    print(f"{tokens:,} tokens, {PASSES} passes\n")
-    print("| learner | s | token-passes a second | times onmargin | F1 |\n| --- | ---: | ---: | ---: | ---: |")
+    print(f"{tokens:,} tokens, {passes} passes\n")
+    print(f"| learner | s | token-passes a second | times onmargin | {measure} |\n| --- | ---: | ---: | ---: | ---: |")
     for name, taken in seconds.items():
-        f1 = tagging_report(test[1], predicted[name]).f1
-        speed = PASSES * tokens / taken
-        print(f"| {name} | {taken:.2f} | {speed:,.0f} | {taken / seconds['onmargin']:.1f} | {100 * f1:.2f} |")
+        good = getattr(tagging_report(test[1], predicted[name], scheme), measure)
+        speed = passes * tokens / taken
+        print(f"| {name} | {taken:.2f} | {speed:,.0f} | {taken / seconds['onmargin']:.1f} | {100 * good:.2f} |")
 
 
 if __name__ == "__main__":

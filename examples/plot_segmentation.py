@@ -60,14 +60,15 @@ X = ["".join(words) for words in Y]
 print(f"{len(X)} stretches, {sum(map(len, Y))} words, {len({word for words in Y for word in words})} of them different")
 
 # %%
-# Each is cut, then learned.
+# After the first, each is cut, then learned.
 
-model = StructuredPredictor(model=Segmentation())
+model = StructuredPredictor(model=Segmentation()).learn_one(X[0], Y[0])
 found = []
-for i, (x, y) in enumerate(zip(X, Y, strict=True)):
-    guess = model.learn_one(x, y)
+for i, (x, y) in enumerate(zip(X[1:], Y[1:], strict=True), start=1):
+    guess = model.predict_one(x)
+    model.learn_one(x, y)
     found.append(sum((Counter(guess) & Counter(y)).values()) / len(y))
-    if i in {0, 10, 100, len(X) - 1}:
+    if i in {1, 10, 100, len(X) - 1}:
         print(f"{i:3} seen, {len(model.coef_):4} weights:  {' '.join(guess)}")
 late = np.mean(found[-100:])
 print(f"in the last hundred {late:.0%} of the words were found before they were learned")

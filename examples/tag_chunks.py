@@ -23,7 +23,7 @@ def load(path: str) -> tuple[list[list[list[str]]], list[list[str]]]:
     """Features and labels of every sentence."""
     sentences = list(read_conll(path))
     features = WindowFeatures()
-    return [features(sentence.tokens) for sentence in sentences], [sentence.labels for sentence in sentences]
+    return [features(tokens) for tokens, _ in sentences], [labels for _, labels in sentences]
 
 
 def main(train: str, test: str) -> None:
@@ -34,7 +34,7 @@ def main(train: str, test: str) -> None:
     tagger.partial_fit(X, y)
     for n_passes in range(1, 11):
         report = tagging_report(y_test, tagger.predict(X_test))
-        print(f"pass {n_passes:2}: F1 {100 * report.f1:.2f}, token accuracy {100 * report.token_accuracy:.2f} %")
+        print(f"pass {n_passes:2}: F1 {100 * report.f1:.2f}, token accuracy {100 * report.accuracy:.2f} %")
         if n_passes < 10:
             tagger.fit(X, y)
     print(report)

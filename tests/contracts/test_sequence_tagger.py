@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -263,10 +264,12 @@ GOOD = [[["a"], ["b"]]], [["X", "Y"]]
         ([[["a"]]], "X", "y must be a list of label lists"),
         ("text", [["X"]], "X must be a list of sequences, got 'text'"),
         (["text"], [["X"]], "sequence 0 of X must be a list of tokens, got 'text'"),
-        ([[["a"], ["b"]]], [["X", 3]], "labels must be all strings or all integers.* y holds 3"),
-        ([[["a"]]], [[None]], "labels must be all strings or all integers.* y holds None"),
-        ([[["a"]]], [[2.5]], "labels must be all strings or all integers.* y holds 2.5"),
-        ([[["a"]]], [[3]], "labels must be all strings or all integers.* y holds 3"),
+        ([[["a"], ["b"]]], [["X", 3]], "labels must be all strings or all integers.* got 3"),
+        ([[["a"]]], [[None]], "labels must be all strings or all integers.* got None"),
+        ([[["a"]]], [[2.5]], "labels must be all strings or all integers.* got 2.5"),
+        ([[["a"]]], [[["X"]]], r"labels must be all strings or all integers.* got \['X'\]"),
+        ([np.eye(2)], [["X", "Y"]], "sequence 0 of X is a matrix: put them all into one, by numpy.vstack"),
+        ([[["a"]]], [[3]], "labels must be all strings or all integers.* got 3"),
     ],
 )
 def test_bad_input_is_refused_and_nothing_is_lost(X, y, message):
@@ -277,6 +280,57 @@ def test_bad_input_is_refused_and_nothing_is_lost(X, y, message):
             call(X, y)
         assert state(tagger) == before
     assert state(tagger.partial_fit(*GOOD)) == state(SequenceTagger().partial_fit(*GOOD).partial_fit(*GOOD))
+
+
+def test_iterables_of_every_kind():
+    X, y = corpus(20)
+    plain = SequenceTagger().partial_fit(X, y)
+    objects, labels = np.empty(20, dtype=object), np.empty(20, dtype=object)
+    objects[:], labels[:] = X, y
+    for given, named in (
+        (objects, labels),
+        (pd.Series(X, index=range(5, 25)), pd.Series(y)),
+        ((iter(row) for row in X), (iter(row) for row in y)),
+        ([[np.array(token) for token in row] for row in X], [np.array(row) for row in y]),
+        ([tuple(map(tuple, row)) for row in X], [pd.Series(row) for row in y]),
+    ):
+        assert state(SequenceTagger().partial_fit(given, named)) == state(plain)
+    tagger = SequenceTagger(random_state=0)
+    assert state(tagger.fit(iter(X), iter(y))) == state(clone(tagger).fit(X, y))
+    assert plain.predict(objects) == plain.predict(iter(X)) == plain.predict(X)
+
+
+def test_sequences_of_one_length_as_one_array():
+    X = np.array([[{"a": 1}, {"b": 2}], [{"c": 1}, {"a": 3}]], dtype=object)
+    y = np.array([["X", "Y"], ["Y", "X"]])
+    lists = SequenceTagger().partial_fit(X.tolist(), y.tolist())
+    assert state(SequenceTagger().partial_fit(X, y)) == state(lists)
+    names = np.array([[["a"], ["b"]], [["c"], ["d"]]])
+    assert state(SequenceTagger().partial_fit(names, y)) == state(SequenceTagger().partial_fit(names.tolist(), y))
+
+
+def test_labels_of_a_matrix_come_by_sequence_or_by_token():
+    X, y, lengths = np.eye(4), ["X", "Y", "X", "Y"], [3, 0, 1]
+    plain = SequenceTagger().partial_fit(X, y, lengths=lengths)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    for rows, labels in (
+        (frame, pd.Series(y)),
+        (X, np.array(y)),
+        (X, [y[:3], [], y[3:]]),
+        (X, [pd.Series(y[:3]), (), iter(y[3:])]),
+    ):
+        tagger = SequenceTagger().partial_fit(rows, labels, lengths=pd.Series(lengths))
+        assert tagger.totals_ == plain.totals_
+        assert tagger.predict(rows, lengths=lengths) == plain.predict(X, lengths=lengths)
+
+
+def test_long_sequences_are_refused_where_they_would_fill_the_memory():
+    X, y = [[["a"]], [["a"]] * 40_000], [["X"], ["Y"] * 40_000]
+    tagger = SequenceTagger(update="max_loss")
+    for call in (tagger.fit, tagger.partial_fit):
+        with pytest.raises(ValueError, match=r"sequence 1 has 40000 tokens: .* 24 GB .* cost='squared_hamming'"):
+            call(X, y)
+    assert not hasattr(tagger, "classes_")
 
 
 def test_input_of_another_kind_is_refused():
@@ -333,5 +387,7 @@ def test_other_refusals():
         tagger.weights("X", top=-1)
     with pytest.raises(ValueError, match="sample_weight"):
         tagger.partial_fit(*GOOD, sample_weight=[-1])
+    with pytest.raises(ValueError, match="X has no tokens"):
+        tagger.score([[]], [[]])
     with pytest.raises(ValueError, match="met no label"):
         SequenceTagger().fit([[]], [[]])

@@ -41,6 +41,7 @@ cdef class Reader:
     cdef fill(self, x)
     cdef int take_pair(self, name, value) except -1
     cdef int take_name(self, name) except -1
+    cdef str plain(self, name)
     cdef hold(self, name)
     cdef tuple parted(self, str name, Py_ssize_t colon)
     cdef int take(self, name, double value) except -1

@@ -131,12 +131,20 @@ cdef class Reader:
 
     cdef int take_name(self, name) except -1:
         cdef Py_ssize_t colon
-        if self.separator and type(name) is str:
+        if type(name) is not str:
+            name = self.plain(name)
+        if self.separator:
             colon = PyUnicode_FindChar(name, self.separator, 0, PyUnicode_GET_LENGTH(name), -1)
             if colon > 0:
                 name, number = self.parted(name, colon)
                 return self.take(self.hold(name), number)
         return self.take(name, 1)
+
+    cdef str plain(self, name):
+        """A name that is another kind of string, such as one of NumPy."""
+        if not isinstance(name, str):
+            raise TypeError(f"names of features must be strings, got {name!r}")
+        return self.hold(str(name))
 
     cdef hold(self, name):
         """Keep a name that no one else does."""
@@ -155,8 +163,8 @@ cdef class Reader:
 
     cdef int take(self, name, double value) except -1:
         cdef Feature* feature
-        if not isinstance(name, str):
-            raise TypeError(f"names of features must be strings, got {name!r}")
+        if type(name) is not str:
+            name = self.plain(name)
         if not isfinite(value) or (self.single and not isfinite(<float>value)):
             raise ValueError(f"the value of feature {name!r} must be a finite number, got {value}")
         if value != 0:

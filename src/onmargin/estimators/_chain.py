@@ -1,9 +1,9 @@
 """The chain under a tagger: labels and features that come in the middle of a stream, and decoding."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import pairwise
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,21 @@ from onmargin._core.row import Rows
 from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._core.task_sequence import Sequence
-from onmargin._parameters import Number
+from onmargin._parameters import NOTHING, Number, Rule
 from onmargin._updates import RIVALS, check_combination
-from onmargin.estimators._checks import check_numbers
-from onmargin.estimators._linear import intercept_value
+from onmargin.estimators._checks import check_numbers, check_weight
+from onmargin.estimators._linear import LinearLearner, intercept_value
 from onmargin.estimators._online import OnlineLearner
-from onmargin.estimators._sequences import Labels, is_matrix, read_matrix, read_named
+from onmargin.estimators._sequences import (
+    Labels,
+    check_kinds,
+    check_lengths,
+    is_matrix,
+    label_segments,
+    read_labels,
+    read_matrix,
+    read_named,
+)
 from onmargin.learner import Learner, Offsets, Vector
 
 # Tokens that are scored at a time.
@@ -37,6 +46,12 @@ class ChainLearner(OnlineLearner):
     separator: str | None
     fit_intercept: bool
     intercept_scaling: float | str
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = OnlineLearner._rules | {
+        "fit_intercept": LinearLearner._rules["fit_intercept"],
+        "intercept_scaling": LinearLearner._rules["intercept_scaling"],
+        "average": (*LinearLearner._rules["average"], NOTHING),
+    }
 
     classes_: NDArray[Any]
     _learner: Learner[Paths]
@@ -71,6 +86,33 @@ class ChainLearner(OnlineLearner):
         if rows.n_features < self.n_features_in_ or (rows.n_features > self.n_features_in_ and not grow):
             raise ValueError(f"X has {rows.n_features} features, and this tagger has {self.n_features_in_}")
         return rows, ends
+
+    def _read_examples(
+        self, X: Any, y: Any, lengths: ArrayLike | None, sample_weight: ArrayLike | None, named: Iterable[Any] = ()
+    ) -> tuple[Rows, Offsets, Labels, Vector | None]:
+        """Sequences to learn: their tokens, offsets, labels and weights; `named` are labels to come."""
+        rows, ends = self._read(X, lengths, grow=True)
+        labels = read_labels(y, ends, flat=self._names is None)
+        check_kinds(chain(self._codes, named, *labels))
+        if self.update == "max_loss" and self.cost == "hamming":
+            check_lengths(ends, len({*self._codes, *named}.union(*labels)))
+        return rows, ends, labels, check_weight(sample_weight, len(labels))
+
+    def _learn_in_order(self, rows: Rows, ends: Offsets, labels: Labels, weight: Vector | None) -> None:
+        """One round a sequence; labels and features have weights from where they are first learned."""
+        live = np.ones(len(labels), bool) if weight is None else weight > 0
+        for start, stop, newcomers in label_segments(labels, self._codes, live):
+            self._meet(newcomers)
+            self._prepare()
+            part, offsets = rows.part(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
+            self._make_room(part.width())
+            self._learner.learn(
+                part.widened(self._learner.geometry.n_features),
+                self._targets(labels[start:stop]),
+                None if weight is None else weight[start:stop],
+                trials=offsets,
+                targets=offsets,
+            )
 
     def _begin_chain(self, X: Any, *, average: int) -> None:
         """A chain that has learned nothing; features and further labels come as they are met."""

@@ -1,7 +1,7 @@
 """Sequences of tokens and of labels as the rows and targets of trials; what does not fit is refused by its number."""
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,13 @@ from onmargin._core.row import Rows
 from onmargin.learner import Offsets, as_rows
 
 Labels = list[list[Any]]
+# What the table of labels, tokens and errors of one sequence may take.
+MOST_BYTES = 1 << 32
 
 
 def is_matrix(X: Any) -> bool:
-    """Whether X has a row for each token, and not an item for each sequence."""
-    return hasattr(X, "shape") and len(X.shape) == 2
+    """Whether X has a row of numbers for each token, and not an item for each sequence."""
+    return hasattr(X, "shape") and len(X.shape) == 2 and not (isinstance(X, np.ndarray) and X.dtype.kind in "OU")
 
 
 def each(value: Any, what: str, parts: str) -> Iterable[Any]:
@@ -30,11 +32,22 @@ def each(value: Any, what: str, parts: str) -> Iterable[Any]:
     return value
 
 
+def items(value: Any, what: str, parts: str) -> list[Any]:
+    """The parts as a list; of an array, as numbers and strings of Python."""
+    parted = each(value, what, parts)
+    return parted.tolist() if isinstance(parted, np.ndarray) else list(parted)
+
+
 def read_named(X: Iterable[Any], names: Names, *, grow: bool, separator: str | None) -> tuple[Rows, Offsets]:
     """The tokens as rows, and the offsets of the sequences. `grow`: names that are not known are added."""
     reader = Reader(names, grow=grow, dtype=np.float64, separator=separator)
     ends, n = [0], 0
     for i, sequence in enumerate(each(X, "X", "sequences")):
+        if is_matrix(sequence):
+            raise TypeError(
+                f"sequence {i} of X is a matrix: put them all into one, by numpy.vstack(X) or scipy.sparse.vstack(X), "
+                "and give lengths=[x.shape[0] for x in X]"
+            )
         for j, token in enumerate(each(sequence, f"sequence {i} of X", "tokens")):
             try:
                 reader.read(token)
@@ -67,8 +80,8 @@ def read_matrix(X: Any, lengths: ArrayLike | None) -> tuple[Rows, Offsets]:
 
 def read_labels(y: Any, ends: Offsets, *, flat: bool) -> Labels:
     """A list of labels for each sequence; `flat`: they may come as one list for all tokens too."""
-    given = list(each(y, "y", "label lists"))
-    if flat and not any(isinstance(item, list | tuple | np.ndarray) for item in given):
+    given = items(y, "y", "label lists")
+    if flat and not any(isinstance(item, Iterable) and not isinstance(item, str) for item in given):
         if len(given) != ends[-1]:
             raise ValueError(f"X has {ends[-1]} tokens, and y has {len(given)} labels")
         given = [given[start:stop] for start, stop in pairwise(ends)]
@@ -76,20 +89,34 @@ def read_labels(y: Any, ends: Offsets, *, flat: bool) -> Labels:
         raise ValueError(f"X has {len(ends) - 1} sequences, and y has labels for {len(given)}")
     labels = []
     for i, row in enumerate(given):
-        labels.append(row.tolist() if isinstance(row, np.ndarray) else list(each(row, f"sequence {i} of y", "labels")))
+        labels.append(items(row, f"sequence {i} of y", "labels"))
         tokens = int(ends[i + 1] - ends[i])
         if len(labels[i]) != tokens:
             raise ValueError(f"sequence {i} has {tokens} tokens and {len(labels[i])} labels")
     return labels
 
 
-def check_kinds(labels: Labels, known: Iterable[Any]) -> None:
-    """Labels are all strings or all integers, as those known are."""
-    kinds = set(map(type, chain(known, *labels)))
-    if all(issubclass(kind, str) for kind in kinds) or all(issubclass(kind, int | np.integer) for kind in kinds):
-        return
-    odd = next(label for label in chain(*labels) if not isinstance(label, str))
-    raise ValueError(f"labels must be all strings or all integers, as those known are; y holds {odd!r}")
+def check_kinds(labels: Iterable[Any]) -> None:
+    """Labels are all strings or all integers."""
+    kinds = {type(label): label for label in labels}
+    others = [label for kind, label in kinds.items() if not issubclass(kind, str)]
+    odd = [label for label in others if not isinstance(label, int | np.integer)]
+    if odd or 0 < len(others) < len(kinds):
+        raise ValueError(
+            f"labels must be all strings or all integers, as those known are; got {(odd or others)[0]!r:.100}"
+        )
+
+
+def check_lengths(ends: Offsets, n_labels: int) -> None:
+    """Refuse a sequence whose labelling of largest loss would take too much memory to find."""
+    lengths = np.diff(ends).tolist()
+    tokens = max(lengths, default=0)
+    size = tokens * (tokens + 1) * n_labels * np.dtype(np.float64).itemsize
+    if size > MOST_BYTES:
+        raise ValueError(
+            f"sequence {lengths.index(tokens)} has {tokens} tokens: update='max_loss' with cost='hamming' would take "
+            f"{size / 2**30:.0f} GB for it. Cut it, or use cost='squared_hamming', whose memory grows with the length."
+        )
 
 
 def label_segments(labels: Labels, known: Iterable[Any], live: Iterable[bool]) -> Iterator[tuple[int, int, set[Any]]]:

@@ -83,8 +83,8 @@ class StructureLearner(OnlineLearner):
                 with noted(i):
                     self._round(*examples[i], None if weight is None else weight[i : i + 1])
 
-    def _round(self, x: Any, y: Any, weight: Vector | None = None) -> Any:
-        """Predict, find the rival, learn, and answer the prediction. What may raise comes before the weights move."""
+    def _round(self, x: Any, y: Any, weight: Vector | None = None) -> None:
+        """Predict, find the rival and learn. What may raise comes before the weights move."""
         model, features, learner = self.model, self._features, self._learner
         weights = features.learning(learner.geometry)
         inspector = Inspector(model, features, weights, x, y) if learner.totals.rounds < self.check_rounds else None
@@ -99,4 +99,3 @@ class StructureLearner(OnlineLearner):
             rival_cost = cost_of(model, y, rival)
         right, wrong = (features.read(model.joint_features(x, z)) for z in (y, rival))
         features.learn(learner, right, wrong, np.array([sqrt(rival_cost), cost]), weight)
-        return predicted

@@ -11,9 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._checks import check_classes
 from onmargin._parameters import NOTHING, Character, Number, Rule, Word
 from onmargin.estimators._chain import ChainLearner
-from onmargin.estimators._checks import check_weight
-from onmargin.estimators._linear import LinearLearner
-from onmargin.estimators._sequences import check_kinds, label_segments, read_labels
+from onmargin.estimators._sequences import read_labels
 
 
 class SequenceTagger(ChainLearner):
@@ -143,9 +141,6 @@ class SequenceTagger(ChainLearner):
         "update": (Word("prediction", "max_loss", "perceptron"),),
         "cost": (Word("hamming", "squared_hamming"),),
         "separator": (Character(), NOTHING),
-        "fit_intercept": LinearLearner._rules["fit_intercept"],
-        "intercept_scaling": LinearLearner._rules["intercept_scaling"],
-        "average": (*LinearLearner._rules["average"], NOTHING),
     }
 
     def __init__(
@@ -210,22 +205,14 @@ class SequenceTagger(ChainLearner):
             warm = self._go_on()
             if not warm:
                 self._begin_chain(X, average=int(self.average is None or self.average))
-            rows, ends = self._read(X, lengths, grow=True)
-            labels = read_labels(y, ends, flat=self._names is None)
-            check_kinds(labels, self._codes)
-            weight = check_weight(sample_weight, len(labels))
+            rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight)
             self._meet(set().union(*(row for i, row in enumerate(labels) if weight is None or weight[i] > 0)))
             self._check_labels("fit")
             self._make_room(rows.n_features)
             self._prepare()
             self.n_features_in_ = rows.n_features
-            self._run_passes(
-                rows.widened(self._learner.geometry.n_features),
-                self._targets(labels),
-                weight,
-                trials=ends,
-                targets=ends,
-            )
+            rows = rows.widened(self._learner.geometry.n_features)
+            self._run_passes(rows, self._targets(labels), weight, trials=ends, targets=ends)
         return self
 
     def partial_fit(
@@ -261,25 +248,10 @@ class SequenceTagger(ChainLearner):
             self._check_combination()
             if not hasattr(self, "_learner"):
                 self._begin_chain(X, average=int(self.average or 0))
-            rows, ends = self._read(X, lengths, grow=True)
-            labels = read_labels(y, ends, flat=self._names is None)
             named = [] if classes is None else check_classes(classes).tolist()
-            check_kinds([*labels, named], self._codes)
-            weight = check_weight(sample_weight, len(labels))
+            rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight, named)
             self._meet(named)
-            live = np.ones(len(labels), bool) if weight is None else weight > 0
-            for start, stop, newcomers in label_segments(labels, self._codes, live):
-                self._meet(newcomers)
-                self._prepare()
-                part, offsets = rows.part(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
-                self._make_room(part.width())
-                self._learner.learn(
-                    part.widened(self._learner.geometry.n_features),
-                    self._targets(labels[start:stop]),
-                    None if weight is None else weight[start:stop],
-                    trials=offsets,
-                    targets=offsets,
-                )
+            self._learn_in_order(rows, ends, labels, weight)
             self._check_labels("partial_fit")
             self._make_room(rows.n_features)
             self.n_features_in_ = rows.n_features
@@ -388,6 +360,8 @@ class SequenceTagger(ChainLearner):
         check_is_fitted(self)
         rows, ends = self._read(X, lengths, grow=False)
         labels = read_labels(y, ends, flat=self._names is None)
+        if ends[-1] == 0:
+            raise ValueError("X has no tokens: the part of them that is right needs at least one")
         right = [self._codes.get(label, -1) for row in labels for label in row]
         return float(np.mean(self._paths(rows, ends) == right))
 

@@ -231,8 +231,8 @@ class StructuredPredictor(StructureLearner):
             self.n_iter_ = 1
         return self
 
-    def learn_one(self, x: Any, y: Any) -> Any:
-        """Predict one example, then learn it.
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Learn one example.
 
         Parameters
         ----------
@@ -243,17 +243,17 @@ class StructuredPredictor(StructureLearner):
 
         Returns
         -------
-        predicted : object
-            What the weights that learn (not their mean) predicted before.
+        self : object
+            The estimator, having learned.
         """
         with self._all_or_nothing():
             check_model(self.model, self.update)
             if not hasattr(self, "_learner"):
                 self._begin([(x, y)], None)
             self._prepare()
-            predicted = self._round(x, y)
+            self._round(x, y)
             self.n_iter_ = 1
-        return predicted
+        return self
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
         """The structure of highest score for each input.

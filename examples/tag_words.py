@@ -1,0 +1,63 @@
+r"""
+Parts of speech, one sentence after the other
+=============================================
+
+Which word is a noun, which a verb: the Universal Dependencies of English (EWT), in files with "word tag Penn-tag" on a
+line and sentences apart. The script makes the ordinary features of a word, its neighbours, beginnings, endings and
+shape, and prints the accuracy on the test sentences after each pass, online first::
+
+    python examples/tag_words.py en-ud-tag.v2.train.txt en-ud-tag.v2.test.txt
+
+The treebank's own files, ``en_ewt-ud-train.conllu`` and so on, are read as well.
+"""
+
+import re
+import sys
+from itertools import groupby
+
+from onmargin import SequenceTagger
+from onmargin.features import WindowFeatures
+from onmargin.io import read_conll, read_conllu
+
+COLUMNS = ("w", "lower", "shape", "p1", "p2", "p3", "s1", "s2", "s3", "s4")
+TEMPLATES = (
+    *(f"{column}[0]" for column in COLUMNS),
+    *("lower[-2]", "lower[-1]", "lower[1]", "lower[2]", "shape[-1]", "shape[1]", "s2[-1]", "s2[1]", "s3[-1]", "s3[1]"),
+    *("lower[-1]|lower[0]", "lower[0]|lower[1]", "s3[-1]|s3[0]", "s3[0]|s3[1]"),
+)
+
+
+def columns(word: str) -> tuple[str, ...]:
+    """A word, in lower case, its shape ("Xx" of "Rome", "d.d" of "3.14"), and its beginnings and endings."""
+    lower = word.lower()
+    letters = re.sub(r"[^\W\d_]", lambda letter: "X" if letter[0].isupper() else "x", word)
+    shape = "".join(kind for kind, _ in groupby(re.sub(r"\d", "d", letters)))
+    return word, lower, shape, lower[:1], lower[:2], lower[:3], lower[-1:], lower[-2:], lower[-3:], lower[-4:]
+
+
+def load(path: str) -> tuple[list[list[list[str]]], list[list[str]]]:
+    """Features and labels of every sentence."""
+    if path.endswith(".conllu"):
+        sentences = [([token["form"] for token in x], y) for x, y in read_conllu(path)]
+    else:
+        sentences = [([word for (word,) in x], y) for x, y in read_conll(path, columns=[0], label=1)]
+    features = WindowFeatures(COLUMNS, TEMPLATES)
+    return [features([columns(word) for word in words]) for words, _ in sentences], [y for _, y in sentences]
+
+
+def main(train: str, test: str) -> None:
+    X, y = load(train)
+    X_test, y_test = load(test)
+    # Words have colons of their own: names have no values here.
+    tagger = SequenceTagger(separator=None, average=True, warm_start=True, max_iter=1, random_state=0)
+    tagger.partial_fit(X, y)
+    for n_passes in range(1, 11):
+        print(f"pass {n_passes:2}: {100 * tagger.score(X_test, y_test):.2f} % of the tokens are right")
+        if n_passes < 10:
+            tagger.fit(X, y)
+    for label in ("NOUN", "VERB"):
+        print(label, tagger.weights(label, top=5))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
