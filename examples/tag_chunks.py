@@ -8,7 +8,7 @@ features of a window of two tokens, and prints the F1 of spans on the test sente
 
     python examples/tag_chunks.py train.txt test.txt
 
-After one pass in the order of the corpus F1 is 92.6, after ten passes 93.7, which takes some two seconds.
+After one pass in the order of the corpus F1 is 92.8, after ten passes 93.6.
 """
 
 import sys

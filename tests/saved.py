@@ -99,6 +99,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "SequenceTagger": [
         {"average": 5, "loss": "squared_hinge"},
+        {"transition_features": ("near=", "row=4"), "average": True},
         {"update": "max_loss", "separator": None, "fit_intercept": False},
         {"update": "perceptron", "label_cost": {"b": 2.0}, "cost": "squared_hamming"},
     ],

@@ -73,6 +73,17 @@ class Character:
 
 
 @dataclass(frozen=True)
+class Strings:
+    """Several strings."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
+
+    def __str__(self) -> str:
+        return "a tuple of strings"
+
+
+@dataclass(frozen=True)
 class Instance:
     """An object of some type, named in words."""
 

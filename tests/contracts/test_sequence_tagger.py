@@ -1,5 +1,6 @@
 """SequenceTagger: what it takes, what it gives, what it refuses."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -28,7 +29,9 @@ def tokens_of(words, i):
 
 
 def state(model):
+    edges = (model.transition_coef_.tolist(), model.transition_feature_names_) if model.transition_features else ()
     return (
+        *edges,
         model.classes_.tolist(),
         model.coef_.tolist(),
         model.intercept_.tolist(),
@@ -79,16 +82,25 @@ def test_predictions_are_the_best_of_the_decoded():
     assert tagger.predict_one(X[0]) == tagger.predict(X)[0]
 
 
-def test_scores_are_those_of_the_weights():
+@pytest.mark.parametrize("transition_features", [None, "all", ("w=", "end=s"), ()])
+def test_scores_are_those_of_the_weights(transition_features):
     X, y = corpus(20)
-    tagger = SequenceTagger(random_state=0).fit(X, y)
+    tagger = SequenceTagger(transition_features=transition_features, random_state=0).fit(X, y)
     place = {name: j for j, name in enumerate(tagger.feature_names_)}
+    edge = {}
+    if transition_features is not None:
+        prefixes = "" if transition_features == "all" else transition_features
+        edge = {name: j for j, name in enumerate(tagger.transition_feature_names_)}
+        assert list(edge) == [name for name in place if name.startswith(prefixes)]
+        assert tagger.transition_coef_.shape == (3, 3, len(edge))
     for score, labels in tagger.decode(X[:1], n_best=5)[0]:
         codes = [LABELS.index(label) for label in labels]
         by_hand = sum(tagger.transitions_[a, b] for a, b in itertools.pairwise(codes)) + sum(
             tagger.coef_[code, [place[name] for name in token]].sum() + tagger.intercept_[code]
             for code, token in zip(codes, X[0], strict=True)
         )
+        for (a, b), token in zip(itertools.pairwise(codes), X[0][1:], strict=True):
+            by_hand += sum(tagger.transition_coef_[a, b, edge[name]] for name in token if name in edge)
         assert score == pytest.approx(by_hand)
 
 
@@ -118,18 +130,65 @@ def test_dicts_lists_and_matrices_of_the_same_features_agree():
 
 @pytest.mark.parametrize("cut", [1, 7, 60])
 @pytest.mark.parametrize("average", [False, True, 20])
-def test_how_a_stream_is_cut_makes_no_difference(cut, average):
+@pytest.mark.parametrize("transition_features", [None, ("end=", "before=t")])
+def test_how_a_stream_is_cut_makes_no_difference(cut, average, transition_features):
     X, y = corpus()
     y[40] = ["OTHER"] * len(y[40])
-    whole = SequenceTagger(average=average).partial_fit(X, y)
-    parts = SequenceTagger(average=average)
+    options = {"average": average, "transition_features": transition_features}
+    whole = SequenceTagger(**options).partial_fit(X, y)
+    parts = SequenceTagger(**options)
     for start in range(0, 60, cut):
         parts.partial_fit(X[start : start + cut], y[start : start + cut])
     assert state(parts) == state(whole)
-    one_by_one = SequenceTagger(average=average)
+    one_by_one = SequenceTagger(**options)
     for row, labels in zip(X, y, strict=True):
         one_by_one.learn_one(row, labels)
     assert state(one_by_one) == state(whole)
+
+
+def test_features_of_steps_tell_what_neighbours_cannot():
+    """Whether the label stays is told by a feature of the step, and the label itself by none."""
+    random = np.random.default_rng(0)
+    changes = random.integers(2, size=(200, 8))
+    y = [["AB"[k] for k in np.cumsum(row) % 2] for row in changes]
+    X = [
+        [["turn"] if change and i else ["start=" + labels[0]] if not i else [] for i, change in enumerate(row)]
+        for row, labels in zip(changes, y, strict=True)
+    ]
+    assert SequenceTagger(random_state=0).fit(X, y).score(X, y) < 0.9
+    tagger = SequenceTagger(transition_features=("turn",), random_state=0).fit(X, y)
+    assert tagger.score(X, y) == 1
+    assert tagger.transition_feature_names_ == ["turn"]
+    stay, change = tagger.transition_coef_[0, 0, 0], tagger.transition_coef_[0, 1, 0]
+    assert stay < 0 < change
+
+
+def test_a_matrix_may_weigh_steps():
+    X, y = corpus()
+    by_name = SequenceTagger(transition_features="all").partial_fit(X, y)
+    place = {name: j for j, name in enumerate(by_name.feature_names_)}
+    matrix = np.zeros((sum(map(len, X)), len(place)))
+    for i, token in enumerate(token for row in X for token in row):
+        matrix[i, [place[name] for name in token]] = 1
+    lengths = [len(row) for row in X]
+    by_matrix = SequenceTagger(transition_features="all").partial_fit(matrix, y, lengths=lengths)
+    np.testing.assert_array_equal(by_matrix.transition_coef_, by_name.transition_coef_)
+    assert by_matrix.predict(matrix, lengths=lengths) == by_name.predict(X)
+    assert not hasattr(by_matrix, "transition_feature_names_")
+
+
+def test_features_that_are_taken_back_choose_none():
+    """A place that a refused call gave to one name may go to another."""
+    tagger = SequenceTagger(transition_features=("t",)).partial_fit([[["a"], ["t1"], ["b"]]], [["X", "Y", "X"]])
+    twin = copy.deepcopy(tagger)
+    with pytest.raises(ValueError, match="all strings or all integers"):
+        tagger.partial_fit([[["t2"], ["t3"], ["t4"]]], [["X", "Y", 3]])
+    for each in (tagger, twin):
+        each.partial_fit([[["c"], ["d"], ["t5"], ["a"], ["t1"]]], [["Y", "X", "Y", "Y", "X"]])
+    assert state(tagger) == state(twin)
+    assert tagger.transition_feature_names_ == ["t1", "t5"]
+    tagger.set_params(transition_features="all").partial_fit([[["e"], ["t6"]]], [["X", "Y"]])
+    assert tagger.transition_feature_names_ == ["t1", "t5", "t6"]
 
 
 def test_labels_seen_only_later_are_learned_from_there():
@@ -339,7 +398,10 @@ def test_input_of_another_kind_is_refused():
         tagger.predict(np.eye(2), lengths=[2])
     with pytest.raises(ValueError, match="lengths= belongs to a matrix"):
         tagger.predict(GOOD[0], lengths=[2])
+    with pytest.raises(ValueError, match="transition_features must be 'all' or None for a matrix"):
+        SequenceTagger(transition_features=("a",)).partial_fit(np.eye(2), [["X", "Y"]], lengths=[2])
     matrix = SequenceTagger().partial_fit(np.eye(2), [["X", "Y"]], lengths=[2])
+    assert not hasattr(matrix, "transition_coef_")
     with pytest.raises(TypeError, match="has learned from a matrix of tokens"):
         matrix.predict(GOOD[0])
     with pytest.raises(ValueError, match="X has 3 features, and this tagger has 2"):
@@ -362,6 +424,8 @@ def test_lengths_must_fit_the_matrix(lengths):
         ({"cost": "edit"}, "cost must be"),
         ({"C": 0}, "C must be"),
         ({"separator": "::"}, "separator must be"),
+        ({"transition_features": "w="}, "transition_features must be 'all', or a tuple of strings, or None"),
+        ({"transition_features": (3,)}, "transition_features must be"),
         ({"label_cost": {"X": 0}}, "label_cost must be"),
         ({"label_cost": [[0, 1]]}, "label_cost must be"),
         ({"label_cost": [[0, -1], [1, 0]]}, "label_cost must be"),

@@ -31,6 +31,7 @@ def settings_of_learning(draw):
         "loss": draw(st.sampled_from(["hinge", "squared_hinge"])),
         "update": draw(st.sampled_from(["prediction", "max_loss"])),
         "cost": draw(st.sampled_from(["hamming", "squared_hamming"])),
+        "transition_features": draw(st.sampled_from([None, "all"])),
         "fit_intercept": False,
     }
 
@@ -45,16 +46,17 @@ def pieces(X, y, lengths):
 
 
 def weights_of(model):
-    return np.concatenate([model.coef_.ravel(), model.transitions_.ravel()])
+    tables = [model.coef_, model.transitions_, *([model.transition_coef_] if model.transition_features else [])]
+    return np.concatenate([table.ravel() for table in tables])
 
 
-def largest_losses(u, stream, power):
+def largest_losses(u, stream, power, chosen):
     """The max-loss of u on every sequence, over all labellings."""
     X, y, lengths, classes = stream
     for rows, right in pieces(X, y, lengths):
-        phi = reference.path_features(rows, right, classes)
+        phi = reference.path_features(rows, right, classes, chosen)
         yield max(
-            (right != path).sum() ** (power / 2) - u @ (phi - reference.path_features(rows, path, classes))
+            (right != path).sum() ** (power / 2) - u @ (phi - reference.path_features(rows, path, classes, chosen))
             for path in map(np.array, product(range(classes), repeat=len(rows)))
         )
 
@@ -66,9 +68,10 @@ def test_pa2_and_pa_costs_stay_below_their_bounds(stream, options, seed):
     assert totals.cost <= totals.squared_loss + 1e-9
     R2, C = totals.max_squared_norm, options["C"]
     classes = stream[-1]
-    u = np.random.default_rng(seed).standard_normal(classes * (3 + classes))
+    chosen = range(3) if options["transition_features"] else ()
+    u = np.random.default_rng(seed).standard_normal(classes * (3 + classes * (1 + len(chosen))))
     power = 2 if options["cost"] == "squared_hamming" else 1
-    losses = np.array(list(largest_losses(u, stream, power)))
+    losses = np.array(list(largest_losses(u, stream, power, chosen)))
     if inf > C and options["loss"] == "squared_hinge":
         bound = (R2 + 1 / (2 * C)) * (u @ u + 2 * C * (losses**2).sum())
         assert totals.squared_loss <= bound * (1 + 1e-9) + 1e-9

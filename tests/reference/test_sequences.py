@@ -8,6 +8,7 @@ import pytest
 
 from onmargin import reference
 from onmargin._core.chain import decode, decode_best, decode_most_wrong
+from onmargin._core.geometry_edges import EdgePaths
 from onmargin._core.geometry_path import Paths
 from onmargin._core.step import Even, Projection
 from onmargin._core.task_sequence import Sequence
@@ -17,32 +18,33 @@ from tests.streams import CONTAINERS, uneven_weights
 TOLERANCE = {np.float64: 1e-9, np.float32: 2e-4}
 
 
-def some_chain(random, tokens, labels, *, whole=False):
-    """Emissions and transitions; whole numbers make ties."""
-    draw = (lambda *shape: random.integers(-2, 3, shape).astype(float)) if whole else random.standard_normal
-    return draw(*(tokens, labels)) if whole else draw((tokens, labels)), (
-        draw(labels, labels) if whole else draw((labels, labels))
-    )
+def some_chain(random, tokens, labels, *, whole=False, varied=False):
+    """Emissions and transitions, which may vary from token to token; whole numbers make ties."""
+    draw = (lambda shape: random.integers(-2, 3, shape).astype(float)) if whole else random.standard_normal
+    return draw((tokens, labels)), draw((tokens, labels, labels) if varied else (labels, labels))
 
 
 def all_paths(emissions, transitions):
     """Every labelling with its score."""
     tokens, labels = emissions.shape
+    to_token = np.broadcast_to(transitions, (tokens, labels, labels))
     for path in product(range(labels), repeat=tokens):
-        steps = sum(transitions[a, b] for a, b in pairwise(path))
+        steps = sum(to_token[i, path[i - 1], path[i]] for i in range(1, tokens))
         yield sum(emissions[i, a] for i, a in enumerate(path)) + steps, path
 
 
 def padded(emissions, transitions, padding):
     """As the core has them: padding that scores 0, and that no step leads to."""
-    return np.pad(emissions, ((0, 0), (0, padding))), np.pad(transitions, ((0, 0), (0, padding)), constant_values=-inf)
+    no_step = [(0, 0)] * (transitions.ndim - 1) + [(0, padding)]
+    return np.pad(emissions, ((0, 0), (0, padding))), np.pad(transitions, no_step, constant_values=-inf)
 
 
+@pytest.mark.parametrize("varied", [False, True])
 @pytest.mark.parametrize("padding", [0, 3])
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize(("tokens", "labels"), [(1, 1), (1, 4), (4, 1), (2, 2), (5, 3), (4, 5)])
-def test_the_best_path_is_the_best_of_all(tokens, labels, *, whole, padding):
-    chain = some_chain(np.random.default_rng(tokens), tokens, labels, whole=whole)
+def test_the_best_path_is_the_best_of_all(tokens, labels, *, whole, padding, varied):
+    chain = some_chain(np.random.default_rng(tokens), tokens, labels, whole=whole, varied=varied)
     best, path = max(all_paths(*chain), key=lambda pair: (round(pair[0], 9), [-a for a in reversed(pair[1])]))
     found = decode(*padded(*chain, padding), np.array([0, tokens], dtype=np.intp))
     assert tuple(found) == path
@@ -50,12 +52,13 @@ def test_the_best_path_is_the_best_of_all(tokens, labels, *, whole, padding):
     assert {p: s for s, p in all_paths(*chain)}[tuple(found)] == pytest.approx(best)
 
 
+@pytest.mark.parametrize("varied", [False, True])
 @pytest.mark.parametrize("padding", [0, 3])
 @pytest.mark.parametrize(("tokens", "labels"), [(1, 1), (1, 4), (4, 1), (2, 2), (5, 3), (4, 5)])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_most_wrong_path_is_the_worst_of_all(tokens, labels, seed, padding):
+def test_the_most_wrong_path_is_the_worst_of_all(*, tokens, labels, seed, padding, varied):
     random = np.random.default_rng(seed)
-    chain = some_chain(random, tokens, labels)
+    chain = some_chain(random, tokens, labels, varied=varied)
     right = random.integers(labels, size=tokens)
     worth = {p: s + sqrt(sum(a != b for a, b in zip(p, right, strict=True))) for s, p in all_paths(*chain)}
     found = decode_most_wrong(*padded(*chain, padding), right.astype(np.int32))
@@ -63,12 +66,13 @@ def test_the_most_wrong_path_is_the_worst_of_all(tokens, labels, seed, padding):
     assert tuple(reference.hamming_rival(*chain, right)) == tuple(found)
 
 
+@pytest.mark.parametrize("varied", [False, True])
 @pytest.mark.parametrize("padding", [0, 3])
 @pytest.mark.parametrize(
     ("tokens", "labels", "n"), [(1, 1, 3), (1, 4, 2), (2, 2, 10), (5, 3, 1), (5, 3, 300), (4, 5, 7)]
 )
-def test_the_best_few_paths_are_the_best_of_all(tokens, labels, n, padding):
-    chain = some_chain(np.random.default_rng(n), tokens, labels)
+def test_the_best_few_paths_are_the_best_of_all(*, tokens, labels, n, padding, varied):
+    chain = some_chain(np.random.default_rng(n), tokens, labels, varied=varied)
     ranked = sorted(all_paths(*chain), reverse=True)[:n]
     scores, paths = decode_best(*padded(*chain, padding), n)
     assert len(scores) == len(paths) == min(n, labels**tokens)
@@ -132,7 +136,8 @@ STEPS = {
 @pytest.mark.parametrize("labels", [1, 2, 5])
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("update", UPDATES)
-def test_rounds(*, update, step, labels, dtype, container):
+@pytest.mark.parametrize("chosen", [None, [1, 4]])
+def test_rounds(*, chosen, update, step, labels, dtype, container):
     X, y, ends = some_sequences(dtype, labels)
     # Irregular numbers leave no ties for rounding to decide.
     X += np.random.default_rng(0).normal(0, 0.1, X.shape).astype(dtype) * (X != 0)
@@ -143,7 +148,10 @@ def test_rounds(*, update, step, labels, dtype, container):
         cost *= np.arange(1, labels + 1)[:, None] / 2
     core, twin = STEPS[step]
     bias = 0.5
-    geometry = Paths(X.shape[1], labels, dtype, sparse=container != "dense", bias=bias, average=1)
+    kind = Paths if chosen is None else EdgePaths
+    geometry = kind(X.shape[1], labels, dtype, sparse=container != "dense", bias=bias, average=1)
+    if chosen:
+        geometry.choose(0, np.isin(np.arange(X.shape[1]), chosen))
     learner = Learner(Sequence(cost, squared=update == "squared", max_loss=max_loss), core, geometry)
     rows = as_rows(CONTAINERS[container](X))
     learner.learn(rows, y.astype(float), weight, trials=ends, targets=ends)
@@ -156,6 +164,7 @@ def test_rounds(*, update, step, labels, dtype, container):
         rival(cost),
         twin,
         squared=update == "squared",
+        chosen=chosen or (),
         weight=weight,
     )
     tolerance = TOLERANCE[dtype]
@@ -167,11 +176,16 @@ def test_rounds(*, update, step, labels, dtype, container):
         emitted = theirs[:size].reshape(labels, -1)
         np.testing.assert_allclose(mine[0], emitted[:, :-1], atol=tolerance)
         np.testing.assert_allclose(mine[1], bias * emitted[:, -1], atol=tolerance)
-        np.testing.assert_allclose(mine[2], theirs[size:].reshape(labels, labels), atol=tolerance)
+        np.testing.assert_allclose(mine[2], theirs[size:][: labels**2].reshape(labels, labels), atol=tolerance)
+    if chosen:
+        for mine, theirs in ((geometry.by_pair()[0], run.weights), (geometry.mean_by_pair(), run.mean)):
+            stepped = theirs[size + labels**2 :].reshape(labels, labels, len(chosen))
+            np.testing.assert_allclose(mine, np.moveaxis(stepped, 2, 0), atol=tolerance)
+        assert labels == 1 or geometry.by_pair()[0].any()
     totals = dict(learner.totals)
     for name in totals.keys() - ({"dual_value"} if step == "perceptron" else set()):
         assert totals[name] == pytest.approx(getattr(run, name), rel=tolerance, abs=tolerance), name
-    assert labels == 1 or 0 < totals["updates"] < totals["rounds"]
+    assert labels == 1 or 0 < totals["updates"] < totals["rounds"] + max_loss
 
 
 def test_an_empty_sequence_is_a_round_without_loss():

@@ -30,10 +30,10 @@ cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n) noexcept nogil:
     return best
 
 
-cdef inline int32_t best_before(const Chain* c, const double* start, Py_ssize_t label) noexcept nogil:
-    """The label before `label`, on the best way to it."""
+cdef inline int32_t best_before(const Chain* c, Py_ssize_t i, const double* start, Py_ssize_t label) noexcept nogil:
+    """The label before token i, on the best way to its `label`."""
     cdef Py_ssize_t a, best = 0
-    cdef const double* to_label = c.transitions + label
+    cdef const double* to_label = c.transitions + i * c.pace + label
     for a in range(1, c.labels):
         if start[a] + to_label[a * c.stride] > start[best] + to_label[best * c.stride]:
             best = a
@@ -46,7 +46,7 @@ cdef double path_score(const Chain* c, const int32_t* path) noexcept nogil:
     for i in range(c.length):
         score += c.emissions[i * c.stride + path[i]]
         if i > 0:
-            score += c.transitions[path[i - 1] * c.stride + path[i]]
+            score += c.transitions[i * c.pace + path[i - 1] * c.stride + path[i]]
     return score
 
 
@@ -59,14 +59,14 @@ cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil:
     for b in range(c.stride):
         here[b] = c.emissions[b]
     for i in range(1, c.length):
-        relax(here, c.transitions, c.labels, c.stride, here + c.stride)
+        relax(here, c.transitions + i * c.pace, c.labels, c.stride, here + c.stride)
         here += c.stride
         for b in range(c.stride):
             here[b] += c.emissions[i * c.stride + b]
     path[last] = <int32_t>first_best(here, c.labels)
     for i in range(last, 0, -1):
         here -= c.stride
-        path[i - 1] = best_before(c, here, path[i])
+        path[i - 1] = best_before(c, i, here, path[i])
 
 
 cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, double* work) noexcept nogil:
@@ -86,7 +86,7 @@ cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, d
         here[(b != right[0]) * stride + b] = c.emissions[b]
     for i in range(1, c.length):
         for d in range(i + 1):
-            relax(here + d * stride, c.transitions, c.labels, stride, work)
+            relax(here + d * stride, c.transitions + i * c.pace, c.labels, stride, work)
             for b in range(c.labels):
                 here[plane + (d + (b != right[i])) * stride + b] = work[b] + c.emissions[i * stride + b]
         here += plane
@@ -98,15 +98,17 @@ cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, d
     for i in range(last, 0, -1):
         here -= plane
         errors -= path[i] != right[i]
-        path[i - 1] = best_before(c, here + errors * stride, path[i])
+        path[i - 1] = best_before(c, i, here + errors * stride, path[i])
 
 
 cdef void merge(
-    const Chain* c, const double* start, Py_ssize_t label, Py_ssize_t n, double* best, int32_t* origin, int32_t* rank
+    const Chain* c, const double* start, const double* to_label, Py_ssize_t n, double* best, int32_t* origin,
+    int32_t* rank
 ) noexcept nogil:
-    """The n best ways to `label`, best first, from n sorted ways to each label before it; -inf where there are no more.
+    """The n best ways to a label, best first, from n sorted ways to each label before it; -inf where there are no more.
 
-    A label of -1 is the end of the sequence. `origin` is the place of the way in `start`, label by label.
+    `to_label` are the transitions to it; NULL: the end of the sequence. `origin` is the place of the way in `start`,
+    label by label.
     """
     cdef Py_ssize_t a, k, choice
     cdef double score, highest
@@ -116,7 +118,7 @@ cdef void merge(
         highest, choice = -INFINITY, 0
         for a in range(c.labels):
             if rank[a] < n:
-                score = start[a * n + rank[a]] + (0 if label < 0 else c.transitions[a * c.stride + label])
+                score = start[a * n + rank[a]] + (0 if to_label == NULL else to_label[a * c.stride])
                 if score > highest:
                     highest, choice = score, a
         best[k], origin[k] = highest, <int32_t>(choice * n + min(<Py_ssize_t>rank[choice], n - 1))
@@ -124,13 +126,15 @@ cdef void merge(
 
 
 cdef Chain view(object emissions, object transitions) except *:
-    """The chain of tokens by labels and labels by labels; both have the same padding, if any."""
+    """The chain of tokens by labels and (tokens by) labels by labels; both have the same padding, if any."""
     cdef Chain c
-    (c.length, c.stride), (c.labels, width) = emissions.shape, transitions.shape
-    if width != c.stride or c.labels > c.stride or c.labels == 0:
+    c.length, c.stride = emissions.shape
+    *tokens, c.labels, width = transitions.shape
+    if width != c.stride or c.labels > c.stride or c.labels == 0 or tokens not in ([], [c.length]):
         raise ValueError(f"emissions {emissions.shape} and transitions {transitions.shape} are not of one chain")
     c.emissions = <const double*>address(emissions, "d", c.length * c.stride)
-    c.transitions = <const double*>address(transitions, "d", c.labels * c.stride)
+    c.transitions = <const double*>address(transitions, "d", transitions.size)
+    c.pace = c.labels * c.stride if tokens else 0
     return c
 
 
@@ -138,6 +142,7 @@ def decode(emissions, transitions, ends):
     """The best labels of each sequence, sequence i being the tokens from ends[i] up to ends[i + 1]."""
     cdef Chain c = view(emissions, transitions)
     cdef const double* tokens = c.emissions
+    cdef const double* steps = c.transitions
     cdef Py_ssize_t i, n = len(ends) - 1
     cdef const Py_ssize_t* end = <const Py_ssize_t*>address(ends, "lq", n + 1)
     if ends[n] > c.length:
@@ -149,6 +154,7 @@ def decode(emissions, transitions, ends):
     with nogil:
         for i in range(n):
             c.emissions = tokens + end[i] * c.stride
+            c.transitions = steps + end[i] * c.pace
             c.length = end[i + 1] - end[i]
             best_path(&c, path + end[i], work)
     return paths
@@ -176,10 +182,12 @@ def decode_best(emissions, transitions, Py_ssize_t n):
         for i in range(1, m):
             for b in range(c.labels):
                 place = i * layer + b * n
-                merge(&c, way + (i - 1) * layer, b, n, way + place, origin + place, rank)
+                merge(
+                    &c, way + (i - 1) * layer, c.transitions + i * c.pace + b, n, way + place, origin + place, rank
+                )
                 for k in range(n):
                     way[place + k] += c.emissions[i * c.stride + b]
-        merge(&c, way + (m - 1) * layer, -1, n, total, last, rank)
+        merge(&c, way + (m - 1) * layer, NULL, n, total, last, rank)
         for k in range(n):
             place = last[k]
             for i in range(m - 1, -1, -1):

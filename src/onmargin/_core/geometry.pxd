@@ -11,6 +11,7 @@ cdef class Geometry:
     cdef readonly object dtype
     cdef readonly Py_ssize_t n_scores  # numbers that the scores of a row take: columns and padding
 
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values)
     cdef void scores(self, Round* r) noexcept nogil
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil
     cdef void measure(self, Round* r) noexcept nogil

@@ -24,6 +24,7 @@ cdef double AUTO_BIAS = 0.3
 cdef class Geometry:
     """The interface.
 
+    reserve      room for trials of so many rows, with so many stored values in all
     scores       of the rows of a round, s[c] = <W[:, c], x> for every column
     mean_scores  of one row, with the weights that predict: the averaged ones, if any
     measure      the round is being learned: count it and take the norms of its rows
@@ -33,6 +34,9 @@ cdef class Geometry:
     reach        how far along a half-space its loss is made up for, at most `cap`
     move         go tau along every half-space; answer the squared length of the move
     """
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
+        pass
 
     cdef void scores(self, Round* r) noexcept nogil:
         pass

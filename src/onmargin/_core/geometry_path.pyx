@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.math cimport isnan
+from libc.stdint cimport int32_t
 
 from onmargin._core.geometry cimport Euclidean
 from onmargin._core.row cimport Weights, address
@@ -22,14 +23,6 @@ cdef class Paths(Euclidean):
     Phi(x, q) being the difference of the right labelling and its rival: only rows that they label differently take
     part, and only steps from label to label that one has and the other has not.
     """
-
-    cdef readonly object transitions      # from label to label
-    cdef readonly object lag_transitions  # what averaging takes off them; None: no averaging
-    cdef object padded                    # the memory of the transitions, as wide as the scores
-    cdef double* t
-    cdef double* lt
-    cdef object counts                    # scratch of labels by labels, all zero between calls
-    cdef double* n
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
@@ -77,6 +70,10 @@ cdef class Paths(Euclidean):
             mean[:, :self.n_columns] -= self.lag_transitions / rounds
         return mean
 
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
+        self.labels = np.empty(rows, np.int32)
+        self.right = <int32_t*>address(self.labels, "i", rows, writable=True)
+
     cdef void scores(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(r.n_rows):
@@ -84,6 +81,7 @@ cdef class Paths(Euclidean):
         r.n_scores = self.n_columns
         r.stride = self.n_scores
         r.transitions = self.t
+        r.pace = 0
 
     cdef void measure(self, Round* r) noexcept nogil:
         """A round of labellings has no norm before there is a rival: `curvatures` gives it to the first row."""
@@ -95,25 +93,12 @@ cdef class Paths(Euclidean):
         self.clock += 1
 
     cdef void curvatures(self, Round* r) noexcept nogil:
-        r.halfspaces.q = r.x.squared_norm = self.emitted(r) + self.stepped(r)
-
-    cdef double emitted(self, const Round* r) noexcept nogil:
-        """|sum_i e(y_i) x_i - e(q_i) x_i|^2 over the rows: rows meet where they share a label."""
-        cdef Py_ssize_t i, j, shared
-        cdef double total = 0, squared_bias = self.squared_bias()
+        cdef Py_ssize_t i
         for i in range(r.n_rows):
-            if r.y[i] == r.rival[i]:
-                continue
-            total += 2 * (self.vec.squared_norm(&r.x[i]) + squared_bias)
-            for j in range(i):
-                if r.y[j] == r.rival[j]:
-                    continue
-                shared = (
-                    (r.y[i] == r.y[j]) + (r.rival[i] == r.rival[j]) - (r.y[i] == r.rival[j]) - (r.rival[i] == r.y[j])
-                )
-                if shared != 0:
-                    total += 2 * shared * (self.vec.dot(&r.x[i], &r.x[j]) + squared_bias)
-        return total
+            self.right[i] = <int32_t>r.y[i]
+        r.halfspaces.q = r.x.squared_norm = self.stepped(r) + crossed(
+            self.vec, r.x, self.right, r.rival, r.n_rows, self.squared_bias()
+        )
 
     cdef double stepped(self, const Round* r) noexcept nogil:
         """The squared length of the difference in steps from label to label."""

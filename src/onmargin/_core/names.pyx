@@ -145,7 +145,7 @@ cdef class Names(Index):
 
 
 cdef class Hashed(Index):
-    """Places of names among 2^bits by a hash that is the same everywhere: memory is bounded, and names may share one."""
+    """Places of names among 2^bits, by a hash that is the same everywhere: memory is bounded, names may share one."""
 
     def __init__(self, int bits):
         self.bits = bits

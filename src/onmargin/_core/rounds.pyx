@@ -97,6 +97,8 @@ def play(
     cdef Stage stage = Stage(geometry, step, trials)
     cdef Round* r = &stage.r
     task.reserve(len(stage.owners[3]), geometry.n_scores)
+    if trials is not None:
+        geometry.reserve(len(stage.owners[3]), X.most_stored(trials))
     cdef Py_ssize_t n_trials = X.n_rows if trials is None else len(trials) - 1
     cdef Py_ssize_t t, i, j, n = n_trials if order is None else len(order)
     cdef Py_ssize_t* row_of = NULL if trials is None else <Py_ssize_t*>address(trials, "lq", n_trials + 1)

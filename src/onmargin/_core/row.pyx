@@ -62,6 +62,12 @@ cdef class Rows:
         values, indices, indptr = self.owners
         return Rows(values, n_features, indices, indptr)
 
+    def most_stored(self, trials):
+        """The values stored in the rows of a trial, at most; trial i is the rows from trials[i] up to trials[i + 1]."""
+        indptr = self.owners[2]
+        ends = trials * self.n_features if indptr is None else indptr[trials]
+        return int((ends[1:] - ends[:len(ends) - 1]).max(initial=0))
+
     def width(self):
         """One more than the largest feature of sparse rows in canonical form."""
         cdef Py_ssize_t i, width = 0

@@ -27,6 +27,7 @@ cdef struct Round:
     Py_ssize_t n_scores
     Py_ssize_t stride         # of a sequence: from the scores of one row to those of the next
     const double* transitions  # of a sequence: the scores from one row's label to the next one's
+    Py_ssize_t pace           # of a sequence: from the transitions to one row to those to the next; 0: the same
     int32_t* rival            # of a sequence: the labels to be beaten
     HalfSpace* halfspaces     # all that are violated, and more where a step may need them
     Py_ssize_t n_halfspaces

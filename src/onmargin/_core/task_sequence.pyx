@@ -55,7 +55,7 @@ cdef class Sequence(Task):
         self.predicted = self.right + rows
 
     cdef void constrain(self, Round* r) noexcept nogil:
-        cdef Chain c = Chain(r.s, r.transitions, r.n_rows, r.n_scores, r.stride)
+        cdef Chain c = Chain(r.s, r.transitions, r.n_rows, r.n_scores, r.stride, r.pace)
         cdef Py_ssize_t i
         cdef double loss
         for i in range(r.n_rows):

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core import rounds
 from onmargin._core.chain import decode, decode_best
+from onmargin._core.geometry_edges import EdgePaths
 from onmargin._core.geometry_path import Paths
 from onmargin._core.names import Names
 from onmargin._core.row import Rows
 from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._core.task_sequence import Sequence
-from onmargin._parameters import NOTHING, Number, Rule
+from onmargin._parameters import NOTHING, Number, Rule, Strings, Word
 from onmargin._updates import RIVALS, check_combination
 from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._linear import LinearLearner, intercept_value
@@ -43,11 +44,13 @@ class ChainLearner(OnlineLearner):
     update: str
     cost: str
     label_cost: Mapping[Any, float] | ArrayLike | None
+    transition_features: str | tuple[str, ...] | None
     separator: str | None
     fit_intercept: bool
     intercept_scaling: float | str
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = OnlineLearner._rules | {
+        "transition_features": (Word("all"), Strings(), NOTHING),
         "fit_intercept": LinearLearner._rules["fit_intercept"],
         "intercept_scaling": LinearLearner._rules["intercept_scaling"],
         "average": (*LinearLearner._rules["average"], NOTHING),
@@ -57,6 +60,8 @@ class ChainLearner(OnlineLearner):
     _learner: Learner[Paths]
     _names: Names | None  # None: X is a matrix
     _codes: dict[Any, int]
+    _chosen_by: str | tuple[str, ...] | None  # the transition_features that it began with
+    _n_asked: int  # features of which it is known whether they weigh steps
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -121,8 +126,15 @@ class ChainLearner(OnlineLearner):
         self.classes_ = np.array([], dtype=object)
         self._codes = {}
         bias = intercept_value(fit=self.fit_intercept, scaling=self.intercept_scaling)
+        self._chosen_by, self._n_asked = self.transition_features, 0
+        if self._names is None and self._chosen_by not in (None, "all"):
+            raise ValueError(
+                f"transition_features must be 'all' or None for a matrix, whose features have no names; got "
+                f"{self.transition_features!r}"
+            )
         # A column without a label, for as long as there is none.
-        geometry = Paths(0, 1, np.float64, sparse=True, bias=bias, average=average)
+        kind = Paths if self._chosen_by is None else EdgePaths
+        geometry = kind(0, 1, np.float64, sparse=True, bias=bias, average=average)
         self._learner = Learner(Task(), self._step(), geometry)
 
     def _meet(self, labels: Any) -> None:
@@ -147,7 +159,17 @@ class ChainLearner(OnlineLearner):
         """Weights for so many features, and some more to come."""
         geometry = self._learner.geometry
         if n_features > geometry.n_features:
-            self._learner.geometry = geometry.resized(max(n_features, 2 * geometry.n_features))
+            geometry = self._learner.geometry = geometry.resized(max(n_features, 2 * geometry.n_features))
+        if isinstance(geometry, EdgePaths) and n_features > self._n_asked:
+            geometry.choose(self._n_asked, self._chosen(self._n_asked, n_features))
+            self._n_asked = n_features
+
+    def _chosen(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Which of these features weigh the steps to their token too."""
+        if self._names is None or self._chosen_by == "all":
+            return np.ones(stop - start, dtype=bool)
+        prefixes = tuple(self._chosen_by or ())
+        return np.array([name.startswith(prefixes) for name in self._names.names[start:stop]], dtype=bool)
 
     def _targets(self, labels: Labels) -> Vector:
         """The columns of the labels; those never learned, of sequences that are skipped, do not matter."""
@@ -205,6 +227,27 @@ class ChainLearner(OnlineLearner):
         return transitions
 
     @property
+    def transition_coef_(self) -> Vector:
+        """Weights of the features of a token for the step to it: by label before, label and feature."""
+        geometry = self._edges()
+        n_chosen = int(geometry.places[: self.n_features_in_].max(initial=-1)) + 1
+        coef: Vector = np.moveaxis(geometry.mean_by_pair()[:n_chosen], 0, 2)
+        return coef
+
+    @property
+    def transition_feature_names_(self) -> list[str]:
+        """Names of the features that weigh steps, in the order of ``transition_coef_``."""
+        chosen = np.flatnonzero(self._edges().places[: self.n_features_in_] >= 0)
+        names = self.feature_names_
+        return [names[j] for j in chosen]
+
+    def _edges(self) -> EdgePaths:
+        geometry = self._fitted().geometry
+        if not isinstance(geometry, EdgePaths):
+            raise AttributeError("no features weigh the transitions: set transition_features before learning")
+        return geometry
+
+    @property
     def feature_names_(self) -> list[str]:
         """Names of the features, in the order of ``coef_``."""
         self._fitted()
@@ -214,31 +257,34 @@ class ChainLearner(OnlineLearner):
 
     def _paths(self, rows: Rows, ends: Offsets) -> NDArray[np.int32]:
         """The best labels of all tokens."""
-        transitions = self._learner.geometry.mean_transitions()
+        geometry = self._learner.geometry
+        at_once = _AT_ONCE // geometry.n_columns if isinstance(geometry, EdgePaths) else _AT_ONCE
         paths = [
-            decode(self._emissions(rows, ends[start], ends[stop]), transitions, ends[start : stop + 1] - ends[start])
-            for start, stop in _pieces(ends)
+            decode(*self._chain_of(rows, ends[start], ends[stop]), ends[start : stop + 1] - ends[start])
+            for start, stop in _pieces(ends, at_once)
         ]
         return np.concatenate([np.zeros(0, np.int32), *paths])
 
     def _best_paths(self, rows: Rows, ends: Offsets, n: int) -> Iterator[tuple[Vector, NDArray[np.int32]]]:
         """The scores and labels of the n best labellings of each sequence."""
-        transitions = self._learner.geometry.mean_transitions()
         for start, stop in pairwise(ends):
-            yield decode_best(self._emissions(rows, start, stop), transitions, n)
+            yield decode_best(*self._chain_of(rows, start, stop), n)
 
-    def _emissions(self, rows: Rows, start: int, stop: int) -> Vector:
-        """Tokens by scores, padding included."""
+    def _chain_of(self, rows: Rows, start: int, stop: int) -> tuple[Vector, Vector]:
+        """Emissions of the tokens and transitions, padding included; to each token where they have features."""
         geometry = self._learner.geometry
-        out = np.empty((stop - start, geometry.n_scores))
-        rounds.score(geometry, rows.part(start, stop).widened(geometry.n_features), out)
-        return out
+        tokens = rows.part(start, stop).widened(geometry.n_features)
+        emissions = np.empty((stop - start, geometry.n_scores))
+        rounds.score(geometry, tokens, emissions)
+        if isinstance(geometry, EdgePaths):
+            return emissions, geometry.mean_transitions_to(tokens)
+        return emissions, geometry.mean_transitions()
 
 
-def _pieces(ends: Offsets) -> Iterator[tuple[int, int]]:
+def _pieces(ends: Offsets, at_once: int) -> Iterator[tuple[int, int]]:
     """Sequences that are decoded together."""
     start = 0
     while start < len(ends) - 1:
-        stop = max(int(np.searchsorted(ends, ends[start] + _AT_ONCE)), start + 1)
+        stop = max(int(np.searchsorted(ends, ends[start] + at_once)), start + 1)
         yield start, min(stop, len(ends) - 1)
         start = min(stop, len(ends) - 1)

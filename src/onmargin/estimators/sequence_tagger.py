@@ -50,6 +50,10 @@ class SequenceTagger(ChainLearner):
     label_cost : dict, array-like of shape (n_classes, n_classes) or None, default=None
         What a wrong token counts: 1; by its right label {label: cost}, 1 for those left out; or by its right and its
         predicted label, in the order of ``classes_``. "max_loss" needs the "squared_hamming" sum then.
+    transition_features : None, "all" or tuple of str, default=None
+        Features of a token that also weigh the step to it from the label before: those whose names start with one of
+        these strings, or all. Each takes n_classes² weights: 20 labels and 100,000 features fill a third of a GB, twice
+        that with averaging. What a tagger began with it keeps until it is fitted anew.
     separator : str or None, default=":"
         In tokens that are lists of strings, what is between a feature's name and its value: "length:3". Without a
         number after it, or after a backslash, it is a part of the name. None: all of a string is the name.
@@ -87,6 +91,10 @@ class SequenceTagger(ChainLearner):
         Intercepts, in score units.
     transitions_ : ndarray of shape (n_classes, n_classes)
         Weights from a token's label (row) to the next one's (column).
+    transition_coef_ : ndarray of shape (n_classes, n_classes, n_transition_features)
+        Weights of the `transition_features` of a token from the label before (first index) to its own (second).
+    transition_feature_names_ : list of str
+        Names of those features. Not there if X was a matrix.
     feature_names_ : list of str
         Names of the features, in the order of ``coef_``. Not there if X was a matrix.
     n_features_in_ : int
@@ -106,8 +114,8 @@ class SequenceTagger(ChainLearner):
 
     Notes
     -----
-    [JMLR] sec. 9. A sequence of m tokens and k labels costs O(k non-zeros + m k²), and "max_loss" with "hamming"
-    O(m² k²).
+    [JMLR] sec. 9. A sequence of m tokens and k labels costs O(k non-zeros + m k²), k² for each non-zero that weighs
+    steps, and "max_loss" with "hamming" O(m² k²).
 
     With :math:`R^2` the largest squared norm of a difference, PA-II's cost is for any weights u at most
 
@@ -151,6 +159,7 @@ class SequenceTagger(ChainLearner):
         update: str = "prediction",
         cost: str = "hamming",
         label_cost: Mapping[Any, float] | ArrayLike | None = None,
+        transition_features: str | tuple[str, ...] | None = None,
         separator: str | None = ":",
         fit_intercept: bool = True,
         intercept_scaling: float | str = "auto",
@@ -168,6 +177,7 @@ class SequenceTagger(ChainLearner):
         self.update = update
         self.cost = cost
         self.label_cost = label_cost
+        self.transition_features = transition_features
         self.separator = separator
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -202,8 +212,7 @@ class SequenceTagger(ChainLearner):
         """
         with self._all_or_nothing():
             self._check_combination()
-            warm = self._go_on()
-            if not warm:
+            if not self._go_on():
                 self._begin_chain(X, average=int(self.average is None or self.average))
             rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight)
             self._meet(set().union(*(row for i, row in enumerate(labels) if weight is None or weight[i] > 0)))

@@ -13,40 +13,57 @@ Path = NDArray[np.intp]
 Rival = Callable[[Matrix, Matrix, Path], Path]
 
 
-def path_features(X: Matrix, path: Path, labels: int) -> Vector:
-    """Phi(x, z): the sum of the rows of each label, then how often each label follows each."""
-    emissions, transitions = np.zeros((labels, X.shape[1])), np.zeros((labels, labels))
+def path_features(X: Matrix, path: Path, labels: int, chosen: Sequence[int] = ()) -> Vector:
+    """Phi(x, z): the sum of the rows of each label, then how often each label follows each.
+
+    Last come, for each two labels, the sums of the `chosen` features of the rows where the second follows the first.
+    """
+    emissions, transitions = np.zeros((labels, X.shape[1])), np.zeros((labels, labels, 1 + len(chosen)))
     np.add.at(emissions, path, X)
-    np.add.at(transitions, (path[:-1], path[1:]), 1)
-    return np.concatenate([emissions.ravel(), transitions.ravel()])
+    np.add.at(transitions, (path[:-1], path[1:]), np.insert(X[1:, list(chosen)], 0, 1, axis=1))
+    return np.concatenate([emissions.ravel(), transitions[..., 0].ravel(), transitions[..., 1:].ravel()])
+
+
+def chain_scores(w: Vector, X: Matrix, labels: int, chosen: Sequence[int] = ()) -> tuple[Matrix, Matrix]:
+    """Emissions, tokens by labels, and transitions to each token, tokens by labels by labels."""
+    W, T, E = np.split(w, [labels * X.shape[1], labels * (X.shape[1] + labels)])
+    steps = np.einsum("abj,ij->iab", E.reshape(labels, labels, len(chosen)), X[:, list(chosen)])
+    return X @ W.reshape(labels, -1).T, T.reshape(labels, labels) + steps
 
 
 def viterbi(emissions: Matrix, transitions: Matrix) -> Path:
     """The path of highest score; of equal ones that whose last label comes first, then its last but one..."""
+    steps = each_step(transitions, len(emissions))
     best = [emissions[0]]
-    for row in emissions[1:]:
-        best.append((best[-1][:, None] + transitions).max(axis=0) + row)
+    for i in range(1, len(emissions)):
+        best.append((best[-1][:, None] + steps[i]).max(axis=0) + emissions[i])
     path = [best[-1].argmax()]
-    for ways in best[-2::-1]:
-        path.append((ways + transitions[:, path[-1]]).argmax())
+    for i in range(len(emissions) - 1, 0, -1):
+        path.append((best[i - 1] + steps[i][:, path[-1]]).argmax())
     return np.array(path[::-1])
+
+
+def each_step(transitions: Matrix, tokens: int) -> Matrix:
+    """Transitions to each token, which may be the same for all."""
+    return np.broadcast_to(transitions, (tokens, *transitions.shape[-2:]))
 
 
 def hamming_rival(emissions: Matrix, transitions: Matrix, right: Path) -> Path:
     """The path of highest score plus root of its errors, from the best path of every number of errors."""
     tokens, labels = emissions.shape
+    steps = each_step(transitions, tokens)
     wrong = np.arange(labels) != right[:, None]
     best = np.full((tokens, tokens + 1, labels), -np.inf)
     best[0, wrong[0].astype(int), np.arange(labels)] = emissions[0]
     for i in range(1, tokens):
-        ways = (best[i - 1][:, :, None] + transitions).max(axis=1) + emissions[i]
+        ways = (best[i - 1][:, :, None] + steps[i]).max(axis=1) + emissions[i]
         best[i] = np.where(wrong[i], np.vstack([np.full(labels, -np.inf), ways[:-1]]), ways)
     ends = best[-1] + np.sqrt(np.arange(tokens + 1))[:, None]
     errors, label = np.unravel_index(ends.argmax(), ends.shape)
     path = [label]
     for i in range(tokens - 1, 0, -1):
         errors = errors - wrong[i, path[-1]]
-        path.append((best[i - 1, errors] + transitions[:, path[-1]]).argmax())
+        path.append((best[i - 1, errors] + steps[i][:, path[-1]]).argmax())
     return np.array(path[::-1])
 
 
@@ -68,20 +85,20 @@ def play_sequences(
     step: Step,
     *,
     squared: bool = False,
+    chosen: Sequence[int] = (),
     weight: Vector | None = None,
 ) -> Run:
     """Learn the sequences in their order; rho(y, z) is the sum over the tokens of ``cost[y_i, z_i]``, or its square."""
     labels, features = len(cost), sequences[0].shape[1]
-    w = np.zeros(labels * (features + labels))
+    w = np.zeros(labels * (features + labels * (1 + len(chosen))))
     run = Run(weights=w, mean=np.zeros_like(w))
     power = 2 if squared else 1
     for X, y, scale in zip(sequences, paths, np.ones(len(paths)) if weight is None else weight, strict=True):
         if scale == 0:
             continue
-        emissions, transitions = X @ w[: labels * features].reshape(labels, -1).T, w[labels * features :]
-        scores = emissions, transitions.reshape(labels, labels)
+        scores = chain_scores(w, X, labels, chosen)
         prediction, q = viterbi(*scores), rival(*scores, y)
-        v = path_features(X, y, labels) - path_features(X, q, labels)
+        v = path_features(X, y, labels, chosen) - path_features(X, q, labels, chosen)
         loss = cost[y, q].sum() ** (power / 2) - w @ v
         run.rounds += 1
         run.mistakes += bool((prediction != y).any())
