@@ -188,6 +188,17 @@ def test_rounds(*, chosen, update, step, labels, dtype, container):
     assert labels == 1 or 0 < totals["updates"] < totals["rounds"] + max_loss
 
 
+@pytest.mark.parametrize("place", [-2, 2])
+def test_places_beyond_the_weights_are_refused(place):
+    """A file may hold any."""
+    geometry = EdgePaths(3, 2, np.float64)
+    geometry.choose(0, [True, False, True])
+    state = geometry.__reduce__()[2]
+    geometry.__setstate__(state)
+    with pytest.raises(ValueError, match="places must be from -1 to 1"):
+        geometry.__setstate__(state | {"places": np.array([0, -1, place], np.int32)})
+
+
 def test_an_empty_sequence_is_a_round_without_loss():
     geometry = Paths(2, 3, np.float64)
     learner = Learner(Sequence(1 - np.eye(3)), Projection(), geometry)

@@ -53,6 +53,8 @@ cdef class EdgePaths(Paths):
         return make, arguments, state
 
     def __setstate__(self, state):
+        if not (-1 <= state["places"].min(initial=-1) <= state["places"].max(initial=-1) < self.edges.n_features):
+            raise ValueError(f"places must be from -1 to {self.edges.n_features - 1}, those of the weights")
         super().__setstate__(state)
         self.edges.clock = self.clock
 
