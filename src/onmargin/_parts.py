@@ -14,6 +14,7 @@ from onmargin._core.names import Index
 from onmargin._core.rounds import Totals
 from onmargin._core.step import Step
 from onmargin._core.task import Task
+from onmargin._core.text import Frequencies
 
 
 class Part:
@@ -31,7 +32,7 @@ class Pieces(NamedTuple):
 
 def parts() -> dict[str, type]:
     """The library's kinds of parts that are loaded, by name; an estimator's are as soon as it is."""
-    kinds = (kind for root in (Task, Step, Geometry, Totals, Index, Part) for kind in _family(root))
+    kinds = (kind for root in (Task, Step, Geometry, Totals, Index, Frequencies, Part) for kind in _family(root))
     return {kind.__name__: kind for kind in kinds if kind.__module__.startswith("onmargin.")}
 
 

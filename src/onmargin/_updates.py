@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from onmargin._core.step import Even, Largest, Separable, Sopopo, Step
+from onmargin._core.step import Even, Largest, Projection, Separable, Sopopo, Step
 from onmargin._core.step_joint import Joint
 from onmargin._core.step_pairs import EvenPairs, SeparablePairs, SopopoPairs
 from onmargin._core.step_reach import EvenReach, LargestReach
+from onmargin._core.task import Binary, Multiclass, OneVsRest, Task
 
 # Each table: C -> the step.
 Steps = dict[str, Callable[[float], Step]]
@@ -46,6 +47,20 @@ PAIRS: Steps = {
     "conopt": lambda C: SeparablePairs(C, mistaken=True),
     "exact": SopopoPairs,
 }
+
+
+def projection(C: float, loss: str) -> Step:
+    """PA-I caps the step, PA-II damps it; C = inf makes both plain PA ([JMLR] sec. 3)."""
+    return Projection(damping=1 / (2 * C)) if loss.startswith("squared") else Projection(cap=C)
+
+
+def class_task(n_classes: int, *, update: str, strategy: str, margin: float) -> Task:
+    """What is asked of so many classes: nothing of one, and of two the sign of one score."""
+    if n_classes < 2:
+        return Multiclass()
+    if n_classes == 2:
+        return Binary(margin)
+    return OneVsRest() if strategy == "ovr" else Multiclass(margin, every=update != "max")
 
 
 def check_combination(given: str, needs: dict[str, bool]) -> None:

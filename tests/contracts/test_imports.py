@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 LAYERS = [
     {"_core", "reference"},
     {"_parts"},
-    {"learner", "_checks", "_kernels", "_parameters", "_updates"},
+    {"learner", "_checks", "_columns", "_kernels", "_parameters", "_updates"},
     {"kernel_learner"},
     {"features", "io"},
     {"estimators", "stream"},
@@ -98,6 +98,11 @@ def loaded_after(statement):
 def test_import_is_lazy():
     slow = {"sklearn", "scipy", "numpy", "click", "rich"}
     assert not slow & loaded_after("import onmargin")
+
+
+def test_streams_are_light():
+    """A command line starts with them."""
+    assert not {"sklearn", "scipy", "river", "safetensors"} & loaded_after("import onmargin.stream")
 
 
 def test_reference_needs_nothing_compiled():

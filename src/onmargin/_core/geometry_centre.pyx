@@ -69,6 +69,16 @@ cdef class Centre(Geometry):
         self.scale = 1
         self.squared_norm = self.vector @ self.vector
 
+    def resized(self, Py_ssize_t n_features):
+        """A copy with new features, in which the centre is at zero."""
+        copy = type(self)(n_features, height=self.height)
+        vector = np.zeros(n_features)
+        vector[:self.n_features] = self.vector
+        copy.__setstate__({
+            "clock": self.clock, "scale": self.scale, "squared_norm": self.squared_norm, "vector": vector,
+        })
+        return copy
+
     cdef Row as_row(self) noexcept nogil:
         cdef Row vector
         vector.values, vector.indices, vector.n = self.w.W, NULL, self.n_features

@@ -4,11 +4,20 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 
+cdef struct Feature:
+    PyObject* name      # of an example, which holds it
+    uint64_t hashed
+    double value
+
+
+cdef struct Entry:
+    int32_t index
+    double value
+
+
 cdef class Index:
     cdef Py_ssize_t size
-    cdef uint64_t prepare(self, str name) except? 0
-    cdef void approach(self, uint64_t prepared) noexcept
-    cdef Py_ssize_t place(self, str name, uint64_t prepared, bint grow) except -2
+    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1
     cdef Py_ssize_t slice(self, const char* text, Py_ssize_t n, bint grow) except -2
 
 
@@ -26,6 +35,7 @@ cdef class Names(Index):
 
     cdef index(self)
     cdef put(self, str name, Py_ssize_t place)
+    cdef Slot* slot(self, PyObject* name, uint64_t hashed) noexcept
     cdef Py_ssize_t add(self, str name) except -2
 
     cdef inline Slot* next(self, Slot* slot) noexcept:

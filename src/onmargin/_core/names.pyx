@@ -6,15 +6,16 @@ import numpy as np
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.list cimport PyList_GET_ITEM
-from cpython.object cimport PyObject, PyObject_Hash
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 
 cdef extern from "Python.h":
-    Py_ssize_t PyUnicode_GET_LENGTH(object text)
-    int PyUnicode_KIND(object text)
-    void* PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(PyObject* text)
+    int PyUnicode_KIND(PyObject* text)
+    void* PyUnicode_DATA(PyObject* text)
+    Py_hash_t PyObject_Hash(object text) noexcept
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 
@@ -26,7 +27,11 @@ cdef extern from "vec.h" nogil:
 cdef Py_ssize_t MOST_NAMES = 2**31 - 1
 
 
-cdef inline bint equal(object a, object b) noexcept:
+# As many names as the first caches hold.
+cdef Py_ssize_t FEW_NAMES = 4096
+
+
+cdef inline bint equal(PyObject* a, PyObject* b) noexcept:
     """Whether two strings are the same."""
     cdef Py_ssize_t n = PyUnicode_GET_LENGTH(a)
     return n == PyUnicode_GET_LENGTH(b) and PyUnicode_KIND(a) == PyUnicode_KIND(b) and (
@@ -34,36 +39,36 @@ cdef inline bint equal(object a, object b) noexcept:
     )
 
 
+cdef inline uint64_t hash_of(PyObject* name) noexcept:
+    """That which Python keeps with a string; of strings it cannot fail."""
+    return <uint64_t>PyObject_Hash(<object>name)
+
+
 cdef class Index:
-    """The interface: the place of a feature by its name. A new name is given one (`grow`), or has -1.
+    """The interface: the places of features by their names. A new name is given one (`grow`), or has none.
 
-    The names of an example are looked up together, so that each step can wait for memory while others are under way:
-
-    prepare   what the place of a name follows from, fetching where it is written
-    approach  fetch what it is compared with
-    place     the answer
-    slice     all of it, for a name given by its UTF-8 bytes
+    find   the places of the names of an example, looked up together; answers how many have one
+    slice  the place of a name given by its UTF-8 bytes, or -1
     """
 
-    cdef uint64_t prepare(self, str name) except? 0:
+    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
         return 0
 
-    cdef void approach(self, uint64_t prepared) noexcept:
-        pass
-
-    cdef Py_ssize_t place(self, str name, uint64_t prepared, bint grow) except -2:
-        return -1
-
     cdef Py_ssize_t slice(self, const char* text, Py_ssize_t n, bint grow) except -2:
-        cdef str name = text[:n].decode("utf-8")
-        return self.place(name, self.prepare(name), grow)
+        return -1
 
     def __len__(self):
         return self.size
 
     def get(self, str name):
         """The place of a name, or -1."""
-        return self.place(name, self.prepare(name), False)
+        cdef Feature feature
+        cdef Entry entry
+        feature.name, feature.value = <PyObject*>name, 1
+        return entry.index if self.find(&feature, 1, False, &entry) else -1
+
+    def forget(self, Py_ssize_t n):
+        """Keep the first n names only, where names are kept."""
 
 
 cdef class Names(Index):
@@ -90,10 +95,11 @@ cdef class Names(Index):
         self.index()
 
     def forget(self, Py_ssize_t n):
-        """Keep the first n names only."""
-        if n < len(self.names):
-            del self.names[n:]
-            self.index()
+        """Keep the first n names only. Taken out last first, none is on the way to one that stays."""
+        while self.size > n:
+            self.size -= 1
+            name = self.names.pop()
+            self.slot(<PyObject*>name, hash_of(<PyObject*>name)).name = NULL
 
     cdef index(self):
         """Make the table anew, with room for as many names again."""
@@ -109,26 +115,44 @@ cdef class Names(Index):
             self.put(<object>PyList_GET_ITEM(self.names, place), place)
 
     cdef put(self, str name, Py_ssize_t place):
-        cdef uint64_t hashed = <uint64_t>PyObject_Hash(name)
+        cdef uint64_t hashed = hash_of(<PyObject*>name)
         cdef Slot* slot = &self.slots[hashed & self.mask]
         while slot.name != NULL:
             slot = self.next(slot)
         slot.name, slot.hashed, slot.place = <PyObject*>name, <uint32_t>(hashed >> 32), <int32_t>place
 
-    cdef uint64_t prepare(self, str name) except? 0:
-        cdef uint64_t hashed = <uint64_t>PyObject_Hash(name)
-        VEC_PREFETCH(&self.slots[hashed & self.mask])
-        return hashed
-
-    cdef void approach(self, uint64_t hashed) noexcept:
-        VEC_PREFETCH(self.slots[hashed & self.mask].name)
-
-    cdef Py_ssize_t place(self, str name, uint64_t hashed, bint grow) except -2:
+    cdef Slot* slot(self, PyObject* name, uint64_t hashed) noexcept:
+        """That of a name, or the free one where it would be."""
         cdef Slot* slot = &self.slots[hashed & self.mask]
         while slot.name != NULL:
-            if slot.hashed == <uint32_t>(hashed >> 32) and equal(<object>slot.name, name):
-                return slot.place
+            if slot.name == name or (slot.hashed == <uint32_t>(hashed >> 32) and equal(slot.name, name)):
+                break
             slot = self.next(slot)
+        return slot
+
+    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
+        """In three rounds, so that each name can wait for memory while the others are under way."""
+        cdef Py_ssize_t k, kept = 0
+        cdef Slot* slot
+        for k in range(n):
+            features[k].hashed = hash_of(features[k].name)
+            VEC_PREFETCH(&self.slots[features[k].hashed & self.mask])
+        if self.size > FEW_NAMES:
+            for k in range(n):
+                VEC_PREFETCH(self.slots[features[k].hashed & self.mask].name)
+        for k in range(n):
+            slot = self.slot(features[k].name, features[k].hashed)
+            if slot.name != NULL or grow:
+                found[kept].index = slot.place if slot.name != NULL else <int32_t>self.add(<str>features[k].name)
+                found[kept].value = features[k].value
+                kept += 1
+        return kept
+
+    cdef Py_ssize_t slice(self, const char* text, Py_ssize_t n, bint grow) except -2:
+        cdef str name = text[:n].decode("utf-8")
+        cdef Slot* slot = self.slot(<PyObject*>name, hash_of(<PyObject*>name))
+        if slot.name != NULL:
+            return slot.place
         return self.add(name) if grow else -1
 
     cdef Py_ssize_t add(self, str name) except -2:
@@ -154,13 +178,13 @@ cdef class Hashed(Index):
     def __reduce__(self):
         return type(self), (self.bits,)
 
-    cdef uint64_t prepare(self, str name) except? 0:
-        cdef Py_ssize_t n
-        cdef const char* text = PyUnicode_AsUTF8AndSize(name, &n)
-        return <uint64_t>self.slice(text, n, True)
-
-    cdef Py_ssize_t place(self, str name, uint64_t prepared, bint grow) except -2:
-        return <Py_ssize_t>prepared
+    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
+        cdef Py_ssize_t k, size
+        cdef const char* text
+        for k in range(n):
+            text = PyUnicode_AsUTF8AndSize(<object>features[k].name, &size)
+            found[k].index, found[k].value = <int32_t>Hashed.slice(self, text, size, grow), features[k].value
+        return n
 
     cdef Py_ssize_t slice(self, const char* text, Py_ssize_t n, bint grow) except -2:
         """Eight bytes at a time are mixed in by a multiplication, whose high bits know of all the bits below."""

@@ -1,22 +1,8 @@
 """Sparse rows read from dicts, lists of names, text and vectors."""
 
-from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint64_t
-
-from onmargin._core.names cimport Index
+from onmargin._core.names cimport Feature, Index
 from onmargin._core.row cimport Row
-from onmargin._core.text cimport Text
-
-
-cdef struct Entry:
-    int32_t index
-    double value
-
-
-cdef struct Feature:
-    PyObject* name      # held by the example, or by the reader
-    uint64_t prepared
-    double value
+from onmargin._core.text cimport Frequencies, Text
 
 
 cdef class _Column:
@@ -24,6 +10,7 @@ cdef class _Column:
     cdef Py_ssize_t used
 
     cdef void* extend(self, Py_ssize_t size) except NULL
+    cdef void* room(self, Py_ssize_t size) except NULL
     cdef array(self, dtype)
 
 
@@ -32,13 +19,18 @@ cdef class Reader:
     cdef public bint grow
     cdef readonly object dtype
     cdef Text text
+    cdef Frequencies frequencies
+    cdef bint counting
     cdef Py_UCS4 separator
     cdef bint single
-    cdef _Column values, indices, ends, features, entries
+    cdef _Column values, indices, ends, features, entries, spare
+    cdef Feature* next_feature         # that is to be taken
     cdef Py_ssize_t n_entries
     cdef list held
 
-    cdef fill(self, x)
+    cdef int fill(self, x) except -1
+    cdef int take_pairs(self, x) except -1
+    cdef int take_names(self, x) except -1
     cdef int take_pair(self, name, value) except -1
     cdef int take_name(self, name) except -1
     cdef str plain(self, name)
@@ -46,9 +38,9 @@ cdef class Reader:
     cdef tuple parted(self, str name, Py_ssize_t colon)
     cdef int take(self, name, double value) except -1
     cdef int find_places(self) except -1
-    cdef int put(self, Py_ssize_t place, double value) except -1
-    cdef take_text(self, str text)
-    cdef void settle(self) noexcept
+    cdef int take_text(self, str text) except -1
+    cdef int settle(self) except -1
+    cdef int count(self) except -1
     cdef void weigh(self) noexcept
     cdef void rewind(self) noexcept
     cdef int row(self, Row* x) except -1

@@ -4,14 +4,21 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from onmargin._core.names import Index
-from onmargin._core.text import Text
+from onmargin._core.text import Frequencies, Text
 
 class _Column: ...
 
 class Reader:
     grow: bool
     def __init__(
-        self, names: Index, *, grow: bool, dtype: DTypeLike, separator: str | None = None, text: Text | None = None
+        self,
+        names: Index,
+        *,
+        grow: bool,
+        dtype: DTypeLike,
+        separator: str | None = None,
+        text: Text | None = None,
+        frequencies: Frequencies | None = None,
     ) -> None: ...
     @property
     def names(self) -> Index: ...

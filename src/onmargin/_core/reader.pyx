@@ -3,34 +3,34 @@
 import numpy as np
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
-from cpython.dict cimport PyDict_Next
+from cpython.dict cimport PyDict_Next, PyDict_Size
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from libc.math cimport isfinite, log, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memset
 
-from onmargin._core.names cimport Index
+from onmargin._core.names cimport Entry, Feature, Index
 from onmargin._core.row cimport Row
-from onmargin._core.text cimport Text
+from onmargin._core.text cimport Frequencies, Text
 
 
 cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 c, Py_ssize_t start, Py_ssize_t end, int direction) except -2
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    bint PyUnicode_CheckExact(object text)
 
 
-cdef int by_index(const void* a, const void* b) noexcept nogil:
-    cdef int32_t i = (<const Entry*>a).index, j = (<const Entry*>b).index
-    return (i > j) - (i < j)
+cdef enum:
+    FEW = 32                  # entries that are sorted by insertion
+    DIGIT = 9                 # bits of an index that are sorted by at a time
+    BUCKETS = 1 << DIGIT
 
 
-cdef void sort(Entry* entries, Py_ssize_t n) noexcept nogil:
-    """By index. Most rows are short, and many are nearly sorted."""
+cdef void insert(Entry* entries, Py_ssize_t n) noexcept nogil:
+    """Sort a few entries by index, or many that are nearly sorted."""
     cdef Py_ssize_t k, place
     cdef Entry entry
-    if n > 64:
-        qsort(entries, n, sizeof(Entry), by_index)
-        return
     for k in range(1, n):
         entry = entries[k]
         place = k
@@ -38,6 +38,30 @@ cdef void sort(Entry* entries, Py_ssize_t n) noexcept nogil:
             entries[place] = entries[place - 1]
             place -= 1
         entries[place] = entry
+
+
+cdef void distribute(Entry* entries, Entry* spare, Py_ssize_t n) noexcept nogil:
+    """Sort by index, digit by digit from the lowest."""
+    cdef Py_ssize_t k, shift = 0, start, count
+    cdef Py_ssize_t[BUCKETS] starts
+    cdef int32_t seen = 0
+    for k in range(n):
+        seen |= entries[k].index
+    while seen >> shift:
+        memset(starts, 0, sizeof(starts))
+        for k in range(n):
+            starts[entries[k].index >> shift & (BUCKETS - 1)] += 1
+        start = 0
+        for k in range(BUCKETS):
+            count = starts[k]
+            starts[k] = start
+            start += count
+        for k in range(n):
+            count = entries[k].index >> shift & (BUCKETS - 1)
+            spare[starts[count]] = entries[k]
+            starts[count] += 1
+        memcpy(entries, spare, n * sizeof(Entry))
+        shift += DIGIT
 
 
 cdef class _Column:
@@ -54,6 +78,11 @@ cdef class _Column:
         self.used += size
         return PyByteArray_AS_STRING(self.memory) + start
 
+    cdef void* room(self, Py_ssize_t size) except NULL:
+        """Room for `size` bytes in all; what was there is lost."""
+        self.used = 0
+        return self.extend(size)
+
     cdef array(self, dtype):
         """The numbers in it, not copied; then it can grow no more."""
         PyByteArray_Resize(self.memory, self.used)
@@ -65,19 +94,20 @@ cdef class Reader:
 
     A category is the feature "name=category" of value 1. In a list, "name:value" has a value; with no `separator`
     names stand for themselves. Values of the same name are added up. Names that are not known are learned (`grow`), or
-    left out. Without `text`, strings are no rows.
+    left out. Without `text`, strings are no rows; with `frequencies` the words of a text count by them, and while
+    `counting` each text is one document more.
     """
 
-    def __init__(self, Index names, *, bint grow, dtype, separator=None, Text text=None):
+    def __init__(self, Index names, *, bint grow, dtype, separator=None, Text text=None, Frequencies frequencies=None):
         self.names = names
         self.grow = grow
         self.dtype = np.dtype(dtype)
         self.single = self.dtype.itemsize == 4
         self.separator = ord(separator) if separator else 0
-        self.text = text
+        self.text, self.frequencies = text, frequencies
         self.held = []
         self.values, self.indices, self.ends = _Column(), _Column(), _Column()
-        self.features, self.entries = _Column(), _Column()
+        self.features, self.entries, self.spare = _Column(), _Column(), _Column()
         (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = 0
 
     def arrays(self):
@@ -91,32 +121,45 @@ cdef class Reader:
         self.row(&row)
         (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = self.indices.used // <Py_ssize_t>sizeof(int32_t)
 
-    cdef fill(self, x):
+    cdef int fill(self, x) except -1:
         """Take the features of an example."""
-        cdef PyObject* key
-        cdef PyObject* value
-        cdef Py_ssize_t position = 0
-        self.n_entries = self.entries.used = self.features.used = 0
+        self.n_entries = 0
         if isinstance(x, dict):
-            while PyDict_Next(x, &position, &key, &value):
-                self.take_pair(<object>key, <object>value)
+            self.take_pairs(x)
         elif isinstance(x, str) and self.text is not None:
-            self.take_text(x)
+            self.take_text(str.__str__(x))
         elif isinstance(x, str | bytes) or not hasattr(x, "__iter__"):
             raise TypeError(f"expected a dict of features or a list of their names, got {x!r:.100}")
         elif hasattr(x, "items"):
-            x = dict(x.items())
-            while PyDict_Next(x, &position, &key, &value):
-                self.take_pair(<object>key, <object>value)
+            self.take_pairs(dict(x.items()))
         else:
-            if not isinstance(x, list | tuple):
-                x = list(x)  # its names must live until they are looked up
-            for name in x:
-                self.take_name(name)
-        self.find_places()
-        self.settle()
-        if isinstance(x, str):
-            self.weigh()
+            self.take_names(x if isinstance(x, list | tuple) else list(x))
+        return 0
+
+    cdef int take_pairs(self, x) except -1:
+        """Look up the features of a dict, which holds their names meanwhile."""
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef Py_ssize_t position = 0
+        cdef double number
+        cdef bint single = self.single
+        self.next_feature = <Feature*>self.features.room((PyDict_Size(x) + 1) * sizeof(Feature))
+        while PyDict_Next(x, &position, &key, &value):
+            if PyUnicode_CheckExact(<object>key) and PyFloat_CheckExact(<object>value):
+                number = PyFloat_AS_DOUBLE(<object>value)
+                if number != 0 and isfinite(number) and not single:
+                    self.next_feature.name, self.next_feature.value = key, number
+                    self.next_feature += 1
+                    continue
+            self.take_pair(<object>key, <object>value)
+        return self.find_places()
+
+    cdef int take_names(self, x) except -1:
+        """Look up the names of a list or tuple, which holds them meanwhile."""
+        self.next_feature = <Feature*>self.features.room((len(x) + 1) * sizeof(Feature))
+        for name in x:
+            self.take_name(name)
+        return self.find_places()
 
     cdef int take_pair(self, name, value) except -1:
         if type(value) is float:
@@ -144,7 +187,7 @@ cdef class Reader:
         """A name that is another kind of string, such as one of NumPy."""
         if not isinstance(name, str):
             raise TypeError(f"names of features must be strings, got {name!r}")
-        return self.hold(str(name))
+        return self.hold(str.__str__(name))
 
     cdef hold(self, name):
         """Keep a name that no one else does."""
@@ -162,61 +205,80 @@ cdef class Reader:
         return name.replace("\\" + name[colon], name[colon]), 1.0
 
     cdef int take(self, name, double value) except -1:
-        cdef Feature* feature
         if type(name) is not str:
             name = self.plain(name)
         if not isfinite(value) or (self.single and not isfinite(<float>value)):
             raise ValueError(f"the value of feature {name!r} must be a finite number, got {value}")
         if value != 0:
-            feature = <Feature*>self.features.extend(sizeof(Feature))
-            feature.name, feature.value, feature.prepared = <PyObject*>name, value, self.names.prepare(name)
+            self.next_feature.name, self.next_feature.value = <PyObject*>name, value
+            self.next_feature += 1
         return 0
 
     cdef int find_places(self) except -1:
-        """Look up the names that were taken."""
-        cdef Feature* feature = <Feature*>PyByteArray_AS_STRING(self.features.memory)
-        cdef Py_ssize_t k, n = self.features.used // <Py_ssize_t>sizeof(Feature)
-        for k in range(n):
-            self.names.approach(feature[k].prepared)
-        for k in range(n):
-            self.put(self.names.place(<str>feature[k].name, feature[k].prepared, self.grow), feature[k].value)
+        """Look up the features that were taken."""
+        cdef Feature* features = <Feature*>PyByteArray_AS_STRING(self.features.memory)
+        cdef Py_ssize_t n = self.next_feature - features
+        cdef Entry* entries = <Entry*>self.entries.room((n + 1) * sizeof(Entry))
+        self.n_entries = self.names.find(features, n, self.grow, entries)
         if self.held:
             self.held.clear()
-        return 0
+        return self.settle()
 
-    cdef take_text(self, str text):
-        """Every n-gram of words, once for each time it occurs."""
+    cdef int take_text(self, str text) except -1:
+        """Every n-gram of words, once for each time it occurs; then what it counts."""
         cdef Text words = self.text
-        cdef Py_ssize_t i, n
+        cdef Py_ssize_t i, n, place, lengths
         cdef const char* data
+        cdef Entry* entries
         words.split(text)
+        lengths = words.longest - words.shortest + 1
+        entries = <Entry*>self.entries.room((words.n_words * lengths + 1) * sizeof(Entry))
         data = PyByteArray_AS_STRING(words.memory)
         for n in range(words.shortest, words.longest + 1):
             for i in range(words.n_words - n + 1):
-                self.put(
-                    self.names.slice(data + words.bounds[i], words.bounds[i + n] - words.bounds[i] - 1, self.grow), 1
+                place = self.names.slice(
+                    data + words.bounds[i], words.bounds[i + n] - words.bounds[i] - 1, self.grow
                 )
-
-    cdef int put(self, Py_ssize_t place, double value) except -1:
-        cdef Entry* entry
-        if place >= 0:
-            entry = <Entry*>self.entries.extend(sizeof(Entry))
-            entry.index, entry.value = <int32_t>place, value
-            self.n_entries += 1
+                if place >= 0:
+                    entries[self.n_entries].index, entries[self.n_entries].value = <int32_t>place, 1
+                    self.n_entries += 1
+        self.settle()
+        if self.frequencies is not None and self.counting:
+            self.count()
+        self.weigh()
         return 0
 
-    cdef void settle(self) noexcept:
+    cdef int settle(self) except -1:
         """Sort the entries, and add up what is of one feature."""
         cdef Entry* entries = <Entry*>PyByteArray_AS_STRING(self.entries.memory)
-        cdef Py_ssize_t k, kept = 0
-        sort(entries, self.n_entries)
-        for k in range(self.n_entries):
+        cdef Py_ssize_t k = 1, kept = 0, n = self.n_entries
+        while k < n and entries[k - 1].index < entries[k].index:
+            k += 1
+        if k >= n:
+            return 0
+        if n > FEW:
+            distribute(entries, <Entry*>self.spare.room(n * sizeof(Entry)), n)
+        else:
+            insert(entries, n)
+        for k in range(n):
             if kept > 0 and entries[kept - 1].index == entries[k].index:
                 entries[kept - 1].value += entries[k].value
             else:
                 entries[kept] = entries[k]
                 kept += 1
         self.n_entries = kept
+        return 0
+
+    cdef int count(self) except -1:
+        """One document more, and which features it has."""
+        cdef Entry* entries = <Entry*>PyByteArray_AS_STRING(self.entries.memory)
+        cdef Py_ssize_t k
+        if self.names.size > self.frequencies.n:
+            self.frequencies.reserve(max(self.names.size, 2 * self.frequencies.n))
+        self.frequencies.documents += 1
+        for k in range(self.n_entries):
+            self.frequencies.c[entries[k].index] += 1
+        return 0
 
     cdef void weigh(self) noexcept:
         """What the features of a text count."""
@@ -228,6 +290,8 @@ cdef class Reader:
                 entries[k].value = 1
             elif self.text.logarithmic:
                 entries[k].value = 1 + log(entries[k].value)
+            if self.frequencies is not None:
+                entries[k].value *= self.frequencies.factor(entries[k].index)
             squares += entries[k].value * entries[k].value
         if self.text.normalize and squares > 0:
             scale = 1 / sqrt(squares)

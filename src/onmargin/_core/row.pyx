@@ -76,6 +76,10 @@ cdef class Rows:
                 width = max(width, <Py_ssize_t>self.indices[self.start(i + 1) - 1] + 1)
         return width
 
+    def is_sparse(self):
+        """Whether the rows hold their non-zeros alone."""
+        return self.indices != NULL
+
     def is_canonical(self):
         """Whether each row's indices are strictly increasing and within the features.
 

@@ -1,33 +1,76 @@
 """One example at a time: read, predicted and learned in one call."""
 
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.object cimport PyObject
+from libc.math cimport isfinite
 from libc.stdint cimport int32_t
 
 from onmargin._core.geometry cimport Geometry
 from onmargin._core.reader cimport Reader
 from onmargin._core.rounds cimport Stage, Totals, play_round
-from onmargin._core.row cimport Row, address
+from onmargin._core.row cimport Row, Rows, address
 from onmargin._core.step cimport Step
 from onmargin._core.task cimport Task
+
+
+cdef double number(value, str name) except? -1:
+    """A number that was given under a name, finite."""
+    cdef double result
+    if type(value) is float:
+        result = value
+    else:
+        try:
+            result = value
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"{name} must be a number; got {value!r:.100}") from None
+    if not isfinite(result):
+        raise ValueError(f"{name} must be a finite number; got {value!r}")
+    return result
+
+
+cpdef double check_weight(weight) except -1:
+    """The weight of an example: its factor on C."""
+    cdef double w = number(weight, "weight")
+    if w < 0:
+        raise ValueError(f"weight must be at least 0; got {weight!r}. Leave an example out with weight 0.")
+    return w
+
+
+cdef PyObject* known_label(dict targets, y) except? NULL:
+    try:
+        return PyDict_GetItemWithError(targets, y)
+    except TypeError:
+        raise TypeError(f"a label must be a string or a whole number; got {y!r:.100}") from None
 
 
 cdef class Player:
     """Rounds of a learner, an example at a time, with its features read by name, by hash or from text.
 
-    `take` gives it the learner's parts as they are now; it must be called again whenever one was replaced. Weights grow
-    with the names: those of a geometry that is full are doubled, and the learner gets the new geometry.
+    Without a `reader` examples are vectors, of which `vector` makes rows. `take` gives the player the learner's parts
+    as they are now; it must be called again whenever one was replaced. Weights grow with the names: those of a geometry
+    that is full are doubled, and the learner gets the new geometry. A call that raises leaves all as it was.
+
+    targets : what a label is for the task, for `learn_label`
+    outward : whether features that are not known count when scores are taken, as they do for distances
     """
 
     cdef readonly object learner
     cdef readonly Reader reader
+    cdef readonly object vector
+    cdef public dict targets
+    cdef public bint outward
     cdef Task task
     cdef Step step
     cdef Geometry geometry
     cdef Totals totals
     cdef Stage stage
+    cdef Rows rows  # of the vector that is looked at
+    cdef Row x
 
-    def __init__(self, learner, Reader reader):
+    def __init__(self, learner, Reader reader=None, vector=None):
         self.learner = learner
-        self.reader = reader
+        self.reader, self.vector = reader, vector
+        self.targets = {}
         self.take()
 
     def take(self):
@@ -37,46 +80,88 @@ cdef class Player:
         self.stage = Stage(self.geometry, self.step)
         self.task.reserve(1, self.geometry.n_scores)
 
-    cdef int receive(self, x, bint grow) except -1:
+    cdef int receive(self, x, bint grow, bint learn) except -1:
         """Make x the row of the round; its features have weights."""
-        self.reader.grow = grow
-        self.reader.rewind()
-        self.reader.fill(x)
-        if grow and self.reader.names.size > self.geometry.n_features:
-            self.learner.geometry = self.geometry.resized(max(2 * self.geometry.n_features, self.reader.names.size))
-            self.take()
-        self.reader.row(self.stage.r.x)
+        cdef Reader reader = self.reader
+        if reader is None:
+            self.rows = self.vector(x)
+            self.rows.row(0, &self.x)
+            return 0
+        cdef Py_ssize_t known = reader.names.size
+        reader.grow, reader.counting = grow, learn
+        reader.rewind()
+        try:
+            reader.fill(x)
+            if reader.names.size > self.geometry.n_features:
+                self.learner.geometry = self.geometry.resized(max(2 * self.geometry.n_features, reader.names.size))
+                self.take()
+        except BaseException:
+            reader.names.forget(known)
+            raise
+        reader.row(&self.x)
+        if grow and not learn:
+            reader.names.forget(known)
         return 0
 
-    def learn(self, x, double y, double weight=1.0):
-        """Play a round, whose target is one number."""
-        self.receive(x, True)
-        self.stage.r.y = &y
-        self.stage.r.n_y = 1
+    cdef int play_row(self, const double* y, Py_ssize_t n_y, double weight) except -1:
+        self.stage.r.x[0] = self.x
+        self.stage.r.y = y
+        self.stage.r.n_y = n_y
         self.stage.r.weight = weight
         play_round(self.task, self.step, self.geometry, self.totals, self.stage)
+        return 0
 
-    def learn_several(self, x, y, double weight=1.0):
-        """Play a round, whose target is an array of numbers."""
-        self.receive(x, True)
-        self.stage.r.n_y = len(y)
-        self.stage.r.y = <double*>address(y, "d", len(y))
-        self.stage.r.weight = weight
-        play_round(self.task, self.step, self.geometry, self.totals, self.stage)
+    def learn(self, x, y, weight=1.0):
+        """Play a round, whose target is one number; with weight 0 nothing happens."""
+        cdef double w = check_weight(weight), target
+        if w > 0:
+            target = number(y, "y")
+            if self.geometry.dtype.itemsize == 4 and not isfinite(<float>target):
+                raise ValueError(f"y must fit the weights, which are float32; got {y!r}")
+            self.receive(x, True, True)
+            self.play_row(&target, 1, w)
+
+    def learn_label(self, x, y, weight=1.0):
+        """Play a round, whose target is that of a label; whether it is a known one, or weight 0 makes that no matter."""
+        cdef double w = check_weight(weight), target
+        cdef PyObject* known
+        if w == 0:
+            return True
+        known = known_label(self.targets, y)
+        if known == NULL:
+            return False
+        target = <object>known
+        self.receive(x, True, True)
+        self.play_row(&target, 1, w)
+        return True
+
+    def read(self, x):
+        """Take an example that is to be learned, with its names."""
+        self.receive(x, True, True)
+
+    def play(self, y, double weight):
+        """Play a round with the example that was read, whose target is an array of numbers."""
+        self.play_row(<double*>address(y, "d", len(y)), len(y), weight)
+
+    cdef int look(self, x) except -1:
+        self.receive(x, self.outward, False)
+        self.geometry.mean_scores(&self.x, self.stage.r.s, self.stage.r.change)
+        return 0
 
     def scores(self, x):
         """The scores of an example, of the averaged weights where the geometry averages."""
         cdef Py_ssize_t c
-        self.receive(x, False)
-        self.geometry.mean_scores(self.stage.r.x, self.stage.r.s, self.stage.r.change)
+        self.look(x)
         return [self.stage.r.s[c] for c in range(self.geometry.n_columns)]
 
     def best(self, x):
-        """The first column of highest score."""
+        """The first column of highest score; of one column, whether its score is at least zero."""
         cdef Py_ssize_t c, best = 0
-        cdef double* s = self.stage.r.s
-        self.receive(x, False)
-        self.geometry.mean_scores(self.stage.r.x, s, self.stage.r.change)
+        cdef double* s
+        self.look(x)
+        s = self.stage.r.s
+        if self.geometry.n_columns == 1:
+            return 1 if s[0] >= 0 else 0
         for c in range(1, self.geometry.n_columns):
             if s[c] > s[best]:
                 best = c
@@ -85,11 +170,11 @@ cdef class Player:
     def features(self, x):
         """The places and the values of the features of an example that are known."""
         cdef Py_ssize_t k
-        cdef Row* row = self.stage.r.x
-        self.receive(x, False)
-        places = [(<const int32_t*>row.indices)[k] for k in range(row.n)]
+        cdef bint single = self.geometry.dtype.itemsize == 4
+        self.receive(x, False, False)
+        places = [k if self.x.indices == NULL else (<const int32_t*>self.x.indices)[k] for k in range(self.x.n)]
         values = [
-            (<const float*>row.values)[k] if self.reader.single else (<const double*>row.values)[k]
-            for k in range(row.n)
+            (<const float*>self.x.values)[k] if single else (<const double*>self.x.values)[k]
+            for k in range(self.x.n)
         ]
         return places, values

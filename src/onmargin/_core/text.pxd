@@ -1,5 +1,7 @@
 """Words of a text, and what they count."""
 
+from libc.stdint cimport int64_t
+
 
 cdef class Text:
     cdef readonly bint lowercase
@@ -13,3 +15,13 @@ cdef class Text:
     cdef Py_ssize_t n_words
 
     cdef int split(self, str text) except -1
+
+
+cdef class Frequencies:
+    cdef readonly int64_t documents
+    cdef readonly object counts   # of documents by feature
+    cdef int64_t* c
+    cdef Py_ssize_t n
+
+    cdef int reserve(self, Py_ssize_t n) except -1
+    cdef double factor(self, Py_ssize_t feature) noexcept nogil

@@ -1,3 +1,8 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 class Text:
     def __init__(
         self,
@@ -19,3 +24,11 @@ class Text:
     @property
     def normalize(self) -> bool: ...
     def words(self, text: str) -> list[str]: ...
+
+class Frequencies:
+    def __init__(self) -> None: ...
+    @property
+    def documents(self) -> int: ...
+    @property
+    def counts(self) -> NDArray[np.int64]: ...
+    def __setstate__(self, state: dict[str, Any]) -> None: ...

@@ -2,8 +2,13 @@
 
 from functools import partial
 
+import numpy as np
+
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
-from libc.stdint cimport uint32_t
+from libc.math cimport log
+from libc.stdint cimport int64_t, uint32_t
+
+from onmargin._core.row cimport address
 
 
 cdef extern from "Python.h":
@@ -87,3 +92,33 @@ cdef class Text:
             used, letters = start, 0
         self.bounds[self.n_words] = start
         return 0
+
+
+cdef class Frequencies:
+    """In how many of the documents met so far each feature occurs, and how much it counts for that.
+
+    A feature in d of n documents counts 1 + ln((1 + n) / (1 + d)): the fewer have it, the more.
+    """
+
+    def __init__(self):
+        self.counts = np.zeros(0, np.int64)
+
+    def __reduce__(self):
+        return type(self), (), {"documents": self.documents, "counts": self.counts}
+
+    def __setstate__(self, state):
+        self.documents, self.counts = state["documents"], np.zeros(0, np.int64)
+        self.reserve(len(state["counts"]))
+        self.counts[:] = state["counts"]
+
+    cdef int reserve(self, Py_ssize_t n) except -1:
+        """Room for n features."""
+        if n > self.n:
+            counts = np.zeros(n, np.int64)
+            counts[:self.n] = self.counts
+            self.counts, self.n = counts, n
+            self.c = <int64_t*>address(counts, "lq", n, writable=True)
+        return 0
+
+    cdef double factor(self, Py_ssize_t feature) noexcept nogil:
+        return 1 + log((1. + self.documents) / (1. + (self.c[feature] if feature < self.n else 0)))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onmargin._columns import intercept_value
 from onmargin._core import rounds
 from onmargin._core.chain import decode, decode_best
 from onmargin._core.geometry_edges import EdgePaths
@@ -20,7 +21,7 @@ from onmargin._core.task_sequence import Sequence
 from onmargin._parameters import NOTHING, Number, Rule, Strings, Word
 from onmargin._updates import RIVALS, check_combination
 from onmargin.estimators._checks import check_numbers, check_weight
-from onmargin.estimators._linear import LinearLearner, intercept_value
+from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import OnlineLearner
 from onmargin.estimators._sequences import (
     Labels,

@@ -40,15 +40,3 @@ def segments(
     for start, stop in pairwise(sorted({0, len(y)} | first)):
         if live[start:stop].any():
             yield start, stop, y[start : start + (start in first)]
-
-
-def mixing(known: NDArray[Any], classes: NDArray[Any], half: float) -> NDArray[np.float64]:
-    """The columns of `classes` as combinations of those of the known ones; new classes start at zero.
-
-    Two classes have one column w, which stands for -half w and half w: the difference of two prototypes, or with
-    half = 1 the score of one class against the other.
-    """
-    columns = np.eye(len(known)) if len(known) > 2 else np.array([[-half], [half]])[: len(known)]
-    mixed = np.zeros((len(classes), columns.shape[1]))
-    mixed[np.searchsorted(classes, known)] = columns
-    return mixed

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils.validation import check_is_fitted
 
+from onmargin._columns import mix_labels
 from onmargin._core.row import Rows
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._kernel import KernelOption
@@ -83,10 +84,8 @@ class LabelColumns(KernelOption):
         # Without known ones the new ones alone say what kind they are. As a list: no strings wider than the widest.
         classes = np.array(np.union1d(known, labels).tolist() if len(known) else sorted(set(labels.tolist())))
         if len(classes) > len(known):
-            mixing = np.zeros((len(classes) + self._calibrated, geometry.n_columns))
-            mixing[np.searchsorted(classes, known), np.arange(len(known))] = 1
-            if self._calibrated:
-                mixing[-1, -1] = 1
+            places = np.searchsorted(classes, known)
+            mixing = mix_labels(places, len(classes), geometry.n_columns, calibrated=self._calibrated)
             self._learner.geometry = geometry.recombined(mixing)
             self.classes_ = classes
 

@@ -1,6 +1,5 @@
 """What the linear estimators share: their weights, and how scikit-learn shows them."""
 
-from math import nan
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,19 +8,13 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from onmargin._columns import intercept_value
 from onmargin._core.geometry import Euclidean
 from onmargin._core.task import Task
 from onmargin._parameters import FLAG, Number, Rule, Word
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._online import OnlineLearner
 from onmargin.learner import Learner, as_rows
-
-
-def intercept_value(*, fit: bool, scaling: float | str) -> float:
-    """The value of the intercept coordinate; nan: taken from the first row, 0: none."""
-    if not fit:
-        return 0.0
-    return nan if scaling == "auto" else float(scaling)
 
 
 class LinearLearner(OnlineLearner):

@@ -17,9 +17,10 @@ from sklearn.utils.validation import validate_data
 
 from onmargin._checks import check_sparse
 from onmargin._core.row import Rows
-from onmargin._core.step import Projection, Step
+from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._parameters import FLAG, NOTHING, Instance, Number, Rule, check_parameters
+from onmargin._updates import projection
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
@@ -71,8 +72,7 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _step(self) -> Step:
-        """PA-I caps the step, PA-II damps it; C = inf makes both plain PA ([JMLR] sec. 3)."""
-        return Projection(damping=1 / (2 * self.C)) if self.loss.startswith("squared") else Projection(cap=self.C)
+        return projection(self.C, self.loss)
 
     def _row_types(self) -> tuple[Any, ...]:
         """The types that rows may have; the first is what others are converted to."""

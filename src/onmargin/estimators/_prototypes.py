@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from onmargin._columns import mix_classes
 from onmargin.estimators._balance import Balance
-from onmargin.estimators._classes import mixing
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._simplex import MarginOption
 from onmargin.estimators._validation import ValidatedLearner
@@ -52,7 +52,9 @@ class PrototypeLearner(MarginOption, ValidatedLearner):
         known, classes = self.classes_, np.union1d(self.classes_, labels)
         if len(classes) > max(len(known), 2):
             half = 0.5 if self.strategy == "joint" else 1.0
-            self._learner.geometry = self._learner.geometry.recombined(mixing(known, classes, half))
+            self._learner.geometry = self._learner.geometry.recombined(
+                mix_classes(np.searchsorted(classes, known), len(classes), half)
+            )
         counts = np.zeros(len(classes))
         counts[np.searchsorted(classes, known)] = self.class_counts_
         self.classes_, self.class_counts_ = classes, counts

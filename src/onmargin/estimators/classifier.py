@@ -10,9 +10,9 @@ from sklearn.base import ClassifierMixin
 
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._core.step import Step
-from onmargin._core.task import Binary, CostSensitive, Multiclass, OneVsRest, Task
+from onmargin._core.task import CostSensitive, Task
 from onmargin._parameters import NOTHING, Rule, Word
-from onmargin._updates import RIVALS, check_combination
+from onmargin._updates import RIVALS, check_combination, class_task
 from onmargin.estimators._balance import balanced, balanced_so_far
 from onmargin.estimators._checks import ClassFactors, check_class_weight, check_cost, check_weight
 from onmargin.estimators._classes import segments
@@ -356,14 +356,10 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         return self
 
     def _task(self) -> Task:
-        if len(self.classes_) < 2:
-            return Multiclass()
-        if self.cost is not None:
+        if self.cost is not None and len(self.classes_) >= 2:
             return CostSensitive(check_cost(self.cost, self.classes_), self.cost_update == "max_loss")
         margin = 1 / self.C if self.update == "mira" else self._asked()
-        if len(self.classes_) == 2:
-            return Binary(margin)
-        return OneVsRest() if self.strategy == "ovr" else Multiclass(margin, every=self.update != "max")
+        return class_task(len(self.classes_), update=self.update, strategy=self.strategy, margin=margin)
 
     def _step(self) -> Step:
         return super()._step() if self.update == "max" else RIVALS[self.update](self.C)

@@ -18,8 +18,8 @@ from scipy import sparse
 
 from onmargin._parts import Pieces, parts, put_together, take_apart
 
-# Modules whose public names a file may speak of.
-PUBLIC = ("onmargin", "onmargin.features")
+# Modules whose public names a file may speak of, and what it puts before those names.
+PUBLIC = {"onmargin": "", "onmargin.features": "", "onmargin.stream": "stream."}
 # The arrays of safetensors that NumPy has too, and what it calls them.
 DTYPES = {
     "bool": "BOOL",
@@ -42,12 +42,19 @@ class UnsavableError(TypeError):
 
 
 def public_class(name: str) -> type | None:
-    """The public estimator or transformer of that name; None: there is none."""
-    for module in map(import_module, PUBLIC):
-        found = getattr(module, name) if name in module.__all__ else None
+    """The public model or transformer of that name; None: there is none."""
+    for home, prefix in PUBLIC.items():
+        module = import_module(home)
+        found = getattr(module, name[len(prefix) :], None) if name in {prefix + n for n in module.__all__} else None
         if isinstance(found, type) and hasattr(found, "_check_parameters"):
             return found
     return None
+
+
+def public_name(kind: type) -> str | None:
+    """The name under which a file speaks of a class; None: of that one it does not."""
+    names = (prefix + kind.__name__ for prefix in PUBLIC.values())
+    return next((name for name in names if public_class(name) is kind), None)
 
 
 def sha256(array: NDArray[Any]) -> str:
@@ -106,7 +113,7 @@ class Writer:
                 parameters[name] = {"given": name}
         state = {name: value for name, value in sorted(vars(model).items()) if name not in values}
         return {
-            "class": type(model).__name__,
+            "class": public_name(type(model)),
             "parameters": parameters,
             "state": self.mapped(state, f"{place}state"),
         }
@@ -273,7 +280,7 @@ CODECS: dict[str, Codec] = {
     ),
     "part": Codec(lambda v: parts().get(type(v).__name__) is type(v), _encode_part, _decode_part),
     "estimator": Codec(
-        lambda v: public_class(type(v).__name__) is type(v),
+        lambda v: public_name(type(v)) is not None,
         lambda w, v, at: w.describe(v, f"{at}."),
         lambda r, content: r.model(content),
     ),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from onmargin.io._values import DTYPES, Reader, Writer, public_class, sha256
+from onmargin.io._values import DTYPES, Reader, Writer, public_name, sha256
 
 # Raised when files are written that earlier versions of the library would misread.
 SCHEMA = 1
@@ -39,7 +39,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : object
-        An estimator of onmargin, or a transformer of ``onmargin.features``; fitted or not.
+        An estimator of onmargin, a model of ``onmargin.stream`` or a transformer of ``onmargin.features``; fitted or
+        not.
     path : str or path-like
         Where to write it; by custom the name ends in ".safetensors".
 
@@ -72,7 +73,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> again.predict([[0.9, 0.1]]).item(), again.totals_ == model.totals_
     ('spam', True)
     """
-    if public_class(type(model).__name__) is not type(model):
+    if public_name(type(model)) is None:
         raise TypeError(
             f"save takes an estimator of onmargin; got a {type(model).__name__}. Of a pipeline or a search save the "
             "estimator in it, such as pipeline[-1] or search.best_estimator_."

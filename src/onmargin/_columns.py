@@ -1,0 +1,39 @@
+"""Columns of weights: one a class or label, their intercepts, and what becomes of them when others turn up."""
+
+from collections.abc import Sequence
+from math import nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Places = Sequence[int] | NDArray[Any]
+
+
+def intercept_value(*, fit: bool, scaling: float | str) -> float:
+    """The value of the intercept coordinate; nan: taken from the first row, 0: none."""
+    if not fit:
+        return 0.0
+    return nan if scaling == "auto" else float(scaling)
+
+
+def mix_classes(places: Places, n_classes: int, half: float) -> NDArray[np.float64]:
+    """The columns of classes as combinations of those of the known ones, which go to `places`; new ones start at zero.
+
+    Two classes have one column w, which stands for -half w and half w: the difference of two prototypes, or with
+    half = 1 the score of one class against the other.
+    """
+    known = len(places)
+    columns = np.eye(known) if known > 2 else np.array([[-half], [half]])[:known]
+    mixed = np.zeros((n_classes, columns.shape[1]))
+    mixed[places] = columns
+    return mixed
+
+
+def mix_labels(places: Places, n_labels: int, n_columns: int, *, calibrated: bool) -> NDArray[np.float64]:
+    """The same for labels with a column each, of `n_columns` so far; the calibration label stays last."""
+    mixed = np.zeros((n_labels + calibrated, n_columns))
+    mixed[places, np.arange(len(places))] = 1
+    if calibrated:
+        mixed[-1, -1] = 1
+    return mixed

@@ -1,0 +1,9 @@
+"""Learning one example at a time: from dicts, lists of names, text and vectors, with features that may turn up later."""
+
+from onmargin.stream.classifier import Classifier
+from onmargin.stream.label_ranker import LabelRanker
+from onmargin.stream.ordinal import OrdinalRegressor
+from onmargin.stream.regressor import Regressor
+from onmargin.stream.uniclass import Uniclass
+
+__all__ = ["Classifier", "LabelRanker", "OrdinalRegressor", "Regressor", "Uniclass"]

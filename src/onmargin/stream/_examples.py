@@ -1,0 +1,76 @@
+"""What an example may be, and how several are taken apart."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from typing import Any
+
+import numpy as np
+
+from onmargin._core.row import Rows
+from onmargin.learner import as_rows
+
+
+def is_vector(x: Any) -> bool:
+    """Whether the features of an example go by position, not by name."""
+    return isinstance(x, Rows) or hasattr(x, "tocsr") or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf")
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether a vector holds its non-zeros alone."""
+    return x.is_sparse() if isinstance(x, Rows) else hasattr(x, "tocsr")
+
+
+class Vectors:
+    """Makes rows of vectors, all of one length; None: any."""
+
+    def __init__(self, n_features: int | None, dtype: Any) -> None:
+        self.n_features = n_features
+        self.dtype = np.dtype(dtype)
+
+    def __call__(self, x: Any) -> Rows:
+        """The row of one vector."""
+        if not is_vector(x):
+            raise TypeError(f"this model learns vectors, and x is none; got {x!r:.100}. Give an array of numbers.")
+        rows = x if isinstance(x, Rows) else self.rows(x if x.ndim == 2 else x.reshape(1, -1), "x")
+        if rows.n_rows != 1:
+            raise ValueError(f"x must be one vector, got {rows.n_rows} rows; learn_many and predict_many take several")
+        if rows.n_features != (self.n_features or rows.n_features):
+            raise ValueError(f"x must have {self.n_features} features, as the first vector had; got {rows.n_features}")
+        return rows
+
+    def rows(self, X: Any, name: str) -> Rows:
+        """The rows of a matrix, dense or sparse."""
+        if X.ndim != 2:
+            raise ValueError(f"{name} must have at most two dimensions, got {X.ndim}")
+        X = X.tocsr() if hasattr(X, "tocsr") else np.ascontiguousarray(X)
+        X = X.astype(self.dtype, copy=False)
+        values = X.data if hasattr(X, "indptr") else X
+        if not np.isfinite(values).all():
+            wrong = values[~np.isfinite(values)][0]
+            raise ValueError(f"{name} must hold finite numbers that fit {self.dtype}; got {wrong}")
+        return as_rows(X)
+
+
+def each(X: Any, vectors: Vectors) -> Iterable[Any]:
+    """The examples of a list or a matrix, one by one."""
+    if is_vector(X):
+        return _rows(vectors.rows(X, "X"))
+    if hasattr(X, "columns"):
+        raise TypeError("X must be a list of examples, not a frame: give its rows as dicts, X.to_dict('records')")
+    if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
+        raise TypeError(f"X must be a list of examples, each a dict, a list of names or a text; got {X!r:.100}")
+    return X
+
+
+def _rows(rows: Rows) -> Iterator[Rows]:
+    return (rows.part(i, i + 1) for i in range(rows.n_rows))
+
+
+def check_lengths(**given: Any) -> None:
+    """Refuse lists that are not of one length, where their lengths are known."""
+    lengths = {name: _length(value) for name, value in given.items() if isinstance(value, Sized)}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"{' and '.join(lengths)} must have as many items as each other; got {lengths}")
+
+
+def _length(value: Any) -> int:
+    return int(value.shape[0]) if hasattr(value, "shape") else len(value)

@@ -1,0 +1,28 @@
+"""Labels as a stream brings them."""
+
+from typing import Any
+
+import numpy as np
+
+Label = str | int | float
+
+
+def check_label(label: Any, classes: list[Label]) -> Label:
+    """A label that may become a class beside others: strings or whole numbers, but not both."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    whole = isinstance(label, int) or (isinstance(label, float) and label.is_integer())
+    if not (whole or isinstance(label, str)):
+        hint = ". For numbers use Regressor." if isinstance(label, float) else ""
+        raise TypeError(f"a label must be a string or a whole number; got {label!r:.100}{hint}")
+    if classes and isinstance(label, str) != isinstance(classes[0], str):
+        raise ValueError(f"labels must be all strings or all numbers: {label!r} is new, and {classes[0]!r} is known")
+    return label  # type: ignore[no-any-return]
+
+
+def code_of(label: Any, classes: list[Label]) -> int:
+    """The number of a label that must be known."""
+    try:
+        return classes.index(label)
+    except ValueError:
+        raise ValueError(f"label {label!r:.100} is none of {classes!r:.200}") from None

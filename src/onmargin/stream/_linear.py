@@ -1,0 +1,35 @@
+"""Learners of streams with plain weights and intercepts."""
+
+from typing import Any, ClassVar
+
+from onmargin._columns import intercept_value
+from onmargin._core.geometry import Euclidean
+from onmargin._parameters import FLAG, Number, Rule, Word
+from onmargin.stream._model import StreamModel
+
+
+class LinearModel(StreamModel):
+    """A model with Euclidean weights, one vector a column of scores."""
+
+    _geometry_type: ClassVar[type[Euclidean]] = Euclidean
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = StreamModel._rules | {
+        "fit_intercept": (FLAG,),
+        "intercept_scaling": (Number(0, above=True, below=True), Word("auto")),
+        "average": (FLAG, Number(0, 2**63 - 1, whole=True)),
+    }
+
+    fit_intercept: bool
+    intercept_scaling: float | str
+    average: bool | int
+
+    def _columns(self) -> int:
+        """As many columns as a model begins with."""
+        return 1
+
+    def _bias(self) -> float:
+        return intercept_value(fit=self.fit_intercept, scaling=self.intercept_scaling)
+
+    def _geometry(self, n_features: int, *, sparse: bool) -> Any:
+        return self._geometry_type(
+            n_features, self._columns(), self.dtype, sparse=sparse, bias=self._bias(), average=int(self.average)
+        )

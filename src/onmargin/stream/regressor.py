@@ -1,0 +1,203 @@
+"""Numbers, one example at a time."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.step import Step
+from onmargin._core.stream import check_weight
+from onmargin._core.task import Regression, Task
+from onmargin._parameters import Number, Rule, Word
+from onmargin._updates import projection
+from onmargin.stream._linear import LinearModel
+
+
+class Regressor(LinearModel):
+    r"""Passive-aggressive regressor of examples that come one at a time, with features that may come later.
+
+    An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far enough:
+    to the solution of
+
+    .. math::
+        \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad |y_t - w \cdot x_t| - \epsilon \le \xi,\ \xi \ge 0
+
+    (PA-I; PA-II has :math:`C\,\xi^2`).
+
+    Use it where records arrive one by one, as dicts or text, and their features are not known beforehand. For a matrix
+    that is at hand :class:`onmargin.PassiveAggressiveRegressor` is faster, and has `fit`. Scale the features first.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
+        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube.
+    epsilon : float, default=0.1
+        Half the width of the tube in which predictions are right; at least 0.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The first is PA-I, the second PA-II.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each example, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first example that is not zero.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    n_features : int or None, default=None
+        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are hashed
+        to so many places, and memory stays what it is; names that share a place share a weight.
+    separator : str or None, default=None
+        The character between name and value in a list of names, such as ":" for ``["length:3"]``. None: names stand for
+        themselves.
+    dtype : {"float64", "float32"}, default="float64"
+        Type of the weights.
+    lowercase : bool, default=True
+        Whether texts are taken in lower case.
+    ngrams : tuple of int, default=(1, 1)
+        The shortest and the longest run of words of a text that is a feature.
+    weighting : {"tf", "binary", "log"}, default="tf"
+        What a feature of a text counts: how often it occurs, 1, or one plus the logarithm of how often.
+    normalize : bool, default=True
+        Whether texts have length 1.
+    idf : bool, default=False
+        Whether a feature of a text counts by one plus the logarithm of n / d, of the d among the n texts learned so far
+        that have it, each plus one.
+
+    Attributes
+    ----------
+    n_features_ : int
+        Number of features: names met so far, places of the table, or numbers in a vector.
+    totals_ : Totals
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the weights that learn, not of
+        their mean.
+
+    See Also
+    --------
+    onmargin.PassiveAggressiveRegressor : The same for matrices.
+    Classifier : Classes instead of numbers.
+
+    Notes
+    -----
+    [JMLR] sec. 5. The same weights, bit for bit, as those of :class:`onmargin.PassiveAggressiveRegressor`, whose page has the problem, the bound
+    and the source, from the same examples as a CSR matrix; of vectors, as a dense one. Reading an example costs
+    O(features).
+
+    References
+    ----------
+    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*,
+    JMLR 7:551-585, 2006.
+
+    Examples
+    --------
+    >>> from onmargin import stream
+    >>> model = stream.Regressor(C=0.1, epsilon=0.05)
+    >>> for i in range(300):
+    ...     x = {"size": i % 7 / 7, "town": "Ulm" if i % 2 else "Bonn"}
+    ...     model = model.learn_one(x, 2 * x["size"] + (x["town"] == "Ulm"))
+    >>> round(model.predict_one({"size": 0.5, "town": "Ulm"}), 1)
+    2.0
+    """
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearModel._rules | {
+        "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
+        "epsilon": (Number(0),),
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        average: bool | int = False,
+        n_features: int | None = None,
+        separator: str | None = None,
+        dtype: str = "float64",
+        lowercase: bool = True,
+        ngrams: tuple[int, int] = (1, 1),
+        weighting: str = "tf",
+        normalize: bool = True,
+        idf: bool = False,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.average = average
+        self.n_features = n_features
+        self.separator = separator
+        self.dtype = dtype
+        self.lowercase = lowercase
+        self.ngrams = ngrams
+        self.weighting = weighting
+        self.normalize = normalize
+        self.idf = idf
+        self._ready()
+
+    def learn_one(self, x: Any, y: float, weight: float = 1.0) -> Self:
+        """Learn an example.
+
+        Parameters
+        ----------
+        x : dict, list of str, str or vector
+            The example: features by name with numbers or categories, names alone, a text, or an array or sparse row of
+            numbers. The first example learned says whether features go by name or by position.
+        y : float
+            Its target.
+        weight : float, default=1.0
+            Factor on C, at least 0; with weight 0 nothing happens.
+
+        Returns
+        -------
+        self : object
+            The model, having learned.
+        """
+        player = self._player
+        if player is not None:
+            player.learn(x, y, weight)
+        elif check_weight(weight) > 0:
+            with self._opening(x) as player:
+                player.learn(x, y, weight)
+        return self
+
+    def predict_one(self, x: Any) -> float:
+        """The predicted target.
+
+        Parameters
+        ----------
+        x : dict, list of str, str or vector
+            The example, as for `learn_one`; features that were never learned count for nothing.
+
+        Returns
+        -------
+        y : float
+            A number; 0 if nothing was learned yet.
+        """
+        player = self._player or self._opened()
+        return 0.0 if player is None else player.scores(x)[0]
+
+    def scores_one(self, x: Any) -> float:
+        """The score, which is the prediction.
+
+        Parameters
+        ----------
+        x : dict, list of str, str or vector
+            The example, as for `learn_one`; features that were never learned count for nothing.
+
+        Returns
+        -------
+        score : float
+            What `predict_one` gives.
+        """
+        return self.predict_one(x)
+
+    def _task(self) -> Task:
+        return Regression(self.epsilon)
+
+    def _step(self) -> Step:
+        return projection(self.C, self.loss)
+
+    def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
+        return np.ones(1), float(self._learner.geometry.mean()[1][0])
