@@ -128,4 +128,5 @@ def check_parameters(estimator: Any, rules: Mapping[str, tuple[Rule, ...]]) -> N
     ]
     if wrong:
         names = ", ".join(message.split()[0] + "=..." for message in wrong)
-        raise ValueError(f"{'; '.join(wrong)}. Set it with {type(estimator).__name__}.set_params({names}).")
+        how = type(estimator).__name__ + (".set_params" if hasattr(estimator, "set_params") else "")
+        raise ValueError(f"{'; '.join(wrong)}. Set it with {how}({names}).")

@@ -18,7 +18,7 @@ LAYERS = [
     {"features", "io"},
     {"estimators", "stream"},
     {"theory"},
-    {"evaluate"},
+    {"evaluate", "river"},
     {"lab"},
     {"apps"},
 ]

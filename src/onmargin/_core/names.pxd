@@ -4,14 +4,17 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 
+cdef extern from "entries.h" nogil:
+    ctypedef struct Entry:
+        int32_t index
+        double value
+
+    void entries_sort(Entry* entries, Entry* spare, Py_ssize_t n)
+
+
 cdef struct Feature:
     PyObject* name      # of an example, which holds it
     uint64_t hashed
-    double value
-
-
-cdef struct Entry:
-    int32_t index
     double value
 
 

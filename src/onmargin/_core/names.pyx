@@ -169,7 +169,7 @@ cdef class Names(Index):
 
 
 cdef class Hashed(Index):
-    """Places of names among 2^bits, by a hash that is the same everywhere: memory is bounded, names may share one."""
+    """Places among 2^bits by a hash that is the same everywhere: memory is bounded, and names may share a place."""
 
     def __init__(self, int bits):
         self.bits = bits

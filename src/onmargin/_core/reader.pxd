@@ -30,7 +30,7 @@ cdef class Reader:
 
     cdef int fill(self, x) except -1
     cdef int take_pairs(self, x) except -1
-    cdef int take_names(self, x) except -1
+    cdef int take_names(self, tuple x) except -1
     cdef int take_pair(self, name, value) except -1
     cdef int take_name(self, name) except -1
     cdef str plain(self, name)

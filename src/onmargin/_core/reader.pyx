@@ -8,9 +8,8 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from libc.math cimport isfinite, log, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy, memset
 
-from onmargin._core.names cimport Entry, Feature, Index
+from onmargin._core.names cimport Entry, Feature, Index, entries_sort
 from onmargin._core.row cimport Row
 from onmargin._core.text cimport Frequencies, Text
 
@@ -19,49 +18,6 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 c, Py_ssize_t start, Py_ssize_t end, int direction) except -2
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     bint PyUnicode_CheckExact(object text)
-
-
-cdef enum:
-    FEW = 32                  # entries that are sorted by insertion
-    DIGIT = 9                 # bits of an index that are sorted by at a time
-    BUCKETS = 1 << DIGIT
-
-
-cdef void insert(Entry* entries, Py_ssize_t n) noexcept nogil:
-    """Sort a few entries by index, or many that are nearly sorted."""
-    cdef Py_ssize_t k, place
-    cdef Entry entry
-    for k in range(1, n):
-        entry = entries[k]
-        place = k
-        while place > 0 and entries[place - 1].index > entry.index:
-            entries[place] = entries[place - 1]
-            place -= 1
-        entries[place] = entry
-
-
-cdef void distribute(Entry* entries, Entry* spare, Py_ssize_t n) noexcept nogil:
-    """Sort by index, digit by digit from the lowest."""
-    cdef Py_ssize_t k, shift = 0, start, count
-    cdef Py_ssize_t[BUCKETS] starts
-    cdef int32_t seen = 0
-    for k in range(n):
-        seen |= entries[k].index
-    while seen >> shift:
-        memset(starts, 0, sizeof(starts))
-        for k in range(n):
-            starts[entries[k].index >> shift & (BUCKETS - 1)] += 1
-        start = 0
-        for k in range(BUCKETS):
-            count = starts[k]
-            starts[k] = start
-            start += count
-        for k in range(n):
-            count = entries[k].index >> shift & (BUCKETS - 1)
-            spare[starts[count]] = entries[k]
-            starts[count] += 1
-        memcpy(entries, spare, n * sizeof(Entry))
-        shift += DIGIT
 
 
 cdef class _Column:
@@ -129,11 +85,14 @@ cdef class Reader:
         elif isinstance(x, str) and self.text is not None:
             self.take_text(str.__str__(x))
         elif isinstance(x, str | bytes) or not hasattr(x, "__iter__"):
-            raise TypeError(f"expected a dict of features or a list of their names, got {x!r:.100}")
+            kinds = " or a list of their names" if self.text is None else ", a list of their names or a text"
+            raise TypeError(f"expected a dict of features{kinds}, got {x!r:.100}")
+        elif hasattr(x, "tocsr") or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf"):
+            raise TypeError(f"features go by name here, and this is a vector: {x!r:.100}")
         elif hasattr(x, "items"):
             self.take_pairs(dict(x.items()))
         else:
-            self.take_names(x if isinstance(x, list | tuple) else list(x))
+            self.take_names(tuple(x))
         return 0
 
     cdef int take_pairs(self, x) except -1:
@@ -143,8 +102,12 @@ cdef class Reader:
         cdef Py_ssize_t position = 0
         cdef double number
         cdef bint single = self.single
+        cdef Feature* last
         self.next_feature = <Feature*>self.features.room((PyDict_Size(x) + 1) * sizeof(Feature))
+        last = self.next_feature + PyDict_Size(x)
         while PyDict_Next(x, &position, &key, &value):
+            if self.next_feature == last:
+                raise RuntimeError("an example changed while it was read")
             if PyUnicode_CheckExact(<object>key) and PyFloat_CheckExact(<object>value):
                 number = PyFloat_AS_DOUBLE(<object>value)
                 if number != 0 and isfinite(number) and not single:
@@ -154,8 +117,8 @@ cdef class Reader:
             self.take_pair(<object>key, <object>value)
         return self.find_places()
 
-    cdef int take_names(self, x) except -1:
-        """Look up the names of a list or tuple, which holds them meanwhile."""
+    cdef int take_names(self, tuple x) except -1:
+        """Look up the names of a tuple, which holds them meanwhile."""
         self.next_feature = <Feature*>self.features.room((len(x) + 1) * sizeof(Feature))
         for name in x:
             self.take_name(name)
@@ -256,10 +219,7 @@ cdef class Reader:
             k += 1
         if k >= n:
             return 0
-        if n > FEW:
-            distribute(entries, <Entry*>self.spare.room(n * sizeof(Entry)), n)
-        else:
-            insert(entries, n)
+        entries_sort(entries, <Entry*>self.spare.room(n * sizeof(Entry)), n)
         for k in range(n):
             if kept > 0 and entries[kept - 1].index == entries[k].index:
                 entries[kept - 1].value += entries[k].value

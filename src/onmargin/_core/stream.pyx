@@ -122,7 +122,7 @@ cdef class Player:
             self.play_row(&target, 1, w)
 
     def learn_label(self, x, y, weight=1.0):
-        """Play a round, whose target is that of a label; whether it is a known one, or weight 0 makes that no matter."""
+        """Play a round, whose target is that of a label. False: it is not known, and nothing happened."""
         cdef double w = check_weight(weight), target
         cdef PyObject* known
         if w == 0:
@@ -169,9 +169,13 @@ cdef class Player:
 
     def features(self, x):
         """The places and the values of the features of an example that are known."""
+        self.receive(x, False, False)
+        return self.entries()
+
+    def entries(self):
+        """The places and the values of the features of the example that was read last."""
         cdef Py_ssize_t k
         cdef bint single = self.geometry.dtype.itemsize == 4
-        self.receive(x, False, False)
         places = [k if self.x.indices == NULL else (<const int32_t*>self.x.indices)[k] for k in range(self.x.n)]
         values = [
             (<const float*>self.x.values)[k] if single else (<const double*>self.x.values)[k]

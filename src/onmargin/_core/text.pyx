@@ -37,6 +37,13 @@ cdef inline Py_ssize_t encode(uint32_t c, char* out) noexcept:
     return 4
 
 
+# What a word is made of among the characters of ASCII: the character, in lower case or as it is; 0: it ends a word.
+cdef char[128] LOWER, AS_IS
+for ascii in range(128):
+    known = chr(ascii).isalnum() or chr(ascii) == "_"
+    LOWER[ascii], AS_IS[ascii] = ord(chr(ascii).lower()) if known else 0, ascii if known else 0
+
+
 cdef class Text:
     """How texts become features: words of two letters, digits or underscores at least, alone and in n-grams.
 
@@ -70,6 +77,7 @@ cdef class Text:
         cdef void* data = PyUnicode_DATA(text)
         cdef Py_UCS4 c
         cdef char* out
+        cdef const char* table = &LOWER[0] if self.lowercase else &AS_IS[0]
         if PyByteArray_GET_SIZE(self.memory) < 4 * n + 1:
             PyByteArray_Resize(self.memory, 4 * n + 1)
         if PyByteArray_GET_SIZE(self.bounds_memory) < (n // 2 + 3) * <Py_ssize_t>sizeof(Py_ssize_t):
@@ -79,7 +87,13 @@ cdef class Text:
         self.n_words = 0
         for i in range(n + 1):
             c = PyUnicode_READ(kind, data, i) if i < n else c' '
-            if c == c'_' or Py_UNICODE_ISALNUM(c):
+            if c < 128:
+                out[used] = table[c]
+                if table[c]:
+                    letters += 1
+                    used += 1
+                    continue
+            elif Py_UNICODE_ISALNUM(c):
                 letters += 1
                 used += encode(Py_UNICODE_TOLOWER(c) if self.lowercase else c, out + used)
                 continue

@@ -1,4 +1,4 @@
-"""Learning one example at a time: from dicts, lists of names, text and vectors, with features that may turn up later."""
+"""Learning one example at a time: from dicts, lists of names, text and vectors, with features that may come later."""
 
 from onmargin.stream.classifier import Classifier
 from onmargin.stream.label_ranker import LabelRanker

@@ -30,7 +30,7 @@ class Vectors:
         """The row of one vector."""
         if not is_vector(x):
             raise TypeError(f"this model learns vectors, and x is none; got {x!r:.100}. Give an array of numbers.")
-        rows = x if isinstance(x, Rows) else self.rows(x if x.ndim == 2 else x.reshape(1, -1), "x")
+        rows = x if isinstance(x, Rows) else self.rows(x.reshape(1, -1) if x.ndim == 1 else x, "x")
         if rows.n_rows != 1:
             raise ValueError(f"x must be one vector, got {rows.n_rows} rows; learn_many and predict_many take several")
         if rows.n_features != (self.n_features or rows.n_features):
@@ -40,7 +40,7 @@ class Vectors:
     def rows(self, X: Any, name: str) -> Rows:
         """The rows of a matrix, dense or sparse."""
         if X.ndim != 2:
-            raise ValueError(f"{name} must have at most two dimensions, got {X.ndim}")
+            raise ValueError(f"{name} must have one or two dimensions, got {X.ndim}")
         X = X.tocsr() if hasattr(X, "tocsr") else np.ascontiguousarray(X)
         X = X.astype(self.dtype, copy=False)
         values = X.data if hasattr(X, "indptr") else X

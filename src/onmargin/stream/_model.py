@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
-from itertools import repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -209,7 +208,7 @@ class StreamModel:
     def predict_one(self, x: Any) -> Any:
         raise NotImplementedError
 
-    def learn_many(self, X: Iterable[Any], y: Iterable[Any], weights: Iterable[float] | None = None) -> Self:
+    def learn_many(self, X: Iterable[Any], y: Any, weights: Iterable[float] | None = None) -> Self:
         """Learn examples one after the other: the same as so many calls of `learn_one`.
 
         Parameters
@@ -227,10 +226,10 @@ class StreamModel:
             The model, having learned. If an example is refused, those before it are learned, and the error says which
             one it was.
         """
-        check_lengths(X=X, y=y, **({} if weights is None else {"weights": weights}))
-        learn_one = self.learn_one
-        pairs = zip(each(X, self._vectors()), y, strict=True)
-        weighted = zip(pairs, repeat(1.0)) if weights is None else zip(pairs, weights, strict=True)  # noqa: B905
+        examples, learn_one = self._each(X), self.learn_one
+        check_lengths(X=X, y=y, weights=weights)
+        pairs = ((x, None) for x in examples) if y is None else zip(examples, y, strict=True)
+        weighted = ((pair, 1.0) for pair in pairs) if weights is None else zip(pairs, weights, strict=True)
         for i, ((x, target), weight) in enumerate(weighted):
             try:
                 learn_one(x, target, weight)
@@ -251,7 +250,10 @@ class StreamModel:
         predictions : list
             One for each example.
         """
-        return [self.predict_one(x) for x in each(X, self._vectors())]
+        return [self.predict_one(x) for x in self._each(X)]
+
+    def _each(self, X: Any) -> Iterable[Any]:
+        return each(X, self._vectors())
 
     def weights(self, label: Any = None, top: int | None = None) -> dict[Name, float]:
         """The weights by feature, the heaviest first; averaged ones if `average` is on.
@@ -322,9 +324,7 @@ class StreamModel:
         order = np.argsort(-np.abs(values), kind="stable")
         order = order[values[order] != 0][:top]
         names = self._names.names if isinstance(self._names, Names) else None
-        return {
-            int(places[k]) if names is None else names[places[k]]: float(values[k]) for k in order
-        }
+        return {int(places[k]) if names is None else names[places[k]]: float(values[k]) for k in order}
 
     @property
     def n_features_(self) -> int:

@@ -17,7 +17,7 @@ from onmargin.stream._linear import LinearModel
 
 
 class Classifier(LinearModel):
-    r"""Passive-aggressive classifier of examples that come one at a time, with features and classes that may come later.
+    r"""Passive-aggressive classifier of examples that come one at a time; features and classes may come later.
 
     An example whose class wins by a margin of 1 leaves the weights alone. Any other moves them just far enough: to the
     solution of
@@ -50,8 +50,8 @@ class Classifier(LinearModel):
     average : bool or int, default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
     n_features : int or None, default=None
-        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are hashed
-        to so many places, and memory stays what it is; names that share a place share a weight.
+        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are
+        hashed to so many places, and memory stays what it is; names that share a place share a weight.
     separator : str or None, default=None
         The character between name and value in a list of names, such as ":" for ``["length:3"]``. None: names stand for
         themselves.
@@ -87,9 +87,9 @@ class Classifier(LinearModel):
 
     Notes
     -----
-    [JMLR] sec. 3 and 7. The same weights, bit for bit, as those of :class:`onmargin.PassiveAggressiveClassifier`, whose page has the problem, the bound
-    and the source, from the same examples as a CSR matrix; of vectors, as a dense one. Reading an example costs
-    O(features).
+    [JMLR] sec. 3 and 7. The weights are those of :class:`onmargin.PassiveAggressiveClassifier`, which has the
+    bounds, from the same examples as a CSR matrix, bit for bit; from vectors, as a dense one. A feature never learned
+    has weight 0.
 
     References
     ----------

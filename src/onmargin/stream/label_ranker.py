@@ -48,8 +48,8 @@ class LabelRanker(LinearModel):
     average : bool or int, default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
     n_features : int or None, default=None
-        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are hashed
-        to so many places, and memory stays what it is; names that share a place share a weight.
+        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are
+        hashed to so many places, and memory stays what it is; names that share a place share a weight.
     separator : str or None, default=None
         The character between name and value in a list of names, such as ":" for ``["length:3"]``. None: names stand for
         themselves.
@@ -84,9 +84,9 @@ class LabelRanker(LinearModel):
 
     Notes
     -----
-    [JMLR] sec. 7 and [SIMPROJ] sec. 3. The same weights, bit for bit, as those of :class:`onmargin.LabelRanker`, whose page has the problem, the bound
-    and the source, from the same examples as a CSR matrix; of vectors, as a dense one. Reading an example costs
-    O(features).
+    [JMLR] sec. 7 and [SIMPROJ] sec. 3. The weights are those of :class:`onmargin.LabelRanker`, which has the
+    bounds, from the same examples as a CSR matrix, bit for bit; from vectors, as a dense one. A feature never learned
+    has weight 0.
 
     References
     ----------
@@ -228,8 +228,8 @@ class LabelRanker(LinearModel):
         """
         if not self.calibrate:
             raise ValueError(
-                "calibrate=False learns to rank labels, not how many to take: use rank_one or scores_one, or learn with "
-                "LabelRanker(calibrate=True)"
+                "calibrate=False learns to rank labels, not how many to take: use rank_one or scores_one, or learn "
+                "with LabelRanker(calibrate=True)"
             )
         return {label for label, score in self.scores_one(x).items() if score > 0}
 

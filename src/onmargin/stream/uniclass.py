@@ -1,7 +1,6 @@
 """A ball around what a stream brings, one example at a time."""
 
 from collections.abc import Iterable
-from itertools import repeat
 from math import sqrt
 from typing import Any, ClassVar, Self
 
@@ -44,8 +43,8 @@ class Uniclass(StreamModel):
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         The first is PA-I, the second PA-II.
     n_features : int or None, default=None
-        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are hashed
-        to so many places, and memory stays what it is; names that share a place share a weight.
+        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are
+        hashed to so many places, and memory stays what it is; names that share a place share a weight.
     separator : str or None, default=None
         The character between name and value in a list of names, such as ":" for ``["length:3"]``. None: names stand for
         themselves.
@@ -182,7 +181,7 @@ class Uniclass(StreamModel):
         """Put the centre at an example."""
         player.read(x)
         centre = np.zeros(self._learner.geometry.n_features)
-        places, values = player.features(x)
+        places, values = player.entries()
         centre[places] = values
         self._learner.geometry.assign(centre)
 
@@ -204,7 +203,7 @@ class Uniclass(StreamModel):
             The model, having learned. If an example is refused, those before it are learned, and the error says which
             one it was.
         """
-        return super().learn_many(X, repeat(None), weights)
+        return super().learn_many(X, None, weights)
 
     def predict_one(self, x: Any) -> int:
         """Whether an example is within the ball.

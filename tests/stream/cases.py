@@ -1,0 +1,120 @@
+"""Streams of examples of every kind, and models half-way through them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from onmargin import stream
+from tests.saved import anatomy
+
+MODELS = {name: getattr(stream, name) for name in stream.__all__}
+N = 60
+WORDS = ["apple", "banana", "cherry", "date", "Elder", "fig", "grape", "Ünïcode", "snake_case", "x1"]
+
+
+def dicts(random):
+    """Numbers and categories; some features come late."""
+    return [
+        {f"n{j}": float(random.normal()) for j in range(6) if random.uniform() < 0.6}
+        | ({"kind": str(random.choice(["a", "b"]))} if i % 3 == 0 else {})
+        | ({f"late{i // 10}": 1} if i > 30 else {})
+        for i in range(N)
+    ]
+
+
+def lists(random):
+    return [[str(word) for word in random.choice(WORDS, random.integers(0, 8))] for _ in range(N)]
+
+
+def texts(random):
+    return [" ".join(row) + "." for row in lists(random)]
+
+
+def mixed(random):
+    """Dicts, lists and texts in turn."""
+    return [rows[i % 3] for i, rows in enumerate(zip(dicts(random), lists(random), texts(random), strict=True))]
+
+
+def vectors(random):
+    return list(random.normal(size=(N, 5)) * (random.uniform(size=(N, 5)) < 0.7))
+
+
+def sparse_rows(random):
+    return [sparse.csr_matrix(row) for row in vectors(random)]
+
+
+KINDS = {make.__name__: make for make in (dicts, lists, texts, mixed, vectors, sparse_rows)}
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "Classifier": [
+        {"average": True, "dtype": "float32"},
+        {"update": "simproj"},
+        {"strategy": "ovr", "loss": "squared_hinge", "C": 0.1},
+        {"idf": True, "ngrams": (1, 2), "weighting": "log"},
+    ],
+    "Regressor": [{"epsilon": 0.0, "C": np.inf}, {"fit_intercept": False, "average": 7}],
+    "LabelRanker": [{"calibrate": False, "update": "exact"}],
+    "OrdinalRegressor": [{"update": "exact", "average": True}],
+    "Uniclass": [{"radius": "learn", "max_radius": 3.0}, {"init": "zero", "loss": "squared_epsilon_insensitive"}],
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model with parameters, and examples of some kind."""
+
+    name: str
+    kind: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        options = "-".join(f"{name}={value}" for name, value in self.parameters.items())
+        return f"{self.name}-{self.kind}-{options or 'default'}"
+
+    def model(self):
+        needed = {"ranks": ["low", "middle", "high"]} if self.name == "OrdinalRegressor" else {}
+        return MODELS[self.name](**needed | self.parameters)
+
+    def data(self):
+        """Examples, and targets whose classes turn up one after the other."""
+        random = np.random.default_rng(5)
+        X = KINDS[self.kind](random)
+        codes = np.minimum(random.integers(0, 4, N), np.arange(N) // 8)
+        names = np.array(["m", "c", "z", "a"])
+        targets = {
+            "Classifier": names[codes].tolist(),
+            "Regressor": (codes + random.normal(size=N)).tolist(),
+            "LabelRanker": [set(names[random.permutation(4)[: i % 4]].tolist()) for i in range(N)],
+            "OrdinalRegressor": np.array(["low", "middle", "high"])[random.integers(0, 3, N)].tolist(),
+            "Uniclass": [None] * N,
+        }
+        return X, targets[self.name]
+
+    def half(self, k):
+        X, y = self.data()
+        part = slice(k * N // 2, (k + 1) * N // 2)
+        return X[part], y[part]
+
+    def half_way(self):
+        return learned(self.model(), *self.half(0))
+
+
+def learned(model, X, y):
+    for x, target in zip(X, y, strict=True):
+        model.learn_one(x, target)
+    return model
+
+
+def state(model):
+    """All that a model has learned, to compare bit for bit."""
+    return anatomy(vars(model))
+
+
+CASES = [
+    Case(name, kind, parameters)
+    for name in MODELS
+    for kind in KINDS
+    for parameters in ({}, {"n_features": 2**6}, *VARIANTS[name])
+    if not ("n_features" in parameters and kind in {"vectors", "sparse_rows"})
+]

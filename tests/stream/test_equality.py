@@ -1,0 +1,160 @@
+"""Both faces learn the same: one example at a time, many, or a matrix."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import onmargin
+from onmargin import stream
+from onmargin._core.names import Hashed, Names
+from onmargin._core.reader import Reader
+from onmargin._core.text import Text
+from tests.stream.cases import CASES, Case, learned, state
+
+TWINS = {
+    "Classifier": onmargin.PassiveAggressiveClassifier,
+    "Regressor": onmargin.PassiveAggressiveRegressor,
+    "LabelRanker": onmargin.LabelRanker,
+    "OrdinalRegressor": onmargin.OrdinalRegressor,
+    "Uniclass": onmargin.PassiveAggressiveUniclass,
+}
+FEATURES = {"n_features", "separator", "dtype", "lowercase", "ngrams", "weighting", "normalize", "idf", "ranks"}
+
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+# What a word counts by its frequency so far changes from one document to the next: no matrix has it.
+every_matrix = pytest.mark.parametrize("case", [case for case in CASES if not case.parameters.get("idf")], ids=str)
+every_prediction = pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if not case.parameters.get("idf") and case.name not in {"Uniclass", "LabelRanker"}],
+    ids=str,
+)
+
+
+def matrix(case, model):
+    """The examples as the matrix that the estimators take."""
+    X, _ = case.data()
+    if case.kind == "vectors":
+        return np.array(X, dtype=model.dtype)
+    if case.kind == "sparse_rows":
+        return sparse.vstack(X).tocsr().astype(model.dtype)
+    text = Text(
+        lowercase=True, shortest=model.ngrams[0], longest=model.ngrams[1], weighting=model.weighting, normalize=True
+    )
+    names = Names() if model.n_features is None else Hashed(model.n_features.bit_length() - 1)
+    reader = Reader(names, grow=True, dtype=model.dtype, text=text)
+    for x in X:
+        reader.read(x)
+    return sparse.csr_matrix(reader.arrays(), shape=(len(X), len(names)))
+
+
+def twin(model):
+    kind = TWINS[type(model).__name__]
+    return kind(**{name: value for name, value in model.get_params().items() if name not in FEATURES})
+
+
+@every_case
+def test_many_are_one_after_the_other(case):
+    X, y = case.data()
+    assert state(case.model().learn_many(X, y)) == state(learned(case.model(), X, y))
+
+
+@every_matrix
+def test_weights_are_those_of_the_estimator(case):
+    model = learned(case.model(), *case.data())
+    X, y = matrix(case, model), case.data()[1]
+    classes = {"classes": model.classes_} if case.name == "OrdinalRegressor" else {}
+    other = twin(model).partial_fit(X, y, **classes)
+    mine, its = model._learner.geometry, other._learner.geometry
+    n = model.n_features_
+    assert n == X.shape[1]
+    if case.name == "Uniclass":  # its first norm is a sum in another order
+        np.testing.assert_allclose(mine.centre()[:n], its.centre(), rtol=1e-12, atol=1e-14)
+        assert model.radius_ == pytest.approx(other.radius_, rel=1e-12)
+        assert model.predict_many(case.data()[0]) == other.predict(X).tolist()
+        return
+    np.testing.assert_array_equal(mine.mean()[0][:, :n], its.mean()[0])
+    np.testing.assert_array_equal(mine.mean()[1], its.mean()[1])
+    assert model.totals_ == other.totals_
+
+
+@every_prediction
+def test_predictions_are_those_of_the_estimator(case):
+    model = learned(case.model(), *case.data())
+    X, y = matrix(case, model), case.data()[1]
+    classes = {"classes": model.classes_} if case.name == "OrdinalRegressor" else {}
+    other = twin(model).partial_fit(X, y, **classes)
+    predicted = model.predict_many(case.data()[0])
+    assert predicted == other.predict(X).tolist()
+    assert predicted == [model.predict_one(x) for x in case.data()[0]]
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_rankings_are_those_of_the_estimator(calibrate):
+    case = Case("LabelRanker", "dicts", {"calibrate": calibrate})
+    model = learned(case.model(), *case.data())
+    X, y = matrix(case, model), case.data()[1]
+    other = twin(model).partial_fit(X, y)
+    assert other.classes_.tolist() == model.classes_
+    scores = other.decision_function(X)
+    for i, x in enumerate(case.data()[0]):
+        assert list(model.scores_one(x).values()) == scores[i].tolist()
+        assert model.rank_one(x) == other.classes_[np.argsort(-scores[i], kind="stable")].tolist()
+    if calibrate:
+        assert model.predict_many(case.data()[0]) == other.predict(X)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.dictionaries(st.sampled_from("abcde"), st.floats(-3, 3), max_size=4),
+            st.sampled_from("uvwx"),
+            st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_weighted_streams(examples):
+    """Weights scale C, and an example of weight 0 is as if it had not come."""
+    model, without = stream.Classifier(C=0.3), stream.Classifier(C=0.3)
+    model.learn_many(*map(list, zip(*examples, strict=True)))
+    for x, y, weight in examples:
+        if weight:
+            without.learn_one(x, y, weight)
+    assert state(model) == state(without)
+    rows = [(x, y, weight) for x, y, weight in examples if weight and any(x.values())]
+    if len({y for _, y, _ in examples if _}) < 1 or not rows or model.n_features_ == 0:
+        return
+    X = np.zeros((len(examples), model.n_features_))
+    for i, (x, _, weight) in enumerate(examples):
+        for name, value in x.items():
+            if weight and value:
+                X[i, model._names.get(name)] = value
+    other = onmargin.PassiveAggressiveClassifier(C=0.3).partial_fit(
+        sparse.csr_matrix(X), [y for _, y, _ in examples], sample_weight=[w for _, _, w in examples]
+    )
+    assert model.totals_ == other.totals_
+    np.testing.assert_array_equal(model._learner.geometry.mean()[0][:, : model.n_features_], other.coef_)
+
+
+def test_names_may_come_in_any_form():
+    """A category is a name, and so is a word."""
+    forms = [{"red": 1.0}, ["red"], "red", {"red": True}, {"red": np.float32(1)}]
+    models = [stream.Classifier(normalize=False).learn_one({"blue": 1.0}, 0).learn_one(x, 1) for x in forms]
+    assert len({str(state(model)) for model in models}) == 1
+    one = stream.Classifier().learn_one({"colour": "red"}, 0)
+    assert one._names.names == ["colour=red"]
+    assert stream.Classifier(separator=":").learn_one(["red:2"], 0).n_features_ == 1
+
+
+def test_matrices_are_rows_of_vectors():
+    X, y = Case("Classifier", "vectors").data()
+    one = stream.Classifier().learn_many(X, y)
+    assert state(stream.Classifier().learn_many(np.array(X), y)) == state(one)
+    assert one.predict_many(np.array(X)) == one.predict_many(X)
+    rows = sparse.csr_matrix(np.array(X))
+    assert state(stream.Classifier().learn_many(rows, y)) == state(
+        stream.Classifier().learn_many([rows[[i]] for i in range(len(y))], y)
+    )

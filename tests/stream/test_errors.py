@@ -1,0 +1,231 @@
+"""What cannot be learned is refused with a word on why, and the model stays as it was."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from onmargin import stream
+from tests.stream.cases import CASES, MODELS, Case, learned, state
+
+BAD_EXAMPLES = [
+    ({"a": math.nan}, "feature 'a' must be a finite number, got nan"),
+    ({"new": 1.0, "a": math.inf}, "feature 'a' must be a finite number"),
+    ({"new": 1.0, "a": None}, "feature 'a' must be a number or a string, got None"),
+    ({"new": 1.0, "a": [1]}, "feature 'a' must be a number"),
+    ({"new": 1.0, 3: 1.0}, "names of features must be strings, got 3"),
+    (["new", 3], "names of features must be strings, got 3"),
+    (["new", None], "names of features must be strings"),
+    (3, "expected a dict of features, a list of their names or a text, got 3"),
+    (None, "expected a dict"),
+    (b"bytes", "expected a dict"),
+    (np.array([1.0, 2.0]), "features go by name here, and this is a vector"),
+    (sparse.csr_matrix([[1.0, 2.0]]), "features go by name here, and this is a vector"),
+]
+BAD_VECTORS = [
+    (np.array([1.0, 2.0]), "must have 5 features, as the first vector had; got 2"),
+    (np.array([1.0, math.nan, 0, 0, 0]), "x must hold finite numbers"),
+    (np.zeros((2, 5)), "one vector, got 2 rows"),
+    (np.zeros((1, 1, 5)), "one or two dimensions"),
+    (sparse.csr_matrix(np.zeros((1, 6))), "must have 5 features"),
+    (sparse.csr_matrix([[0, math.inf, 0, 0, 0]]), "finite"),
+    ({"a": 1.0}, "this model learns vectors, and x is none"),
+    ("text", "this model learns vectors"),
+]
+TARGET = {"Classifier": "m", "Regressor": 1.0, "LabelRanker": {"m"}, "OrdinalRegressor": "low", "Uniclass": None}
+
+
+def refused(model, message, *example, **options):
+    before = state(model)
+    with pytest.raises((TypeError, ValueError), match=message):
+        model.learn_one(*example, **options)
+    assert state(model) == before
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("x", "message"), BAD_EXAMPLES, ids=lambda value: repr(value)[:40])
+@pytest.mark.parametrize("n_features", [None, 2**6])
+def test_examples(name, x, message, n_features):
+    case = Case(name, "dicts", {"n_features": n_features})
+    refused(case.half_way(), message, x, TARGET[name])
+    if "vector" in message:
+        return
+    new = case.model()
+    refused(new, message, x, TARGET[name])
+    assert state(new) == state(case.model())
+    assert state(learned(new, *case.half(0))) == state(case.half_way())
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("x", "message"), BAD_VECTORS, ids=lambda value: repr(value)[:40])
+def test_vectors(name, x, message):
+    refused(Case(name, "vectors").half_way(), message, x, TARGET[name])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_new_classes_do_not_outlive_a_bad_example(name):
+    model = Case(name, "dicts").half_way()
+    target = {"Classifier": "brand new", "LabelRanker": {"brand new"}}.get(name, TARGET[name])
+    refused(model, "finite", {"new": 1.0, "a": math.nan}, target)
+
+
+BAD_TARGETS = {
+    "Classifier": [
+        (None, "a label must be a string or a whole number; got None"),
+        (math.nan, "a label must be a string or a whole number; got nan. For numbers use Regressor"),
+        (0.5, "For numbers use Regressor"),
+        (["m"], r"a label must be a string or a whole number; got \['m'\]"),
+        ({"m"}, "a label must be"),
+        (np.array(1), "a label must be"),
+        (("m", "c"), "a label must be"),
+        (3, "labels must be all strings or all numbers: 3 is new, and 'c' is known"),
+    ],
+    "Regressor": [
+        (None, "y must be a number; got None"),
+        ("1.0", "y must be a number; got '1.0'"),
+        (math.nan, "y must be a finite number; got nan"),
+        (math.inf, "y must be a finite number"),
+        ([1.0], "y must be a number"),
+        (10**400, "y must be a number"),
+    ],
+    "LabelRanker": [
+        (None, "y must be a set, list or tuple of labels; got None"),
+        ("m", "write {'m'} for one label"),
+        ({"m": 1}, "y must be a set"),
+        (["m", "m"], "names a label twice"),
+        (["m", 1], "all strings or all numbers"),
+        ([None], "a label must be a string or a whole number"),
+        ([["m"]], "a label must be"),
+    ],
+    "OrdinalRegressor": [
+        (None, "label None is none of"),
+        ("highest", r"label 'highest' is none of \['low', 'middle', 'high'\]"),
+        (["low"], "label"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "message"), [(name, *pair) for name, pairs in BAD_TARGETS.items() for pair in pairs]
+)
+def test_targets(name, y, message):
+    case = Case(name, "dicts")
+    refused(case.half_way(), message, {"new": 1.0}, y)
+    if "new, and" not in message:
+        new = case.model()
+        refused(new, message.split(";")[0] if name == "OrdinalRegressor" else message, {"new": 1.0}, y)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf, None, "1", [1.0]])
+def test_weights(name, weight):
+    for model in (Case(name, "dicts").half_way(), Case(name, "dicts").model()):
+        refused(model, "weight must be", {"new": 1.0}, TARGET[name], weight=weight)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_weight_zero_is_nothing_at_all(case):
+    for model in (case.half_way(), case.model()):
+        before = state(model)
+        for x, y in zip(*case.half(1), strict=True):
+            model.learn_one(x, y, weight=0)
+        model.learn_one({"new": 1.0}, "new", 0.0)
+        assert state(model) == before
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_looking_changes_nothing(case):
+    """Nor does it matter that it was looked at something with names never learned."""
+    model, other = case.half_way(), case.half_way()
+    for x in case.half(1)[0]:
+        model.scores_one(x)
+        model.explain(x)
+        if case.parameters.get("calibrate", True):
+            model.predict_one(x)
+    assert model.n_features_ == other.n_features_
+    for each in (model, other):
+        learned(each, *case.half(1))
+    assert model.totals_ == other.totals_
+    assert model.weights("m" if case.name in {"Classifier", "LabelRanker"} else None) == other.weights(
+        "m" if case.name in {"Classifier", "LabelRanker"} else None
+    )
+
+
+def test_before_anything_was_learned():
+    assert stream.Classifier().predict_one({"a": 1}) is None
+    assert stream.Classifier().scores_one({"a": 1}) == {}
+    assert stream.Regressor().predict_one("text") == 0
+    assert stream.LabelRanker().predict_one(["a"]) == set()
+    assert stream.OrdinalRegressor(ranks=[1, 2]).predict_one(["a"]) is None
+    assert stream.Uniclass().predict_one(np.zeros(2)) == 1
+    for model in (stream.Classifier(), stream.Uniclass()):
+        assert model.weights() == model.explain({"a": 1}) == {}
+        assert model.totals_.rounds == model.n_features_ == 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"C": 0}, r"C must be a number greater than 0; got 0. Set it with Classifier\(C=...\)"),
+        ({"n_features": 1000}, "n_features must be None, or a power of two between 2 and 2[*][*]31, such as 2[*][*]18"),
+        ({"n_features": 0}, "n_features must be"),
+        ({"n_features": 2.0**10}, "n_features must be"),
+        ({"separator": "::"}, "separator must be None, or a string of one character"),
+        ({"dtype": "float16"}, "dtype must be 'float64' or 'float32'"),
+        ({"ngrams": (2, 1)}, "ngrams must be a pair of whole numbers"),
+        ({"ngrams": 2}, "ngrams must be a pair"),
+        ({"weighting": "idf"}, "weighting must be 'tf' or 'binary' or 'log'"),
+        ({"update": "best", "loss": "log"}, "loss must be .*; update must be"),
+        ({"update": "simproj", "loss": "squared_hinge", "strategy": "ovr"}, "needs loss='hinge', strategy='joint'"),
+        ({"update": "mira", "C": math.inf}, "needs a finite C"),
+    ],
+)
+def test_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        stream.Classifier(**parameters)
+
+
+@pytest.mark.parametrize("ranks", [["low"], "low", 3, ["a", "a"], [2, 1], [1, "a"], [None, 1]])
+def test_ranks(ranks):
+    with pytest.raises((TypeError, ValueError), match="ranks|label"):
+        stream.OrdinalRegressor(ranks=ranks)
+
+
+def test_balls():
+    with pytest.raises(ValueError, match="needs a number for max_radius"):
+        stream.Uniclass(radius="learn")
+
+
+def test_vectors_have_no_table():
+    with pytest.raises(ValueError, match="n_features is the size of a table of names, and vectors have none"):
+        stream.Classifier(n_features=2**8).learn_one(np.zeros(3), 1)
+
+
+def test_many_name_the_one_refused():
+    model = stream.Regressor()
+    with pytest.raises(ValueError, match="example 2: the value of feature 'a' must be a finite number, got nan"):
+        model.learn_many([{"a": 1.0}, {"a": 2.0}, {"a": math.nan}, {"a": 3.0}], [1, 2, 3, 4])
+    assert model.totals_.rounds == 2
+    with pytest.raises(ValueError, match="X and y must have as many items as each other; got {'X': 1, 'y': 2}"):
+        model.learn_many([{"a": 1.0}], [1, 2])
+    for wrong in ("text", {"a": 1.0}, 3):
+        with pytest.raises(TypeError, match="X must be a list of examples"):
+            model.learn_many(wrong, [1])
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match=r"X.to_dict\('records'\)"):
+        model.learn_many(pandas.DataFrame({"a": [1.0]}), [1])
+
+
+def test_labels_and_tops_that_are_none():
+    model = Case("Classifier", "dicts").half_way()
+    with pytest.raises(ValueError, match="label 'x' is none of"):
+        model.weights("x")
+    with pytest.raises(ValueError, match="give label="):
+        model.weights()
+    with pytest.raises(ValueError, match="top must be None or an integer at least 0; got -1"):
+        model.explain({"n0": 1.0}, top=-1)
+    with pytest.raises(ValueError, match="calibrate=False learns to rank"):
+        stream.LabelRanker(calibrate=False).predict_one({"a": 1})
+    with pytest.raises(TypeError, match="a ball has no intercept"):
+        Case("Uniclass", "dicts").half_way().intercept()

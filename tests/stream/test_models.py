@@ -1,0 +1,176 @@
+"""What models of streams say of themselves: weights, explanations, texts, tables of fixed size."""
+
+import copy
+import math
+import pickle
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onmargin import stream
+from tests.stream.cases import CASES, MODELS, Case, learned, state
+
+LABELLED = {"Classifier", "LabelRanker"}
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+@every_case
+def test_explanations_sum_to_scores(case):
+    model = learned(case.model(), *case.data())
+    for x in case.data()[0][:20]:
+        scores = model.scores_one(x)
+        if case.name == "Uniclass":
+            apart = model.explain(x)
+            assert math.sqrt(sum(apart.values())) == pytest.approx(model.radius_ - scores, abs=1e-6)
+            continue
+        for label, score in scores.items() if case.name in LABELLED else [(None, scores)]:
+            explained = model.explain(x, label)
+            assert sum(explained.values()) + model.intercept(label) == pytest.approx(score, rel=1e-4, abs=1e-5)
+            assert list(map(abs, explained.values())) == sorted(map(abs, explained.values()), reverse=True)
+            assert list(model.explain(x, label, top=2)) == list(explained)[:2]
+
+
+@every_case
+def test_weights_by_feature(case):
+    model = learned(case.model(), *case.data())
+    label = model.classes_[1] if case.name in LABELLED else None
+    weights = model.weights(label)
+    assert 0 < len(weights) <= model.n_features_
+    assert list(map(abs, weights.values())) == sorted(map(abs, weights.values()), reverse=True)
+    assert list(model.weights(label, top=3).items()) == list(weights.items())[:3]
+    by_name = case.kind not in {"vectors", "sparse_rows"} and "n_features" not in case.parameters
+    assert {type(name) for name in weights} == {str if by_name else int}
+
+
+def test_explained_by_hand():
+    model = stream.Classifier(fit_intercept=False)
+    model.learn_one({"a": 1.0}, "no").learn_one({"b": 2.0}, "yes").learn_one({"a": 1.0}, "no")
+    assert model.weights() == {"a": -1.0, "b": 0.5}
+    assert model.weights("no") == {"a": 1.0, "b": -0.5}
+    assert model.explain({"a": 3, "b": 1, "c": 5}) == {"a": 3.0, "b": -0.5}  # of "no", which is predicted
+    assert model.scores_one({"a": 3, "b": 1}) == {"no": 2.5, "yes": -2.5}
+
+
+@every_case
+def test_copies_are_independent(case):
+    model = case.half_way()
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        before = state(model)
+        assert state(other) == before
+        learned(other, *case.half(1))
+        assert state(model) == before
+        assert state(other) == state(learned(case.half_way(), *case.half(1)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_make_the_same_model(name):
+    model = Case(name, "dicts", {"C": 0.5, "ngrams": (1, 2)}).model()
+    twin = MODELS[name](**model.get_params())
+    assert twin.get_params() == model.get_params()
+    ranks = "ranks=['low', 'middle', 'high'], " if name == "OrdinalRegressor" else ""
+    assert repr(twin) == f"{name}({ranks}C=0.5, ngrams=(1, 2))"
+
+
+letters = st.text("abC_ 1éß.,\n", max_size=30)
+
+
+@given(
+    st.lists(letters, min_size=1, max_size=6),
+    st.sampled_from([(1, 1), (1, 2), (2, 3)]),
+    st.booleans(),
+    st.sampled_from(["tf", "binary", "log"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_texts_are_those_of_a_plain_reading(texts, ngrams, lowercase, weighting, normalize, idf):
+    model = stream.Regressor(
+        ngrams=ngrams, lowercase=lowercase, weighting=weighting, normalize=normalize, idf=idf, fit_intercept=False
+    )
+    seen, learned_texts = Counter(), 0
+    for text in texts:
+        words = re.findall(r"\w\w+", text.lower() if lowercase else text)
+        grams = Counter(
+            " ".join(words[i : i + n]) for n in range(ngrams[0], ngrams[1] + 1) for i in range(len(words) - n + 1)
+        )
+        model.learn_one(text, 1.0)
+        seen.update(grams.keys())
+        learned_texts += 1
+        value = {"tf": float, "binary": lambda count: 1.0, "log": lambda count: 1 + math.log(count)}[weighting]
+        expected = {
+            gram: value(count) * (1 + math.log((1 + learned_texts) / (1 + seen[gram])) if idf else 1)
+            for gram, count in grams.items()
+        }
+        length = math.sqrt(sum(x * x for x in expected.values())) if normalize else 1.0
+        places, values = model._opened().features(text)
+        found = {model._names.names[place]: x for place, x in zip(places, values, strict=True)}
+        assert found == pytest.approx({gram: x / (length or 1.0) for gram, x in expected.items()})
+
+
+def test_document_frequencies_are_learned_not_looked_up():
+    model = stream.Classifier(idf=True).learn_many(["common rare", "common word", "common thing"], [0, 1, 0])
+    before = state(model)
+    model.predict_one("common")
+    model.learn_one("common", 1, weight=0)
+    assert state(model) == before
+    assert model._frequencies.documents == 3
+    _, values = model._opened().features("common rare")
+    assert values[1] > values[0]
+
+
+def test_tables_do_not_grow():
+    model = stream.Classifier(n_features=2**6)
+    for i in range(1000):
+        model.learn_one({f"name{i}": 1.0}, i % 2)
+    assert model.n_features_ == 64
+    assert model._learner.geometry.n_features == 64
+    assert set(model.weights()) <= set(range(64))
+
+
+def test_names_grow_and_keep_their_weights():
+    model = stream.Regressor(fit_intercept=False, C=math.inf, epsilon=0)
+    for i in range(5000):
+        model.learn_one({f"name{i}": 1.0}, float(i))
+    assert model.n_features_ == 5000
+    assert [model.predict_one([f"name{i}"]) for i in range(0, 5000, 99)] == list(range(0, 5000, 99))
+
+
+def test_a_ball_counts_what_it_does_not_know():
+    model = stream.Uniclass(epsilon=1.0).learn_one({"a": 1.0}).learn_one({"a": 1.0})
+    assert model.scores_one({"a": 1.0}) == 1.0
+    assert model.scores_one({"a": 1.0, "b": 3.0}) == -2.0
+    assert model.predict_one(["b", "b", "b"]) == -1
+    assert model.n_features_ == 1
+    assert model.weights() == {"a": 1.0}
+
+
+def test_labels():
+    for labels in ([True, False], [np.bool_(True), np.bool_(False)], [3, 1, 2], [2.0, 1.0], np.array(["b", "a"])):
+        model = stream.Classifier().learn_many([{"a": i + 1.0} for i in range(len(labels))], labels)
+        assert model.classes_ == sorted(model.classes_)
+        assert {type(label) for label in model.classes_} <= {bool, int, float, str}
+        assert model.predict_one({"a": 1.0}) in list(labels)
+
+
+def test_streams_of_anything():
+    """Iterators, generators and mappings that are no dicts."""
+    model = stream.Classifier()
+    model.learn_one((name for name in ("a", "b")), 0)
+    model.learn_one({"b", "c"}, 1)
+    model.learn_one(Counter("abc"), 0)
+    assert model.n_features_ == 3
+    assert stream.Uniclass().learn_one(iter(["a", "b"])).weights() == {"a": 1.0, "b": 1.0}
+    assert stream.Regressor().learn_many(({"a": i} for i in range(5)), iter(range(5))).totals_.rounds == 5
+
+
+def test_thresholds():
+    model = Case("OrdinalRegressor", "dicts").half_way()
+    thresholds = list(model.thresholds_.values())
+    assert list(model.thresholds_) == ["low", "middle"]
+    for x in Case("OrdinalRegressor", "dicts").half(1)[0]:
+        above = [model.scores_one(x) >= threshold for threshold in thresholds]
+        rank = above.index(False) if False in above else 2
+        assert model.predict_one(x) == ["low", "middle", "high"][rank]

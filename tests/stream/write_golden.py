@@ -1,0 +1,36 @@
+"""Write the golden files of this version: python -m tests.stream.write_golden. Those of earlier ones stay as they are."""
+
+import base64
+import json
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from textwrap import wrap
+
+import onmargin
+from tests.stream.cases import MODELS, Case
+
+GOLDEN = Path(__file__).parent / "golden"
+CASES = {name: Case(name, "texts", {"idf": True}) for name in MODELS}
+
+
+def answers(model, X):
+    """What a model says, as JSON."""
+    return [model.scores_one(x) for x in X]
+
+
+def main():
+    folder = GOLDEN / version("onmargin")
+    folder.mkdir(exist_ok=True, parents=True)
+    for name, case in CASES.items():
+        model = case.half_way()
+        with tempfile.TemporaryDirectory() as temporary:
+            path = Path(temporary, "model.safetensors")
+            onmargin.save(model, path)
+            content = base64.b64encode(path.read_bytes()).decode()
+        golden = {"answers": answers(model, case.half(1)[0]), "file": wrap(content, 110)}
+        folder.joinpath(f"{name}.json").write_text(json.dumps(golden, indent=0) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
