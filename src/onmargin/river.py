@@ -63,6 +63,7 @@ class PassiveAggressiveClassifier(base.Classifier):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         loss: str = "hinge",
         update: str = "max",
@@ -159,6 +160,7 @@ class PassiveAggressiveRegressor(base.Regressor):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         epsilon: float = 0.1,
         loss: str = "epsilon_insensitive",
@@ -247,6 +249,7 @@ class PassiveAggressiveUniclass(base.AnomalyDetector):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         epsilon: float = 0.1,
         radius: str = "fixed",

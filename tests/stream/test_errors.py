@@ -188,7 +188,7 @@ def test_parameters(parameters, message):
 
 @pytest.mark.parametrize("ranks", [["low"], "low", 3, ["a", "a"], [2, 1], [1, "a"], [None, 1]])
 def test_ranks(ranks):
-    with pytest.raises((TypeError, ValueError), match="ranks|label"):
+    with pytest.raises((TypeError, ValueError), match=r"ranks|label"):
         stream.OrdinalRegressor(ranks=ranks)
 
 
@@ -207,7 +207,7 @@ def test_many_name_the_one_refused():
     with pytest.raises(ValueError, match="example 2: the value of feature 'a' must be a finite number, got nan"):
         model.learn_many([{"a": 1.0}, {"a": 2.0}, {"a": math.nan}, {"a": 3.0}], [1, 2, 3, 4])
     assert model.totals_.rounds == 2
-    with pytest.raises(ValueError, match="X and y must have as many items as each other; got {'X': 1, 'y': 2}"):
+    with pytest.raises(ValueError, match="X and y must have as many items as each other"):
         model.learn_many([{"a": 1.0}], [1, 2])
     for wrong in ("text", {"a": 1.0}, 3):
         with pytest.raises(TypeError, match="X must be a list of examples"):

@@ -81,27 +81,25 @@ letters = st.text("abC_ 1éß.,\n", max_size=30)
 @given(
     st.lists(letters, min_size=1, max_size=6),
     st.sampled_from([(1, 1), (1, 2), (2, 3)]),
-    st.booleans(),
     st.sampled_from(["tf", "binary", "log"]),
-    st.booleans(),
-    st.booleans(),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
 )
-def test_texts_are_those_of_a_plain_reading(texts, ngrams, lowercase, weighting, normalize, idf):
+def test_texts_are_those_of_a_plain_reading(texts, ngrams, weighting, flags):
+    lowercase, normalize, idf = flags
     model = stream.Regressor(
         ngrams=ngrams, lowercase=lowercase, weighting=weighting, normalize=normalize, idf=idf, fit_intercept=False
     )
-    seen, learned_texts = Counter(), 0
-    for text in texts:
+    seen = Counter()
+    for n_texts, text in enumerate(texts, start=1):
         words = re.findall(r"\w\w+", text.lower() if lowercase else text)
         grams = Counter(
             " ".join(words[i : i + n]) for n in range(ngrams[0], ngrams[1] + 1) for i in range(len(words) - n + 1)
         )
         model.learn_one(text, 1.0)
         seen.update(grams.keys())
-        learned_texts += 1
         value = {"tf": float, "binary": lambda count: 1.0, "log": lambda count: 1 + math.log(count)}[weighting]
         expected = {
-            gram: value(count) * (1 + math.log((1 + learned_texts) / (1 + seen[gram])) if idf else 1)
+            gram: value(count) * (1 + math.log((1 + n_texts) / (1 + seen[gram])) if idf else 1)
             for gram, count in grams.items()
         }
         length = math.sqrt(sum(x * x for x in expected.values())) if normalize else 1.0

@@ -4,7 +4,6 @@ import base64
 import json
 import os
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 

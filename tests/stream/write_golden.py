@@ -1,4 +1,4 @@
-"""Write the golden files of this version: python -m tests.stream.write_golden. Those of earlier ones stay as they are."""
+"""Write the golden files of this version: python -m tests.stream.write_golden. Earlier ones stay as they are."""
 
 import base64
 import json

@@ -4,6 +4,10 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 
+cdef extern from "names.h":
+    bint names_equal(PyObject* a, PyObject* b) noexcept
+
+
 cdef extern from "entries.h" nogil:
     ctypedef struct Entry:
         int32_t index
@@ -38,11 +42,19 @@ cdef class Names(Index):
 
     cdef index(self)
     cdef put(self, str name, Py_ssize_t place)
-    cdef Slot* slot(self, PyObject* name, uint64_t hashed) noexcept
     cdef Py_ssize_t add(self, str name) except -2
 
     cdef inline Slot* next(self, Slot* slot) noexcept:
         return slot + 1 if slot < self.slots + self.mask else self.slots
+
+    cdef inline Slot* slot(self, PyObject* name, uint64_t hashed) noexcept:
+        """That of a name, or the free one where it would be."""
+        cdef Slot* slot = &self.slots[hashed & self.mask]
+        while slot.name != NULL:
+            if slot.name == name or (slot.hashed == <uint32_t>(hashed >> 32) and names_equal(slot.name, name)):
+                break
+            slot = self.next(slot)
+        return slot
 
 
 cdef class Hashed(Index):

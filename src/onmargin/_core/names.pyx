@@ -8,13 +8,13 @@ from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 
 cdef extern from "Python.h":
-    Py_ssize_t PyUnicode_GET_LENGTH(PyObject* text)
-    int PyUnicode_KIND(PyObject* text)
-    void* PyUnicode_DATA(PyObject* text)
+    ctypedef struct PyASCIIObject:
+        Py_hash_t hash
+
     Py_hash_t PyObject_Hash(object text) noexcept
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
@@ -31,17 +31,10 @@ cdef Py_ssize_t MOST_NAMES = 2**31 - 1
 cdef Py_ssize_t FEW_NAMES = 4096
 
 
-cdef inline bint equal(PyObject* a, PyObject* b) noexcept:
-    """Whether two strings are the same."""
-    cdef Py_ssize_t n = PyUnicode_GET_LENGTH(a)
-    return n == PyUnicode_GET_LENGTH(b) and PyUnicode_KIND(a) == PyUnicode_KIND(b) and (
-        memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b), n * PyUnicode_KIND(a)) == 0
-    )
-
-
 cdef inline uint64_t hash_of(PyObject* name) noexcept:
-    """That which Python keeps with a string; of strings it cannot fail."""
-    return <uint64_t>PyObject_Hash(<object>name)
+    """That which Python keeps with a string, once it was asked for; of strings it cannot fail."""
+    cdef Py_hash_t kept = (<PyASCIIObject*>name).hash
+    return <uint64_t>(kept if kept != -1 else PyObject_Hash(<object>name))
 
 
 cdef class Index:
@@ -120,15 +113,6 @@ cdef class Names(Index):
         while slot.name != NULL:
             slot = self.next(slot)
         slot.name, slot.hashed, slot.place = <PyObject*>name, <uint32_t>(hashed >> 32), <int32_t>place
-
-    cdef Slot* slot(self, PyObject* name, uint64_t hashed) noexcept:
-        """That of a name, or the free one where it would be."""
-        cdef Slot* slot = &self.slots[hashed & self.mask]
-        while slot.name != NULL:
-            if slot.name == name or (slot.hashed == <uint32_t>(hashed >> 32) and equal(slot.name, name)):
-                break
-            slot = self.next(slot)
-        return slot
 
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
         """In three rounds, so that each name can wait for memory while the others are under way."""
