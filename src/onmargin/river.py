@@ -9,14 +9,14 @@ from onmargin import stream
 __all__ = ["PassiveAggressiveClassifier", "PassiveAggressiveRegressor", "PassiveAggressiveUniclass"]
 
 
-def named(x: dict[Any, Any]) -> dict[Any, Any]:
+def _named(x: dict[Any, Any]) -> dict[Any, Any]:
     """An example whose features have strings for names; river takes anything for one."""
     if not x or type(next(iter(x))) is str:
         return x
     return {str(name): value for name, value in x.items()}
 
 
-class PassiveAggressiveClassifier(base.Classifier):
+class PassiveAggressiveClassifier(base.Classifier):  # type: ignore[misc]
     """Passive-aggressive classifier, binary and multiclass.
 
     Use it as any classifier of river: in pipelines, in ``evaluate.progressive_val_score``, beside other models. Unlike
@@ -97,7 +97,7 @@ class PassiveAggressiveClassifier(base.Classifier):
         y : bool or int or str
             Its label.
         """
-        self.model.learn_one(named(x), y)
+        self.model.learn_one(_named(x), y)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """The class of highest score.
@@ -114,10 +114,10 @@ class PassiveAggressiveClassifier(base.Classifier):
         label : bool or int or str or None
             A label. None: nothing was learned yet.
         """
-        return self.model.predict_one(named(x))
+        return self.model.predict_one(_named(x))
 
 
-class PassiveAggressiveRegressor(base.Regressor):
+class PassiveAggressiveRegressor(base.Regressor):  # type: ignore[misc]
     """Passive-aggressive regressor.
 
     Use it as any regressor of river. Unlike ``river.linear_model.PARegressor`` it counts the intercept in the norm of
@@ -188,7 +188,7 @@ class PassiveAggressiveRegressor(base.Regressor):
         y : float
             Its target.
         """
-        self.model.learn_one(named(x), y)
+        self.model.learn_one(_named(x), y)
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """The predicted target.
@@ -203,10 +203,10 @@ class PassiveAggressiveRegressor(base.Regressor):
         y : float
             A number; 0 if nothing was learned yet.
         """
-        return self.model.predict_one(named(x))
+        return self.model.predict_one(_named(x))
 
 
-class PassiveAggressiveUniclass(base.AnomalyDetector):
+class PassiveAggressiveUniclass(base.AnomalyDetector):  # type: ignore[misc]
     """Passive-aggressive uniclass learner: what is far from the centre of a stream is an anomaly.
 
     Use it as any anomaly detector of river, where the usual examples are one cloud. Scale the features first.
@@ -275,7 +275,7 @@ class PassiveAggressiveUniclass(base.AnomalyDetector):
         x : dict
             Features by name: numbers or categories.
         """
-        self.model.learn_one(named(x))
+        self.model.learn_one(_named(x))
 
     def score_one(self, x: dict[Any, Any]) -> float:
         """How far outside the ball an example is.
@@ -290,4 +290,4 @@ class PassiveAggressiveUniclass(base.AnomalyDetector):
         score : float
             The distance from the centre less the radius: the higher, the more unusual; 0 if nothing was learned yet.
         """
-        return -self.model.scores_one(named(x))
+        return -self.model.scores_one(_named(x))
