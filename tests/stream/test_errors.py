@@ -21,6 +21,7 @@ BAD_EXAMPLES = [
     (None, "expected a dict"),
     (b"bytes", "expected a dict"),
     (np.array([1.0, 2.0]), "features go by name here, and this is a vector"),
+    (["new", "n0:1e308", "n0:1e308"], "must have a finite sum"),
     (sparse.csr_matrix([[1.0, 2.0]]), "features go by name here, and this is a vector"),
 ]
 BAD_VECTORS = [
@@ -47,7 +48,7 @@ def refused(model, message, *example, **options):
 @pytest.mark.parametrize(("x", "message"), BAD_EXAMPLES, ids=lambda value: repr(value)[:40])
 @pytest.mark.parametrize("n_features", [None, 2**6])
 def test_examples(name, x, message, n_features):
-    case = Case(name, "dicts", {"n_features": n_features})
+    case = Case(name, "dicts", {"n_features": n_features, "separator": ":"})
     refused(case.half_way(), message, x, TARGET[name])
     if "vector" in message:
         return
@@ -168,7 +169,7 @@ def test_before_anything_was_learned():
     ("parameters", "message"),
     [
         ({"C": 0}, r"C must be a number greater than 0; got 0. Set it with Classifier\(C=...\)"),
-        ({"n_features": 1000}, "n_features must be None, or a power of two between 2 and 2[*][*]31, such as 2[*][*]18"),
+        ({"n_features": 1000}, "n_features must be None, or a power of two between 2 and 2[*][*]30, such as 2[*][*]18"),
         ({"n_features": 0}, "n_features must be"),
         ({"n_features": 2.0**10}, "n_features must be"),
         ({"separator": "::"}, "separator must be None, or a string of one character"),
@@ -195,6 +196,23 @@ def test_ranks(ranks):
 def test_balls():
     with pytest.raises(ValueError, match="needs a number for max_radius"):
         stream.Uniclass(radius="learn")
+
+
+def test_vectors_keep_their_length():
+    """Even if it is zero."""
+    model = stream.Classifier().learn_one(np.zeros(0), 1)
+    refused(model, "must have 0 features, as the first vector had; got 3", np.ones(3), 2)
+
+
+def test_matrices_of_another_kind():
+    model = Case("Regressor", "dicts").half_way()
+    with pytest.raises(TypeError, match="example 0: features go by name here, and this is a vector"):
+        model.learn_many(np.zeros((2, 3)), [1, 2])
+
+
+def test_names_that_cannot_be_hashed():
+    with pytest.raises(ValueError, match="example 0: .*surrogates not allowed"):
+        stream.Regressor(n_features=2**4).learn_many([{"\ud800": 1.0}], [1])
 
 
 def test_vectors_have_no_table():

@@ -1,5 +1,7 @@
 """Sparse rows read from dicts, lists of names, text and vectors."""
 
+from libc.math cimport isfinite
+
 from onmargin._core.names cimport Feature, Index
 from onmargin._core.row cimport Row
 from onmargin._core.text cimport Frequencies, Text
@@ -42,5 +44,10 @@ cdef class Reader:
     cdef int settle(self) except -1
     cdef int count(self) except -1
     cdef void weigh(self) noexcept
+
+    cdef inline bint fits(self, double value) noexcept:
+        """Whether a value is finite as the rows have it."""
+        return isfinite(<float>value) if self.single else isfinite(value)
+
     cdef void rewind(self) noexcept
     cdef int row(self, Row* x) except -1

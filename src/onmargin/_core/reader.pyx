@@ -10,7 +10,7 @@ from libc.math cimport isfinite, log, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from onmargin._core.names cimport Entry, Feature, Index, entries_sort
-from onmargin._core.row cimport Row
+from onmargin._core.row cimport Row, Rows
 from onmargin._core.text cimport Frequencies, Text
 
 
@@ -84,11 +84,11 @@ cdef class Reader:
             self.take_pairs(x)
         elif isinstance(x, str) and self.text is not None:
             self.take_text(str.__str__(x))
+        elif isinstance(x, Rows) or hasattr(x, "tocsr") or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf"):
+            raise TypeError(f"features go by name here, and this is a vector: {x!r:.100}")
         elif isinstance(x, str | bytes) or not hasattr(x, "__iter__"):
             kinds = " or a list of their names" if self.text is None else ", a list of their names or a text"
             raise TypeError(f"expected a dict of features{kinds}, got {x!r:.100}")
-        elif hasattr(x, "tocsr") or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf"):
-            raise TypeError(f"features go by name here, and this is a vector: {x!r:.100}")
         elif hasattr(x, "items"):
             self.take_pairs(dict(x.items()))
         else:
@@ -170,7 +170,7 @@ cdef class Reader:
     cdef int take(self, name, double value) except -1:
         if type(name) is not str:
             name = self.plain(name)
-        if not isfinite(value) or (self.single and not isfinite(<float>value)):
+        if not self.fits(value):
             raise ValueError(f"the value of feature {name!r} must be a finite number, got {value}")
         if value != 0:
             self.next_feature.name, self.next_feature.value = <PyObject*>name, value
@@ -223,6 +223,8 @@ cdef class Reader:
         for k in range(n):
             if kept > 0 and entries[kept - 1].index == entries[k].index:
                 entries[kept - 1].value += entries[k].value
+                if not self.fits(entries[kept - 1].value):
+                    raise ValueError("the values of a feature that is there several times must have a finite sum")
             else:
                 entries[kept] = entries[k]
                 kept += 1

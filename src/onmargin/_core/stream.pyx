@@ -64,6 +64,7 @@ cdef class Player:
     cdef Geometry geometry
     cdef Totals totals
     cdef Stage stage
+    cdef bint single
     cdef Rows rows  # of the vector that is looked at
     cdef Row x
 
@@ -78,6 +79,7 @@ cdef class Player:
         self.task, self.step, self.geometry = self.learner.task, self.learner.step, self.learner.geometry
         self.totals = self.learner._totals
         self.stage = Stage(self.geometry, self.step)
+        self.single = self.geometry.dtype.itemsize == 4
         self.task.reserve(1, self.geometry.n_scores)
 
     cdef int receive(self, x, bint grow, bint learn) except -1:
@@ -116,7 +118,7 @@ cdef class Player:
         cdef double w = check_weight(weight), target
         if w > 0:
             target = number(y, "y")
-            if self.geometry.dtype.itemsize == 4 and not isfinite(<float>target):
+            if self.single and not isfinite(<float>target):
                 raise ValueError(f"y must fit the weights, which are float32; got {y!r}")
             self.receive(x, True, True)
             self.play_row(&target, 1, w)
@@ -175,10 +177,9 @@ cdef class Player:
     def entries(self):
         """The places and the values of the features of the example that was read last."""
         cdef Py_ssize_t k
-        cdef bint single = self.geometry.dtype.itemsize == 4
         places = [k if self.x.indices == NULL else (<const int32_t*>self.x.indices)[k] for k in range(self.x.n)]
         values = [
-            (<const float*>self.x.values)[k] if single else (<const double*>self.x.values)[k]
+            (<const float*>self.x.values)[k] if self.single else (<const double*>self.x.values)[k]
             for k in range(self.x.n)
         ]
         return places, values

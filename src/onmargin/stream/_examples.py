@@ -33,7 +33,7 @@ class Vectors:
         rows = x if isinstance(x, Rows) else self.rows(x.reshape(1, -1) if x.ndim == 1 else x, "x")
         if rows.n_rows != 1:
             raise ValueError(f"x must be one vector, got {rows.n_rows} rows; learn_many and predict_many take several")
-        if rows.n_features != (self.n_features or rows.n_features):
+        if self.n_features is not None and rows.n_features != self.n_features:
             raise ValueError(f"x must have {self.n_features} features, as the first vector had; got {rows.n_features}")
         return rows
 

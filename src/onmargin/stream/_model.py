@@ -28,10 +28,10 @@ class PowerOfTwo:
     """The rule for the size of a table."""
 
     def accepts(self, value: Any) -> bool:
-        return Number(2, 2**31, whole=True).accepts(value) and int(value).bit_count() == 1
+        return Number(2, 2**30, whole=True).accepts(value) and int(value).bit_count() == 1
 
     def __str__(self) -> str:
-        return "a power of two between 2 and 2**31, such as 2**18"
+        return "a power of two between 2 and 2**30, such as 2**18"
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,8 @@ class StreamModel:
             try:
                 learn_one(x, target, weight)
             except (TypeError, ValueError) as error:
-                raise type(error)(f"example {i}: {error}") from error
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"example {i}: {error}") from error
         return self
 
     def predict_many(self, X: Iterable[Any]) -> list[Any]:
