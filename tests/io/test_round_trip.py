@@ -16,6 +16,7 @@ from onmargin._core.names import Index
 from onmargin._core.rounds import Totals
 from onmargin._core.step import Step
 from onmargin._core.task import Task
+from onmargin._core.text import Frequencies
 from onmargin._parts import Part, parts
 from onmargin.features import ClassTermFeatures
 from tests.saved import CASES, ESTIMATORS, Case, InOrder, anatomy, answers, phi
@@ -110,7 +111,8 @@ def test_sparse_weights(name, dtype, path):
 
 
 def test_no_two_kinds_of_parts_share_a_name():
-    family = {kind for root in (Task, Step, Geometry, Totals, Index, Part) for kind in descendants(root)}
+    roots = (Task, Step, Geometry, Totals, Index, Frequencies, Part)
+    family = {kind for root in roots for kind in descendants(root)}
     assert set(parts().values()) == {kind for kind in family if kind.__module__.startswith("onmargin.")}
 
 

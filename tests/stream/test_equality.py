@@ -124,9 +124,8 @@ def test_weighted_streams(examples):
         if weight:
             without.learn_one(x, y, weight)
     assert state(model) == state(without)
-    rows = [(x, y, weight) for x, y, weight in examples if weight and any(x.values())]
-    if len({y for _, y, _ in examples if _}) < 1 or not rows or model.n_features_ == 0:
-        return
+    if model.n_features_ == 0:
+        return  # no matrix has no features
     X = np.zeros((len(examples), model.n_features_))
     for i, (x, _, weight) in enumerate(examples):
         for name, value in x.items():

@@ -211,7 +211,7 @@ def test_matrices_of_another_kind():
 
 
 def test_names_that_cannot_be_hashed():
-    with pytest.raises(ValueError, match="example 0: .*surrogates not allowed"):
+    with pytest.raises(ValueError, match=r"example 0: .*surrogates not allowed"):
         stream.Regressor(n_features=2**4).learn_many([{"\ud800": 1.0}], [1])
 
 
