@@ -36,7 +36,7 @@ cdef class Ball(Expansion):
 
     def plant(self, Py_ssize_t key, double squared_norm):
         """Put the centre of a ball that has seen nothing at the row of this key."""
-        self.reserve(1)
+        self.hold_slots(1)
         self.n_slots, self.key[0], self.live[0], self.coef[0], self.squared_norm = 1, key, 1, 1, squared_norm
 
     def project(self, values, diagonal):

@@ -25,8 +25,8 @@ cdef class Budgeted(Expansion):
         self.budget = budget
         Expansion.__init__(self, n_features, n_columns, dtype, bias=bias)
 
-    def reserve(self, Py_ssize_t slots):
-        Expansion.reserve(self, slots)
+    def hold_slots(self, Py_ssize_t slots):
+        Expansion.hold_slots(self, slots)
         self.own_memory = grown(self.own_memory, slots, (), np.float64)
         self.own = <double*>address(self.own_memory, "d", len(self.own_memory), writable=True)
 

@@ -54,9 +54,9 @@ cdef class Expansion(Columns):
         self.intercept, self.lag_intercept = np.zeros(n_columns), np.zeros(n_columns)
         self.b = <double*>address(self.intercept, "d", n_columns, writable=True)
         self.lb = <double*>address(self.lag_intercept, "d", n_columns, writable=True)
-        self.reserve(0)
+        self.hold_slots(0)
 
-    def reserve(self, Py_ssize_t slots):
+    def hold_slots(self, Py_ssize_t slots):
         """Make room for so many supports."""
         self.coef_memory = grown(self.coef_memory, slots, (self.stride,), np.float64)
         self.key_memory = grown(self.key_memory, slots, (), np.intp)
@@ -82,7 +82,7 @@ cdef class Expansion(Columns):
     def __setstate__(self, state):
         self.clock = state["clock"]
         self.n_slots = len(state["keys"])
-        self.reserve(self.n_slots)
+        self.hold_slots(self.n_slots)
         self.key_memory[:self.n_slots] = state["keys"]
         self.live_memory[:self.n_slots] = state["live"]
         self.coef_memory[:self.n_slots, :self.width] = state["coef"]
@@ -142,7 +142,7 @@ cdef class Expansion(Columns):
             self.within = <double*>address(within, "d", self.n_rows * self.n_rows)
             self.block_key = <Py_ssize_t*>address(keys, "lq", self.n_rows)
             self.known = <Py_ssize_t*>address(known, "lq", self.n_rows)
-            self.reserve(self.n_slots + self.n_rows)
+            self.hold_slots(self.n_slots + self.n_rows)
 
     def settle(self):
         """The rows of the block that became supports, in the order of their slots; the block is over."""
