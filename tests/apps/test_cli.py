@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from onmargin.apps.cli import main
+from tests.apps.program import jsonl, svmlight
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_what_the_demo_proposes_runs(demo):
     assert names["model"].totals_.rounds == len(y)
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["demo", "--help"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["demo", "--help"], ["train", "--help"]])
 def test_information_is_printed_without_loading_the_libraries(arguments):
     code = (
         "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onmargin', standalone_mode=False); "
@@ -52,6 +53,20 @@ def test_information_is_printed_without_loading_the_libraries(arguments):
     result = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     assert result.stderr.strip() == ""
     assert "onmargin" in result.stdout
+
+
+@pytest.mark.parametrize("format", ["svmlight", "jsonl"])
+def test_models_of_streams_need_neither_scikit_learn_nor_scipy(tmp_path, format):
+    data = (svmlight if format == "svmlight" else jsonl)(tmp_path / f"a.{format}")
+    code = (
+        "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onmargin', standalone_mode=False); "
+        "sys.exit(str(sorted({'sklearn', 'scipy', 'rich', 'pandas', 'pyarrow'} & set(sys.modules)) or ''))"
+    )
+    for arguments in (["train", data, "-o", tmp_path / "model"], ["predict", tmp_path / "model", data]):
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.stderr.strip() == ""
+        assert result.stdout
 
 
 def test_unknown_command_is_refused():

@@ -1,12 +1,235 @@
 """The command line. Commands import what they need when they run, so that the program starts at once."""
 
+import json
+from typing import Any
+
 import click
 
+from onmargin.apps.failure import Failure
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+FORMATS = ("svmlight", "csv", "jsonl", "vw", "text", "arrow", "folder", "mbox", "conll", "conllu", "crfsuite")
+TASKS = ("classify", "regress", "rank", "ordinal", "novelty", "tag")
+WRITTEN = ("svmlight", "csv", "jsonl", "vw", "text")
+
+
+class Program(click.Group):
+    """Says what is wrong with files and models in one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # who reads the output has enough
+            raise
+        except OSError as error:
+            raise Failure(f"{error.filename or 'a file'}: {error.strerror or error}") from error
+        except ImportError as error:
+            raise Failure(str(error)) from error
+        except ValueError as error:
+            # ReadError and ModelFileError say where; they are imported only by what raises them.
+            if type(error).__name__ not in {"ReadError", "ModelFileError"}:
+                raise
+            raise Failure(str(error)) from error
+
+
+files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
+model_file = click.argument("model", type=click.Path())
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+format_option = click.option(
+    "--format", "format", type=click.Choice(["auto", *FORMATS]), default="auto", help="By default guessed."
+)
+
+
+def reading(command: Any) -> Any:
+    """Options about where in a file things are."""
+    for option in (
+        click.option("--zero-based", is_flag=True, help="Indices of svmlight files start at 0."),
+        click.option(
+            "--no-header", is_flag=True, help="The first row of a CSV file is data; columns have numbers, from 0."
+        ),
+        click.option("--delimiter", help="What parts the fields of a CSV file; by default guessed."),
+        click.option(
+            "--text", metavar="COLUMN", help="Column of a table that is a text to learn from, and nothing else."
+        ),
+        click.option("--weight", metavar="COLUMN", help="Column of a table that has the weights."),
+        click.option(
+            "--label", metavar="COLUMN", help="Column of a table, or header of a mail; by default the last column."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _reading(
+    *, label: str | None, weight: str | None, text: str | None, delimiter: str | None, no_header: bool, zero_based: bool
+) -> dict[str, Any]:
+    if delimiter is not None:
+        delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
+        if len(delimiter) != 1:
+            raise click.BadParameter(f"one character; got {delimiter!r}", param_hint="--delimiter")
+    return {
+        "label": label,
+        "weight": weight,
+        "text": text,
+        "delimiter": delimiter,
+        "header": not no_header,
+        "zero_based": zero_based,
+    }
+
+
+def _chosen(word: str) -> str | None:
+    return None if word == "auto" else word
+
+
+def _value(text: str) -> Any:
+    """A number, true, false or null as JSON writes it; or a string."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return float(text) if text in {"inf", "-inf"} else text
+
+
+def _parameters(options: dict[str, Any], others: tuple[str, ...]) -> dict[str, Any]:
+    parameters = {name: value for name, value in options.items() if value is not None}
+    for pair in others:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise click.BadParameter(f"NAME=VALUE; got {pair!r}", param_hint="--set")
+        parameters[name] = _value(value)
+    return parameters
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="onmargin")
 def main() -> None:
-    """Online learning on the margin."""
+    """Online learning on the margin.
+
+    FILES are svmlight, CSV, JSON lines, Vowpal Wabbit text, lines of label, tab and text, Parquet, Arrow, folders of
+    texts, mailboxes, CoNLL or CRFsuite files, compressed or not; - is the standard input.
+    """
+
+
+@main.command()
+@files
+@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="Where the model goes.")
+@click.option("--task", type=click.Choice(["auto", *TASKS]), default="auto", help="By default guessed from the labels.")
+@format_option
+@reading
+@click.option(
+    "--passes", type=click.IntRange(1), default=1, show_default=True, help="How often to go through all files."
+)
+@click.option("--C", "C", type=float, help="Aggressiveness, above 0; 1 by default.")
+@click.option("--loss", help="hinge (PA-I) or squared_hinge (PA-II), and their kin for other tasks.")
+@click.option("--update", help="Which rivals move the weights, such as max, simproj or exact.")
+@click.option("--average", is_flag=True, help="Predict with the mean of the weights.")
+@click.option(
+    "--hash", "bits", type=click.IntRange(1, 31), metavar="BITS", help="Hash names of features to so many bits."
+)
+@click.option("--set", "others", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the model.")
+@click.option("--from", "start", type=click.Path(), metavar="MODEL", help="Go on from this model.")
+@click.option(
+    "--checkpoint-every", "every", type=click.IntRange(1), metavar="N", help="Examples; by default each minute."
+)
+@click.option("--resume", is_flag=True, help="Go on where the checkpoint in --out was made, if there is one.")
+@quiet
+@as_json
+def train(
+    *,
+    files: tuple[str, ...],
+    out: str,
+    task: str,
+    format: str,
+    passes: int,
+    C: float | None,
+    loss: str | None,
+    update: str | None,
+    average: bool,
+    bits: int | None,
+    others: tuple[str, ...],
+    start: str | None,
+    every: int | None,
+    resume: bool,
+    quiet: bool,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Learn a model from FILES, one example at a time.
+
+    Each example is predicted before it is learned: the error shown is that of the predictions.
+    """
+    from onmargin.apps import report
+    from onmargin.apps.train import Request
+    from onmargin.apps.train import train as run
+
+    options = {"C": C, "loss": loss, "update": update, "average": average or None, "hash": bits}
+    request = Request(
+        files,
+        _chosen(task),
+        _chosen(format),
+        _reading(**where),
+        _parameters(options, others),
+        passes,
+    )
+    done = run(request, out, resume=resume, start=start, every=every, quiet=quiet)
+    report.show(report.trained(done), as_json=as_json)
+
+
+@main.command()
+@model_file
+@files
+@format_option
+@as_json
+def predict(model: str, files: tuple[str, ...], format: str, as_json: bool) -> None:
+    """Print what MODEL predicts for the examples of FILES, a line each.
+
+    The files may have labels or not. --json adds the scores.
+    """
+    from onmargin.apps.predict import predict as run
+
+    run(model, files, _chosen(format), as_json=as_json)
+
+
+@main.command()
+@model_file
+@files
+@format_option
+@as_json
+def evaluate(model: str, files: tuple[str, ...], format: str, as_json: bool) -> None:
+    """Measure how good the predictions of MODEL are on FILES that have labels."""
+    from onmargin.apps import report
+    from onmargin.apps.evaluate import evaluate as run
+
+    report.show(run(model, files, _chosen(format)), as_json=as_json)
+
+
+@main.command()
+@model_file
+@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many of the heaviest features.")
+@as_json
+def inspect(model: str, top: int, as_json: bool) -> None:
+    """Show what is in MODEL: parameters, totals, classes, and the heaviest features."""
+    from onmargin.apps import report
+    from onmargin.apps.inspect import inspect as run
+
+    report.show(run(model, top), as_json=as_json)
+
+
+@main.command()
+@files
+@click.option("--to", "target", type=click.Choice(WRITTEN), required=True, help="The format to write.")
+@click.option(
+    "-o", "--out", type=click.File("w", encoding="utf-8", atomic=True), default="-", help="By default printed."
+)
+@click.option(
+    "--names", type=click.File("w", encoding="utf-8", atomic=True), help="For svmlight: the names of its features."
+)
+@format_option
+@reading
+def convert(files: tuple[str, ...], target: str, out: Any, names: Any, format: str, **where: Any) -> None:
+    """Write the examples of FILES in another format."""
+    from onmargin.apps.convert import convert as run
+
+    run(files, format=_chosen(format), reading=_reading(**where), target=target, out=out, names=names)
 
 
 @main.command()

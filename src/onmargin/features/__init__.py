@@ -1,6 +1,28 @@
 """Features that a stream makes on the way."""
 
-from onmargin.features.class_terms import ClassTermFeatures
-from onmargin.features.window import CHUNKING, WindowFeatures
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onmargin.features.class_terms import ClassTermFeatures
+    from onmargin.features.window import CHUNKING, WindowFeatures
+
+# Imported when first touched, as those of `onmargin` are: a model file that speaks of none needs no scikit-learn.
+_HOME = {
+    "CHUNKING": "onmargin.features.window",
+    "ClassTermFeatures": "onmargin.features.class_terms",
+    "WindowFeatures": "onmargin.features.window",
+}
 
 __all__ = ["CHUNKING", "ClassTermFeatures", "WindowFeatures"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'onmargin.features' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,17 +1,49 @@
 """Readers that stream files of many formats, model files, and models for other libraries."""
 
-from onmargin.io._reader import Reader, ReadError, Record, TaggedSequence
-from onmargin.io.arrow import read_arrow
-from onmargin.io.conll import read_conll, read_conllu
-from onmargin.io.crfsuite import read_crfsuite
-from onmargin.io.csv_table import read_csv
-from onmargin.io.documents import read_folder, read_mbox
-from onmargin.io.export import to_sklearn
-from onmargin.io.jsonl import read_jsonl
-from onmargin.io.model_file import ModelFileError, load, save
-from onmargin.io.prefetch import prefetch
-from onmargin.io.svmlight import Block, read_svmlight
-from onmargin.io.vowpal_wabbit import read_vw
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onmargin.io._reader import Reader, ReadError, Record, TaggedSequence
+    from onmargin.io.arrow import read_arrow
+    from onmargin.io.conll import read_conll, read_conllu
+    from onmargin.io.crfsuite import read_crfsuite
+    from onmargin.io.csv_table import read_csv
+    from onmargin.io.documents import read_folder, read_mbox, read_text
+    from onmargin.io.export import to_sklearn
+    from onmargin.io.guess import guess_format
+    from onmargin.io.jsonl import read_jsonl
+    from onmargin.io.model_file import ModelFileError, load, load_with_notes, save
+    from onmargin.io.prefetch import prefetch
+    from onmargin.io.svmlight import Block, read_svmlight
+    from onmargin.io.vowpal_wabbit import read_vw
+
+# Imported when first touched, as those of `onmargin` are: who reads one format does not wait for the others.
+_HOME = {
+    "Block": "onmargin.io.svmlight",
+    "ModelFileError": "onmargin.io.model_file",
+    "ReadError": "onmargin.io._reader",
+    "Reader": "onmargin.io._reader",
+    "Record": "onmargin.io._reader",
+    "TaggedSequence": "onmargin.io._reader",
+    "guess_format": "onmargin.io.guess",
+    "load": "onmargin.io.model_file",
+    "load_with_notes": "onmargin.io.model_file",
+    "prefetch": "onmargin.io.prefetch",
+    "read_arrow": "onmargin.io.arrow",
+    "read_conll": "onmargin.io.conll",
+    "read_conllu": "onmargin.io.conll",
+    "read_crfsuite": "onmargin.io.crfsuite",
+    "read_csv": "onmargin.io.csv_table",
+    "read_folder": "onmargin.io.documents",
+    "read_jsonl": "onmargin.io.jsonl",
+    "read_mbox": "onmargin.io.documents",
+    "read_svmlight": "onmargin.io.svmlight",
+    "read_text": "onmargin.io.documents",
+    "read_vw": "onmargin.io.vowpal_wabbit",
+    "save": "onmargin.io.model_file",
+    "to_sklearn": "onmargin.io.export",
+}
 
 __all__ = [
     "Block",
@@ -20,7 +52,9 @@ __all__ = [
     "Reader",
     "Record",
     "TaggedSequence",
+    "guess_format",
     "load",
+    "load_with_notes",
     "prefetch",
     "read_arrow",
     "read_conll",
@@ -31,7 +65,19 @@ __all__ = [
     "read_jsonl",
     "read_mbox",
     "read_svmlight",
+    "read_text",
     "read_vw",
     "save",
     "to_sklearn",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'onmargin.io' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

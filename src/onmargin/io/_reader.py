@@ -80,12 +80,12 @@ class Reader(Generic[T_co]):
 
     def __init__(self, path: str, records: Callable[[Place], Iterator[T_co]]) -> None:
         self.path = path
-        self._records = records
+        self.records = records
 
     def __iter__(self) -> Iterator[T_co]:
         at, n_read = Place(self.path), 0
         try:
-            for record in self._records(at):
+            for record in self.records(at):
                 n_read += 1
                 yield record
         except RecordError as problem:

@@ -6,7 +6,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -122,6 +122,9 @@ class _Bytes(io.RawIOBase):
         self._stream = stream
         self._head = head
         self._errors = errors
+        # Of a pipe only what has come is asked for, so that a record is read before the next one is sent.
+        self._read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
+        self._in_place = isinstance(stream, io.BufferedReader) and stream.seekable()
 
     def readable(self) -> bool:
         return True
@@ -130,10 +133,10 @@ class _Bytes(io.RawIOBase):
         data = self._head[: len(buffer)]
         self._head = self._head[len(buffer) :]
         if not data:
-            if isinstance(self._stream, io.BufferedReader):  # a plain file, without a copy
-                return self._stream.readinto1(buffer)
+            if self._in_place:  # without a copy
+                return int(self._stream.readinto1(buffer))
             try:
-                data = self._stream.read(len(buffer)) or b""
+                data = self._read(len(buffer)) or b""
             except self._errors as error:
                 raise RecordError(f"the compressed data are damaged: {error}") from error
         buffer[: len(data)] = data

@@ -6,6 +6,7 @@ name says what it is: a codec of the table below.
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -14,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from onmargin._parts import Pieces, parts, put_together, take_apart
 
@@ -188,13 +188,23 @@ def _decode_scalar(reader: Reader, content: list[Any]) -> Any:
     return np.dtype(name).type(reader.decode(value))
 
 
+def _is_csr(value: Any) -> bool:
+    """Who has such a matrix has loaded scipy.sparse, which takes a quarter of a second; others need not."""
+    sparse: Any = sys.modules.get("scipy.sparse")
+    return sparse is not None and sparse.issparse(value) and value.format == "csr"
+
+
 def _encode_csr(writer: Writer, matrix: Any, place: str) -> dict[str, Any]:
+    from scipy import sparse
+
     names = ("data", "indices", "indptr")
     arrays = {name: writer.add(getattr(matrix, name), f"{place}.{name}") for name in names}
     return {**arrays, "shape": list(map(int, matrix.shape)), "matrix": isinstance(matrix, sparse.spmatrix)}
 
 
 def _decode_csr(reader: Reader, content: Mapping[str, Any]) -> Any:
+    from scipy import sparse
+
     data, indices, indptr = (reader.arrays(content[name]) for name in ("data", "indices", "indptr"))
     kind = sparse.csr_matrix if content["matrix"] else sparse.csr_array
     matrix = kind((data, indices, indptr), shape=tuple(content["shape"]))
@@ -272,7 +282,7 @@ CODECS: dict[str, Codec] = {
     ),
     # an array of strings or objects
     "items": Codec(lambda v: _is_array(v, "OU"), _encode_items, _decode_items),
-    "csr": Codec(lambda v: sparse.issparse(v) and v.format == "csr", _encode_csr, _decode_csr),
+    "csr": Codec(_is_csr, _encode_csr, _decode_csr),
     "random_state": Codec(
         lambda v: type(v) is np.random.RandomState and v.get_state(legacy=False)["bit_generator"] == "MT19937",
         _encode_random,

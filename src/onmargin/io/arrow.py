@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from onmargin.io._fields import Columns, check_field
-from onmargin.io._reader import Reader, Record
+from onmargin.io._reader import Reader, ReadError, Record
 from onmargin.io._source import Place, RecordError, Source, is_path, name_of, opened
 
 
@@ -52,6 +52,14 @@ def read_arrow(
                 yield columns.record(values)
 
     return Reader(name_of(path), records)
+
+
+def column_names(path: Source) -> list[str]:
+    """Those of the table in a file."""
+    try:
+        return next((names for names, _ in _batches(path, 1)), [])
+    except RecordError as problem:
+        raise ReadError(str(problem), name_of(path), 1) from problem.__cause__
 
 
 def _batches(source: Source, block: int) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:

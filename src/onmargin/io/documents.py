@@ -1,4 +1,4 @@
-"""Text to classify: folders of text files or e-mails, and mailboxes."""
+"""Text to classify: lines, folders of text files or e-mails, and mailboxes."""
 
 import codecs
 import email
@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import BinaryIO
 
-from onmargin.io._reader import Reader, Record, byte_reader
+from onmargin.io._reader import Reader, Record, byte_reader, line_reader
 from onmargin.io._source import Place, RecordError, Source, opened
 
 
@@ -109,6 +109,51 @@ def read_mbox(path: Source, *, label: str | None = None, headers: Sequence[str] 
             yield Record(_text(message, headers), None if label is None else _header(message, label))
 
     return byte_reader(path, records)
+
+
+def read_text(path: Source, *, label: bool = True) -> Reader[Record]:
+    r"""Texts of a file with one a line, after its label and a tab.
+
+    Parameters
+    ----------
+    path : str, path-like or file
+        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+    label : bool, default=True
+        Whether lines have labels; without them all of a line is the text. Blank lines are left out.
+
+    Returns
+    -------
+    records : Reader of Record
+        The text and the label, a string, of each line.
+
+    Raises
+    ------
+    ReadError
+        In the loop: if a line has no tab, or nothing before it.
+
+    Examples
+    --------
+    >>> import io
+    >>> from onmargin.io import read_text
+    >>> for record in read_text(io.StringIO("spam\tcheap pills\nham\tlunch at noon?\n")):
+    ...     print(record)
+    Record(x='cheap pills', y='spam', weight=1.0)
+    Record(x='lunch at noon?', y='ham', weight=1.0)
+    """
+
+    def parse(lines: Iterator[str], _: Place) -> Iterator[Record]:
+        for line in lines:
+            if not line.strip():
+                continue
+            if not label:
+                yield Record(line)
+                continue
+            y, tab, text = line.partition("\t")
+            if not tab or not y:
+                raise RecordError(f"a line is a label, a tab and a text; got {line[:60]!r}")
+            yield Record(text, y)
+
+    return line_reader(path, parse)
 
 
 def _visible(folder: Path) -> list[Path]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 # Scores of these are linear in the features, one a class (one for two classes), and the highest wins.
 CLASSIFIERS = {
@@ -53,6 +52,7 @@ def to_sklearn(model: Any) -> Any:
     >>> to_sklearn(model).predict([[0.9, 0.1]]).item()
     'spam'
     """
+    from scipy import sparse
     from sklearn.linear_model import LinearRegression
     from sklearn.svm import LinearSVC
     from sklearn.utils.validation import check_is_fitted

@@ -30,7 +30,7 @@ class ModelFileError(ValueError):
     """A file that no model can be loaded from: damaged, foreign, or of a later version of the library."""
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
     """Write a model to a file, from which `load` makes one that goes on as if nothing had happened.
 
     A file that is there is replaced in one step: whatever happens, it holds the old model or the new one. The same
@@ -43,11 +43,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         not.
     path : str or path-like
         Where to write it; by custom the name ends in ".safetensors".
+    notes : dict or None, default=None
+        What else the file should say, such as where its examples come from: what JSON can hold, for `load_with_notes`.
 
     Raises
     ------
     TypeError
-        If it is none, or if it has learned something that a file cannot hold.
+        If it is none, if it has learned something that a file cannot hold, or if JSON cannot hold the notes.
     ValueError
         If a parameter is not one that the model accepts.
     OSError
@@ -80,6 +82,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         )
     writer = Writer()
     document = {"schema": SCHEMA, "version": _version(), **writer.describe(model)}
+    if notes is not None:
+        document["notes"] = _check_notes(notes)
     document["arrays"] = {name: _entry(array) | {"sha256": sha256(array)} for name, array in writer.arrays.items()}
     text = _canonical(document | {"sha256": _digest(document)})
     if len(text) > MAX_HEADER * 9 // 10:
@@ -123,6 +127,33 @@ def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None =
     --------
     save : Write it.
     """
+    return load_with_notes(path, parameters=parameters)[0]
+
+
+def load_with_notes(
+    path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """Read a model, and the notes that `save` put beside it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    parameters : dict or None, default=None
+        As for `load`.
+
+    Returns
+    -------
+    model : object
+        As from `load`.
+    notes : dict
+        The notes, empty if there are none.
+
+    Raises
+    ------
+    ModelFileError, OSError
+        As `load` does.
+    """
     path = os.fspath(path)
     try:
         if os.path.exists(path) and not os.path.isfile(path):
@@ -130,7 +161,7 @@ def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None =
         with safe_open(path, framework="numpy") as file:
             document = _read_document(file.metadata())
             reader = Reader(_arrays(file, document["arrays"]), _check_given(document["parameters"], parameters or {}))
-            return reader.model(document)
+            return reader.model(document), document.get("notes", {})
     except OSError:
         raise
     except SafetensorError as error:
@@ -147,6 +178,17 @@ def _version() -> str:
 
 def _canonical(document: Mapping[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _check_notes(notes: Mapping[str, Any]) -> Any:
+    """The notes, which are the same when they have been JSON."""
+    try:
+        if (read := json.loads(_canonical(notes))) == notes:
+            return read
+        problem = "they would come back different"
+    except (TypeError, ValueError, RecursionError) as error:
+        problem = str(error)
+    raise TypeError(f"notes must be a dict of strings, finite numbers, lists and dicts; got {notes!r:.80}: {problem}")
 
 
 def _digest(document: Mapping[str, Any]) -> str:

@@ -53,7 +53,7 @@ class Vectors:
 def each(X: Any, vectors: Vectors) -> Iterable[Any]:
     """The examples of a list or a matrix, one by one."""
     if is_vector(X):
-        return _rows(vectors.rows(X, "X"))
+        return _rows(X if isinstance(X, Rows) else vectors.rows(X, "X"))
     if hasattr(X, "columns"):
         raise TypeError("X must be a list of examples, not a frame: give its rows as dicts, X.to_dict('records')")
     if isinstance(X, str | bytes | Mapping) or not isinstance(X, Iterable):
@@ -67,10 +67,12 @@ def _rows(rows: Rows) -> Iterator[Rows]:
 
 def check_lengths(**given: Any) -> None:
     """Refuse lists that are not of one length, where their lengths are known."""
-    lengths = {name: _length(value) for name, value in given.items() if isinstance(value, Sized)}
+    lengths = {name: _length(value) for name, value in given.items() if isinstance(value, Rows | Sized)}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"{' and '.join(lengths)} must have as many items as each other; got {lengths}")
 
 
 def _length(value: Any) -> int:
+    if isinstance(value, Rows):
+        return value.n_rows
     return int(value.shape[0]) if hasattr(value, "shape") else len(value)

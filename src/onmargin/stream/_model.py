@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from onmargin._core.names import Hashed, Index, Names
 from onmargin._core.reader import Reader
+from onmargin._core.row import Rows
 from onmargin._core.step import Step
 from onmargin._core.stream import Player
 from onmargin._core.task import Task
 from onmargin._core.text import Frequencies, Text
 from onmargin._parameters import FLAG, NOTHING, Character, Number, Rule, Word, check_parameters
 from onmargin.learner import Learner, Totals
+from onmargin.stream._blocks import learn_known, widen
 from onmargin.stream._examples import Vectors, check_lengths, each, is_sparse, is_vector
 
 # The name of a feature; with hashing and for vectors its place.
@@ -71,6 +73,9 @@ class StreamModel:
         "normalize": (FLAG,),
         "idf": (FLAG,),
     }
+
+    # Whether the target of an example is a label or, if not, a number; None: it is neither.
+    _labelled: ClassVar[bool | None] = None
 
     C: float
     n_features: int | None
@@ -214,7 +219,8 @@ class StreamModel:
         Parameters
         ----------
         X : iterable, or matrix of shape (n_samples, n_features)
-            Examples as `learn_one` takes them. Of an array or a sparse matrix the rows are vectors.
+            Examples as `learn_one` takes them. Of an array or a sparse matrix the rows are vectors; a sparse one may be
+            wider than those before.
         y : iterable
             Their targets.
         weights : iterable of float or None, default=None
@@ -226,17 +232,30 @@ class StreamModel:
             The model, having learned. If an example is refused, those before it are learned, and the error says which
             one it was.
         """
-        examples, learn_one = self._each(X), self.learn_one
-        check_lengths(X=X, y=y, weights=weights)
-        pairs = ((x, None) for x in examples) if y is None else zip(examples, y, strict=True)
-        weighted = ((pair, 1.0) for pair in pairs) if weights is None else zip(pairs, weights, strict=True)
-        for i, ((x, target), weight) in enumerate(weighted):
+        for i, x, target, weight in self._one_by_one(X, y, weights):
             try:
-                learn_one(x, target, weight)
+                self.learn_one(x, target, weight)
             except (TypeError, ValueError) as error:
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"example {i}: {error}") from error
         return self
+
+    def _one_by_one(self, X: Any, y: Any, weights: Any) -> Iterator[tuple[int, Any, Any, float]]:
+        """The examples that are to be learned by themselves, with their numbers: all but rows of known labels."""
+        if is_vector(X):
+            X = widen(self, self._vectors().rows(X, "X"))
+        examples = self._each(X)
+        check_lengths(X=X, y=y, weights=weights)
+        if isinstance(X, Rows) and self._labelled is not None:
+            y = y if isinstance(y, np.ndarray) else list(y)
+            weights = None if weights is None else list(weights)
+            for i in learn_known(self, X, y, weights):
+                yield i, X.part(i, i + 1), y[i], 1.0 if weights is None else weights[i]
+            return
+        pairs = ((x, None) for x in examples) if y is None else zip(examples, y, strict=True)
+        weighted = ((pair, 1.0) for pair in pairs) if weights is None else zip(pairs, weights, strict=True)
+        for i, ((x, target), weight) in enumerate(weighted):
+            yield i, x, target, weight
 
     def predict_many(self, X: Iterable[Any]) -> list[Any]:
         """Predict examples: the same as so many calls of `predict_one`.

@@ -108,6 +108,7 @@ class Classifier(LinearModel):
     {'cheap': 0.41, 'lunch': -0.31}
     """
 
+    _labelled = True
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearModel._rules | {
         "loss": (Word("hinge", "squared_hinge"),),
         "update": (Word("max", *RIVALS),),

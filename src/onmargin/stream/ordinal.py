@@ -95,6 +95,7 @@ class OrdinalRegressor(LinearModel):
     """
 
     _geometry_type = Thresholds
+    _labelled = True
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearModel._rules | {"update": (Word(*TRIALS),)}
 
     classes_: list[Label]

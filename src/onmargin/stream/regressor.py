@@ -97,6 +97,7 @@ class Regressor(LinearModel):
     2.0
     """
 
+    _labelled = False
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearModel._rules | {
         "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
         "epsilon": (Number(0),),

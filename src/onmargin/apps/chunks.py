@@ -1,0 +1,114 @@
+"""Examples of files, some at a time, and how far one has come."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
+
+from onmargin.apps.formats import Settings
+from onmargin.io import ReadError, prefetch
+from onmargin.io.svmlight import SparseRows
+
+CHUNK = 1000  # records of formats that have them one at a time
+
+T = TypeVar("T")
+
+
+class Position(NamedTuple):
+    """How much is done: whole passes, whole files of the pass after them, and records of the file after those."""
+
+    passes: int = 0
+    files: int = 0
+    records: int = 0
+
+
+class Chunk(NamedTuple):
+    """Examples: rows of numbers, or a list; `y` and `weights` are None where there are none."""
+
+    X: Any
+    y: Any = None
+    weights: list[float] | None = None
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0]) if isinstance(self.X, SparseRows) else len(self.X)
+
+    def part(self, start: int, stop: int) -> "Chunk":
+        """Some of the examples."""
+        X = self.X.part(start, stop) if isinstance(self.X, SparseRows) else self.X[start:stop]
+        return Chunk(
+            X,
+            None if self.y is None else self.y[start:stop],
+            None if self.weights is None else self.weights[start:stop],
+        )
+
+
+@dataclass
+class Meter:
+    """How much of the file that is being read has been read; `size` is 0 if nobody knows."""
+
+    size: int = 0
+    file: Any = field(default=None, repr=False)
+
+    @property
+    def fraction(self) -> float | None:
+        return self.file.tell() / self.size if self.size and self.file is not None else None
+
+
+def read_chunks(
+    path: str, settings: Settings, *, labelled: bool = True, size: int = CHUNK, meter: Meter | None = None
+) -> Iterator[Chunk]:
+    """The examples of a file; all before a record that is wrong come before its error."""
+    meter = meter or Meter()
+    with ExitStack() as stack:
+        source: Any = path
+        meter.file, meter.size = None, 0
+        # Arrow's readers jump about in a file, and a folder is none.
+        if path != "-" and settings.format not in {"arrow", "folder"}:
+            source = meter.file = stack.enter_context(open(path, "rb"))
+            meter.size = os.fstat(source.fileno()).st_size
+        records = settings.read(source, labelled=labelled)
+        if settings.kind == "rows":
+            # A thread that waits for a pipe could not be stopped.
+            for X, y, _ in records if path == "-" else prefetch(records):
+                yield from _cut(Chunk(X, y), size)
+        else:
+            for group in _grouped(records, size):
+                yield _chunk(group, settings)
+        meter.file = None
+
+
+def _cut(chunk: Chunk, size: int) -> Iterator[Chunk]:
+    """A block as it is, unless smaller pieces were asked for."""
+    if size >= CHUNK:
+        yield chunk
+        return
+    for start, stop in pairwise([*range(0, len(chunk), size), len(chunk)]):
+        yield chunk.part(start, stop)
+
+
+def _grouped(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    group: list[T] = []
+    try:
+        for item in items:
+            group.append(item)
+            if len(group) == size:
+                yield group
+                group = []
+    except ReadError:
+        if group:
+            yield group
+        raise
+    if group:
+        yield group
+
+
+def _chunk(group: list[Any], settings: Settings) -> Chunk:
+    if settings.kind == "sequences":
+        x, y = zip(*group, strict=True)
+        return Chunk(list(x), None if y[0] is None else list(y))
+    x, y, weights = zip(*group, strict=True)
+    if settings.text is not None:
+        x = tuple(record.get(settings.text, "") for record in x)
+    return Chunk(list(x), list(y), None if set(weights) == {1.0} else list(weights))

@@ -1,0 +1,81 @@
+"""What is in a model file."""
+
+from typing import Any
+
+from onmargin.apps.report import Report
+from onmargin.apps.tasks import n_features
+from onmargin.io import load_with_notes
+
+_SHOWN = 20  # classes whose heaviest features are shown, at most
+
+
+def inspect(path: str, top: int) -> Report:
+    """Parameters, totals, classes and the heaviest features of a model."""
+    model, notes = load_with_notes(path)
+    report: Report = {"model": path, "class": type(model).__name__}
+    if "task" in notes:
+        report |= {"task": notes["task"], "format": notes["settings"]["format"]}
+    if "position" in notes:
+        passes, files, records = notes["position"]
+        report |= {"passes": passes, "files": notes["request"]["files"]}
+        if files or records:
+            report["unfinished"] = f"{files} files and {records} records into pass {passes + 1}"
+    classes = [str(label) for label in getattr(model, "classes_", [])]
+    if classes:
+        report |= {"number of classes": len(classes)} | ({"classes": classes} if len(classes) <= _SHOWN else {})
+    report["features"] = n_features(model)
+    report["parameters"] = {name: shown(value) for name, value in sorted(model.get_params(deep=False).items())}
+    if hasattr(model, "_learner"):
+        report["totals"] = dict(model.totals_)
+        report |= _heaviest(model, top, _first_index(notes))
+    return report
+
+
+def shown(value: Any) -> Any:
+    """A parameter for a table or for JSON."""
+    return value if isinstance(value, str | int | bool | None) else repr(value)
+
+
+def _first_index(notes: dict[str, Any]) -> int:
+    """What the first feature is called: files of rows mostly count from 1."""
+    settings = notes.get("settings", {})
+    return int(settings.get("format") == "svmlight" and not settings["zero_based"])
+
+
+def _heaviest(model: Any, top: int, first: int) -> Report:
+    """The heaviest features: of each class, or of the one vector of weights."""
+    classes = list(getattr(model, "classes_", []))
+    if not top or len(classes) > _SHOWN:
+        return {}
+    if hasattr(model, "weights"):
+        try:
+            return {_title(None): _named(model.weights(None, top), first)}
+        except ValueError:  # each class has its own
+            return {_title(label): _named(model.weights(label, top), first) for label in classes}
+    return _of_coefficients(model, classes, top)
+
+
+def _title(label: Any) -> str:
+    return "heaviest features" if label is None else f"heaviest features of {label}"
+
+
+def _named(weights: dict[Any, float], first: int = 0) -> dict[str, float]:
+    return {name if isinstance(name, str) else str(name + first): float(value) for name, value in weights.items()}
+
+
+def _of_coefficients(model: Any, classes: list[Any], top: int) -> Report:
+    """Of estimators, whose weights are a matrix."""
+    import numpy as np
+
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        return {}
+    rows = np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else coef)
+    names = getattr(model, "feature_names_", None)
+    labels = classes if len(rows) == len(classes) else [None] * len(rows)
+    report: Report = {}
+    for label, row in zip(labels, rows, strict=True):
+        order = np.argsort(-np.abs(row), kind="stable")[:top]
+        heaviest = {names[k] if names is not None else int(k): row[k] for k in order if row[k] != 0}
+        report[_title(label)] = _named(heaviest)
+    return report

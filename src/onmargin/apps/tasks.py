@@ -1,0 +1,229 @@
+"""What can be learned: the model of each task, what its labels must be, and what it says of itself."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import click
+
+from onmargin.apps.chunks import Chunk
+from onmargin.apps.failure import Failure
+from onmargin.apps.formats import Settings
+from onmargin.io.svmlight import SparseRows
+
+Notes = dict[str, Any]
+
+
+class BadExampleError(Exception):
+    """An example that a model refuses; `learned` examples of its chunk came before it."""
+
+    def __init__(self, problem: str, learned: int) -> None:
+        super().__init__(problem)
+        self.learned = learned
+
+
+def whole(label: Any) -> Any:
+    """A whole number as an integer: files often have 1.0 or 1 where they mean a name."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+def _class(label: Any) -> Any:
+    if label is None or isinstance(label, list | tuple):
+        raise ValueError(f"a label is a string or a whole number; got {label!r:.60}")
+    if isinstance(label, float) and not label.is_integer():
+        raise ValueError(f"labels are names or whole numbers; got {label!r}. For real numbers say --task regress")
+    return whole(label)
+
+
+def _number(label: Any) -> float:
+    if isinstance(label, bool) or not isinstance(label, int | float):
+        raise ValueError(f"a target is a number; got {label!r:.60}. For names say --task classify")
+    return float(label)
+
+
+def _set(labels: Any) -> list[Any]:
+    if not isinstance(labels, list | tuple):
+        raise ValueError(f"labels to rank are a list; got {labels!r:.60}. For one label say --task classify")
+    return [whole(label) for label in labels]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A task: the class of its model in `onmargin.stream`, what a label must be, and what its error is called."""
+
+    model: str
+    target: Callable[[Any], Any]
+    error: str = "error"
+
+
+KINDS = {
+    "classify": Kind("Classifier", _class),
+    "regress": Kind("Regressor", _number, "loss"),
+    "rank": Kind("LabelRanker", _set),
+    "ordinal": Kind("OrdinalRegressor", _class),
+    "novelty": Kind("Uniclass", lambda label: None, "loss"),
+}
+
+
+def guess_task(chunk: Chunk, settings: Settings) -> str:
+    """By the labels of the first examples."""
+    if settings.kind == "sequences":
+        return "tag"
+    labels = [] if chunk.y is None else list(chunk.y)
+    if not labels or all(label is None for label in labels):
+        raise Failure("the examples have no labels: say --task novelty to learn what is usual, or name the --label")
+    if any(isinstance(label, list | tuple) for label in labels):
+        return "rank"
+    if all(isinstance(label, int | float) for label in labels) and not all(float(y).is_integer() for y in labels):
+        return "regress"
+    return "classify"
+
+
+def begin(task: str, settings: Settings, parameters: dict[str, Any]) -> "Pupil":
+    """A new model for a task, and for examples that are read as `settings` say."""
+    if (task == "tag") != (settings.kind == "sequences"):
+        raise Failure(f"--task {task} does not go with {settings.format} files")
+    parameters = dict(parameters)
+    bits = parameters.pop("hash", None)
+    if bits is not None:
+        if settings.kind != "records":
+            raise click.UsageError(
+                f"--hash is for features with names; those of {settings.format} files are kept apart"
+            )
+        parameters["n_features"] = 2**bits
+    kind = _model_class(task)
+    if settings.kind == "rows" and "dtype" in signature(kind).parameters:
+        parameters.setdefault("dtype", settings.dtype)
+    unknown = sorted(parameters.keys() - signature(kind).parameters.keys())
+    if unknown:
+        accepted = ", ".join(signature(kind).parameters)
+        raise click.UsageError(f"{kind.__name__} has no parameter {' or '.join(unknown)}; it has {accepted}")
+    if task == "ordinal" and "ranks" not in parameters:
+        raise click.UsageError("--task ordinal needs the ranks from low to high, such as --set 'ranks=[1, 2, 3]'")
+    try:
+        model = kind(**parameters)
+        model._check_parameters()
+    except (TypeError, ValueError) as error:
+        raise click.UsageError(str(error).split(". Set it with")[0]) from error
+    return Pupil(task, model, _features(settings))
+
+
+def _model_class(task: str) -> Any:
+    if task == "tag":
+        from onmargin import SequenceTagger
+
+        return SequenceTagger
+    from onmargin import stream
+
+    return getattr(stream, KINDS[task].model)
+
+
+def _features(settings: Settings) -> Notes:
+    """The templates that make features of tokens in columns."""
+    if settings.format not in {"conll", "conllu"}:
+        return {}
+    from onmargin.features.window import CHUNKING
+
+    n = max(1, settings.columns)
+    columns = ["w", "pos", *(f"c{k}" for k in range(2, n))][:n]
+    return {"columns": columns, "templates": [t for t in CHUNKING if n > 1 or "pos" not in t]}
+
+
+def n_features(model: Any) -> int:
+    """How many features a model knows."""
+    names = ("n_features_", "n_features_in_")
+    return next((int(getattr(model, name)) for name in names if hasattr(model, name)), 0)
+
+
+class Pupil:
+    """A model that learns chunks of examples for a task."""
+
+    def __init__(self, task: str, model: Any, features: Notes) -> None:
+        self.task = task
+        self.model = model
+        self.features = features
+        self._tokens: Callable[[Any], Any] = list
+        if features:
+            from onmargin.features.window import WindowFeatures
+
+            window = WindowFeatures(features["columns"], features["templates"])
+            self._tokens = lambda x: window([tuple(t.values()) if isinstance(t, dict) else t for t in x])
+
+    @property
+    def n_examples(self) -> int:
+        return int(self.model.totals_.rounds) if hasattr(self.model, "_learner") else 0
+
+    def learn(self, chunk: Chunk) -> None:
+        """Learn examples in turn, up to the first that is refused."""
+        if self.task == "tag":
+            self._one_by_one(chunk, lambda x, y, _: self.model.partial_fit([self._tokens(x)], [y]))
+        elif isinstance(chunk.X, SparseRows):
+            self._learn_rows(chunk)
+        else:
+            target, learn_one = KINDS[self.task].target, self.model.learn_one
+            self._one_by_one(chunk, lambda x, y, weight: learn_one(x, target(y), weight))
+
+    def _learn_rows(self, chunk: Chunk) -> None:
+        """Rows of numbers all at once; as they have no weights, rounds count them."""
+        before = self.n_examples
+        y = chunk.y
+        if self.task in {"classify", "ordinal"} and not (y % 1).any():
+            y = y.astype("int64")
+        try:
+            self.model.learn_many(chunk.X, y)
+        except (TypeError, ValueError) as error:
+            learned = self.n_examples - before
+            problem = str(error).removeprefix(f"example {learned}: ")
+            raise BadExampleError(problem, learned) from error
+
+    def _one_by_one(self, chunk: Chunk, learn_one: Callable[[Any, Any, float], Any]) -> None:
+        n = len(chunk)
+        labels: Iterable[Any] = [None] * n if chunk.y is None else chunk.y
+        weights: Iterable[float] = [1.0] * n if chunk.weights is None else chunk.weights
+        for k, (x, y, weight) in enumerate(zip(chunk.X, labels, weights, strict=True)):
+            try:
+                learn_one(x, y, weight)
+            except (TypeError, ValueError) as error:
+                raise BadExampleError(str(error), k) from error
+
+    def predict(self, chunk: Chunk) -> list[Any]:
+        """What is predicted: a label, a number, a tuple of labels, or a list of those of a sequence."""
+        if self.task == "tag":
+            return list(self.model.predict([self._tokens(x) for x in chunk.X]))
+        predicted = self.model.predict_many(self._examples(chunk.X))
+        return [tuple(sorted(labels)) for labels in predicted] if self.task == "rank" else list(predicted)
+
+    def scores(self, chunk: Chunk) -> list[Any]:
+        """Scores by label, or how far inside the usual; None where a prediction is all there is."""
+        if self.task in {"regress", "tag"}:
+            return [None] * len(chunk)
+        X = self._examples(chunk.X)
+        singles = [X.part(k, k + 1) for k in range(len(chunk))] if isinstance(X, SparseRows) else X
+        return [self.model.scores_one(x) for x in singles]
+
+    def _examples(self, X: Any) -> Any:
+        """Features that were never learned count for nothing."""
+        return X.fitted(self.model.n_features_) if isinstance(X, SparseRows) else X
+
+    def measure(self) -> str:
+        """How good the predictions were, each before its example was learned."""
+        totals = self.model.totals_
+        rounds = max(1, totals.rounds)
+        if self.task in {"regress", "novelty"}:
+            return f"mean loss {totals.loss / rounds:.4g}"
+        return f"error {totals.mistakes / rounds:.2%}"
+
+    def summary(self) -> dict[str, Any]:
+        """What was learned, for a report."""
+        totals = self.model.totals_
+        rounds = max(1, totals.rounds)
+        classes = list(getattr(self.model, "classes_", []))
+        return {
+            "examples": totals.rounds,
+            **({"classes": len(classes)} if classes else {}),
+            "features": n_features(self.model),
+            "updates": totals.updates,
+            **({} if self.task in {"regress", "novelty"} else {"progressive error": totals.mistakes / rounds}),
+            "progressive loss": totals.loss / rounds,
+        }

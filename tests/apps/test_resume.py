@@ -1,0 +1,145 @@
+"""Checkpoints: whatever ends a run, --resume goes on as if nothing had happened."""
+
+import json
+import random
+import signal
+import time
+
+import pytest
+
+from onmargin.io import load_with_notes
+from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
+
+
+def train_arguments(kind, folder):
+    if kind == "svmlight":
+        # Wider and wider rows: the weights grow on the way.
+        data = [svmlight(folder / f"{k}.svm", 400, seed=k, n_features=20 * (k + 1)) for k in range(2)]
+        return [*data, "--passes", 2, "--average"]
+    if kind == "conll":
+        return [conll(folder / "a.conll", 60)]
+    return [jsonl(folder / "a.jsonl", 500, n_features=60), jsonl(folder / "b.jsonl", 300, seed=1), "--average"]
+
+
+@pytest.mark.parametrize("kind", ["svmlight", "jsonl", "conll"])
+def test_killed_runs_end_with_the_same_bytes(tmp_path, kind):
+    arguments = train_arguments(kind, tmp_path)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    onmargin("train", *arguments, "-o", whole)
+    random_ = random.Random(kind)
+    deaths = 0
+    for _ in range(3):
+        before = killed.read_bytes() if killed.exists() else b""
+        process = start("train", *arguments, "-o", killed, "--checkpoint-every", 7, "--resume", stdout=-3)
+        try:
+            deadline = time.monotonic() + 30
+            while process.poll() is None and time.monotonic() < deadline:
+                if killed.exists() and killed.read_bytes() != before:
+                    time.sleep(random_.random() * 0.1)
+                    break
+                time.sleep(0.005)
+        finally:
+            process.kill()
+            process.communicate()
+        deaths += process.returncode == -signal.SIGKILL
+    assert deaths >= 2
+    onmargin("train", *arguments, "-o", killed, "--resume")
+    assert killed.read_bytes() == whole.read_bytes()
+    # What died while it wrote left nothing else than its unfinished file, which is hidden.
+    assert {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")} == {
+        *(str(a.name) for a in arguments if hasattr(a, "name")),
+        "whole",
+        "killed",
+    }
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_being_asked_to_stop_leaves_a_checkpoint(tmp_path, number):
+    data = jsonl(tmp_path / "a.jsonl", 2000)
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    onmargin("train", data, "-o", whole)
+    # Data that stop coming: the program waits.
+    process = start("train", "-", "-o", stopped, stdin=-1)
+    lines = data.read_bytes().splitlines(keepends=True)
+    process.stdin.write(b"".join(lines[:1500]))
+    process.stdin.flush()
+    time.sleep(1.5)
+    process.send_signal(number)
+    _, message = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert b"1000 examples are learned" in message
+    assert b"--resume" in message
+    _, notes = load_with_notes(stopped)
+    assert notes["position"] == [0, 0, 1000]
+    onmargin("train", "-", "-o", stopped, "--resume", stdin=data.read_bytes())
+    assert load_with_notes(stopped)[0].totals_ == load_with_notes(whole)[0].totals_
+
+
+def test_resume_without_a_checkpoint_begins(tmp_path):
+    data, out = svmlight(tmp_path / "a.svm"), tmp_path / "model"
+    assert report("train", data, "-o", out, "--resume")["examples"] == 300
+
+
+def test_resume_of_a_finished_run_learns_nothing_and_more_passes_do(tmp_path):
+    data, out, twice = svmlight(tmp_path / "a.svm"), tmp_path / "model", tmp_path / "twice"
+    onmargin("train", data, "-o", out)
+    done = out.read_bytes()
+    assert report("train", data, "-o", out, "--resume")["examples"] == 300
+    assert out.read_bytes() == done
+    onmargin("train", data, "-o", out, "--resume", "--passes", 2)
+    onmargin("train", data, "-o", twice, "--passes", 2)
+    assert out.read_bytes() == twice.read_bytes()
+
+
+def test_a_bad_record_keeps_what_came_before_and_says_how_to_go_on(tmp_path):
+    data, out = jsonl(tmp_path / "a.jsonl", 50), tmp_path / "model"
+    good = data.read_text().splitlines()
+    data.write_text("\n".join([*good[:30], "{broken", *good[31:]]) + "\n")
+    message = onmargin("train", data, "-o", out, code=1)
+    assert "a.jsonl, line 31, record 31: the line is not JSON" in message
+    assert "30 examples are learned and kept in" in message
+    assert "--resume" in message
+    assert "Traceback" not in message
+    data.write_text("\n".join(good) + "\n")
+    onmargin("train", data, "-o", out, "--resume")
+    onmargin("train", data, "-o", tmp_path / "whole")
+    assert out.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["svmlight", "jsonl"])
+def test_a_refused_label_is_a_bad_record(tmp_path, kind):
+    out = tmp_path / "model"
+    if kind == "jsonl":
+        data = jsonl(tmp_path / "a.jsonl", 50)
+        lines = data.read_text().splitlines()
+        lines[40] = json.dumps({"x": {"f1": 1.0}, "y": 3})
+    else:
+        data = svmlight(tmp_path / "a.svm", 50)
+        lines = data.read_text().splitlines()
+        lines[40] = "1.5 2:1"
+    data.write_text("\n".join(lines) + "\n")
+    message = onmargin("train", data, "-o", out, "--task", "classify", code=1)
+    assert "record 41: " in message
+    assert "40 examples are learned" in message
+    _, notes = load_with_notes(out)
+    assert notes["position"] == [0, 0, 40]
+
+
+def test_another_run_is_not_resumed(tmp_path):
+    data, out = svmlight(tmp_path / "a.svm"), tmp_path / "model"
+    onmargin("train", data, "-o", out)
+    before = out.read_bytes()
+    assert "other parameters" in onmargin("train", data, "-o", out, "--resume", "--C", 0.5, code=1)
+    other = svmlight(tmp_path / "b.svm")
+    assert "other files" in onmargin("train", other, "-o", out, "--resume", code=1)
+    svmlight(data, 10)
+    onmargin("train", data, "-o", out, "--resume")
+    assert out.read_bytes() == before
+
+
+def test_a_file_that_became_shorter_is_another_file(tmp_path):
+    data, out = jsonl(tmp_path / "a.jsonl", 50), tmp_path / "model"
+    data.write_text(data.read_text() + "{broken")
+    onmargin("train", data, "-o", out, code=1)
+    jsonl(data, 20)
+    assert "has 20 records" in onmargin("train", data, "-o", out, "--resume", code=1)

@@ -1,0 +1,185 @@
+"""`onmargin predict`, `evaluate`, `inspect` and `convert`."""
+
+import json
+
+import numpy as np
+import pytest
+
+import onmargin as library
+from onmargin import stream
+from onmargin.io import read_csv, read_jsonl, read_svmlight, read_vw
+from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
+
+
+@pytest.fixture
+def rows(tmp_path):
+    data, model = svmlight(tmp_path / "a.svm"), tmp_path / "model"
+    onmargin("train", data, "-o", model)
+    return data, model
+
+
+@pytest.fixture
+def records(tmp_path):
+    data, model = jsonl(tmp_path / "a.jsonl"), tmp_path / "model"
+    onmargin("train", data, "-o", model)
+    return data, model
+
+
+def test_predictions_are_those_of_the_model(records):
+    data, path = records
+    model = library.load(path)
+    expected = [model.predict_one(x) for x, _, _ in read_jsonl(data)]
+    assert onmargin("predict", path, data).splitlines() == expected
+    assert onmargin("predict", path, "-", stdin=data.read_bytes()).splitlines() == expected
+    lines = [json.loads(line) for line in onmargin("predict", path, data, "--json").splitlines()]
+    assert [line["prediction"] for line in lines] == expected
+    assert lines[7]["scores"] == model.scores_one(list(read_jsonl(data))[7].x)
+
+
+def test_rows_without_labels_are_predicted_alike(rows, tmp_path):
+    data, path = rows
+    bare = tmp_path / "bare.svm"
+    bare.write_text("\n".join(line.partition(" ")[2] for line in data.read_text().splitlines()) + "\n")
+    assert onmargin("predict", path, data) == onmargin("predict", path, bare)
+    assert "no labels" in onmargin("evaluate", path, bare, code=1)
+
+
+def test_features_that_were_never_learned_count_for_nothing(rows, tmp_path):
+    data, path = rows
+    wider = tmp_path / "wider.svm"
+    wider.write_text("\n".join(line + " 999:5" for line in data.read_text().splitlines()) + "\n")
+    assert onmargin("predict", path, wider, "--json") == onmargin("predict", path, data, "--json")
+
+
+def test_examples_through_a_pipe_are_answered_at_once(records):
+    data, path = records
+    process = start("predict", path, "-", stdin=-1, stdout=-1)
+    try:
+        for line in data.read_bytes().splitlines(keepends=True)[:3]:
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().strip() in {b"yes", b"no"}
+    finally:
+        process.communicate(timeout=60)
+
+
+def test_a_bad_record_stops_predictions_after_those_before(records):
+    data, path = records
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join([*lines[:20], "{", *lines[20:]]))
+    from click.testing import CliRunner
+
+    from onmargin.apps.cli import main
+
+    result = CliRunner().invoke(main, ["predict", str(path), str(data)])
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 20
+    assert "record 21" in result.stderr
+
+
+def test_sequences_are_predicted_token_by_token(tmp_path):
+    data, path = conll(tmp_path / "a.conll"), tmp_path / "model"
+    onmargin("train", data, "-o", path, "--passes", 3)
+    labels = [line.split()[-1] if line else "" for line in data.read_text().splitlines()]
+    assert onmargin("predict", path, data).splitlines() == labels
+    bare = tmp_path / "bare.conll"
+    bare.write_text("\n".join(" ".join(line.split()[:-1]) for line in data.read_text().splitlines()) + "\n")
+    assert onmargin("predict", path, bare).splitlines() == labels
+    done = report("evaluate", path, data)
+    assert done["F1"] == done["accuracy"] == 1.0
+    assert done["spans"]["NP"]["there"] == 30
+    assert "B-NP" in onmargin("inspect", path)
+
+
+def test_classes_are_evaluated(rows):
+    data, path = rows
+    done = report("evaluate", path, data)
+    predicted = np.array(onmargin("predict", path, data).split(), int)
+    ((_, y, _),) = read_svmlight(data)
+    assert done["accuracy"] == np.mean(predicted == y)
+    confusion = done["confusion (row: right, column: predicted)"]
+    assert confusion["-1"]["1"] == np.sum((y == -1) & (predicted == 1))
+    assert "confusion" in onmargin("evaluate", path, data)
+
+
+def test_numbers_are_evaluated(tmp_path):
+    data, path = svmlight(tmp_path / "a.svm", label=lambda score: round(score, 3)), tmp_path / "model"
+    onmargin("train", data, "-o", path)
+    done = report("evaluate", path, data)
+    predicted = np.array(onmargin("predict", path, data).split(), float)
+    ((_, y, _),) = read_svmlight(data)
+    assert done["mean absolute error"] == pytest.approx(np.abs(predicted - y).mean())
+    assert done["root mean squared error"] == pytest.approx(np.sqrt(((predicted - y) ** 2).mean()))
+    assert done["R squared"] == pytest.approx(1 - ((predicted - y) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+
+
+def test_label_sets_are_evaluated(tmp_path):
+    data = jsonl(tmp_path / "a.jsonl", label=lambda score: [n for n in "abc" if ord(n) - 98 < score])
+    path = tmp_path / "model"
+    onmargin("train", data, "-o", path)
+    done = report("evaluate", path, data)
+    pairs = [
+        (set(y), set(line["prediction"]))
+        for (_, y, _), line in zip(
+            read_jsonl(data), map(json.loads, onmargin("predict", path, data, "--json").splitlines()), strict=True
+        )
+    ]
+    assert done["sets right"] == pytest.approx(np.mean([a == b for a, b in pairs]))
+    assert done["recall"] == pytest.approx(sum(len(a & b) for a, b in pairs) / sum(len(a) for a, _ in pairs))
+
+
+def test_inspect_shows_what_is_there(records, rows):
+    _, path = rows
+    done = report("inspect", path, "--top", 3)
+    model = library.load(path)
+    assert done["class"] == "Classifier"
+    assert done["totals"] == dict(model.totals_)
+    # Features of svmlight files count from 1.
+    assert done["heaviest features"] == {str(k + 1): w for k, w in model.weights(top=3).items()}
+    assert done["parameters"]["C"] == repr(1.0)
+
+
+def test_inspect_takes_any_model(tmp_path):
+    path = tmp_path / "model"
+    library.save(library.PassiveAggressiveClassifier().partial_fit([[0.0, 1.0], [2.0, 0.0]], ["a", "b"]), path)
+    assert report("inspect", path)["heaviest features"].keys() == {"0"}
+    library.save(stream.Regressor(), path)
+    assert report("inspect", path)["features"] == 0
+
+
+def test_svmlight_goes_to_json_and_back(tmp_path):
+    data = svmlight(tmp_path / "a.svm")
+    lines, again = tmp_path / "a.jsonl", tmp_path / "b.svm"
+    onmargin("convert", data, "--to", "jsonl", "-o", lines)
+    onmargin("convert", lines, "--to", "svmlight", "-o", again)
+    ((X, y, _),), ((X2, y2, _),) = read_svmlight(data), read_svmlight(again)
+    assert abs(X - X2).max() == 0
+    np.testing.assert_array_equal(y, y2)
+    assert onmargin("convert", "-", "--to", "jsonl", stdin=data.read_bytes()) == lines.read_text()
+
+
+def test_a_table_goes_everywhere(tmp_path):
+    data, names = tmp_path / "a.csv", tmp_path / "names"
+    data.write_text("size,colour,y\n1.5,dark red,1\n,blue,-1\n")
+    out = onmargin("convert", data, "--to", "svmlight", "--names", names)
+    assert out == "1 1:1.5 2:1.0\n-1 3:1.0\n"
+    assert names.read_text().splitlines() == ["size", "colour=dark red", "colour=blue"]
+    assert "--names" in onmargin("convert", data, "--to", "svmlight", code=1)
+    vw = tmp_path / "a.vw"
+    onmargin("convert", data, "--to", "vw", "-o", vw)
+    assert [record.x for record in read_vw(vw)] == [{"size": 1.5, "colour=dark_red": 1.0}, {"colour=blue": 1.0}]
+    again = tmp_path / "b.csv"
+    onmargin("convert", data, "--to", "csv", "-o", again)
+    assert list(read_csv(again)) == list(read_csv(data))
+
+
+def test_what_a_format_cannot_hold_is_refused(tmp_path):
+    data = tmp_path / "a.jsonl"
+    data.write_text('{"x": {"a": 1}, "y": "p"}\n{"x": {"b": 1}, "y": "q"}\n')
+    assert "record 1: labels are numbers" in onmargin("convert", data, "--to", "vw", code=1)
+    assert "record 2: the first example has no column 'b'" in onmargin("convert", data, "--to", "csv", code=1)
+    assert "only a text" in onmargin("convert", data, "--to", "text", code=1)
+    assert "sequences" in onmargin("convert", conll(tmp_path / "a.conll"), "--to", "jsonl", code=1)
+    data.write_text('{"text": "a\\tb c", "y": "p"}\n')
+    assert onmargin("convert", data, "--to", "text") == "p\ta b c\n"
+    assert "write it as jsonl or text" in onmargin("convert", data, "--to", "svmlight", code=1)

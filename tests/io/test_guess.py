@@ -1,0 +1,107 @@
+"""Formats guessed from names and first bytes, texts a line each, and notes beside a model."""
+
+import gzip
+import io
+import sys
+
+import pytest
+
+import onmargin
+from onmargin.io import ReadError, guess_format, load_with_notes, read_text
+
+TEXTS = {
+    "svmlight": "1 qid:3 1:0.5 3:1e-5 # first\n-1 2:1\n",
+    "csv": "a,b\n1,2\n",
+    "jsonl": '{"x": {}}\n',
+    "vw": "1 2.0 'tag |words cheap pills\n",
+    "mbox": "From me Thu Jan  1 00:00:00 1970\nSubject: x\n\nhello, you\n",
+    "text": "spam\tcheap, cheap pills\n",
+    "conll": "He PRP B-NP\nleft VBD B-VP\n\nShe PRP B-NP\n",
+    "crfsuite": "B\tw=He\nI\tw=said so\n\nB\tw=She\n",
+}
+
+
+@pytest.mark.parametrize("format", TEXTS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_first_bytes_tell(tmp_path, format, packed):
+    path = tmp_path / "data"
+    path.write_bytes(gzip.compress(TEXTS[format].encode()) if packed else TEXTS[format].encode())
+    assert guess_format(path) == format
+
+
+def test_unlabelled_rows_are_rows(tmp_path):
+    (tmp_path / "data").write_text("1:0.5 3:1\n2:1\n")
+    assert guess_format(tmp_path / "data") == "svmlight"
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("a.SVM", "svmlight"),
+        ("a.tsv.gz", "csv"),
+        ("a.ndjson.zst", "jsonl"),
+        ("a.parquet", "arrow"),
+        ("a.conllu", "conllu"),
+    ],
+)
+def test_names_tell(name, format):
+    assert guess_format(name) == format
+
+
+def test_a_folder_is_one(tmp_path):
+    assert guess_format(tmp_path) == "folder"
+
+
+def test_the_standard_input_is_not_used_up(monkeypatch):
+    raw = io.BufferedReader(io.BytesIO(TEXTS["jsonl"].encode()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+    assert guess_format("-") == "jsonl"
+    assert sys.stdin.read() == TEXTS["jsonl"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"word\nword\n", bytes(99)])
+def test_what_looks_like_nothing_is_refused(tmp_path, content):
+    (tmp_path / "data").write_bytes(content)
+    with pytest.raises(ValueError, match=r"is empty|looks like none of svmlight, csv"):
+        guess_format(tmp_path / "data")
+
+
+def test_damage_is_a_read_error(tmp_path):
+    (tmp_path / "data").write_bytes(b"\x1f\x8b\x00\x00")
+    with pytest.raises(ReadError, match="damaged"):
+        guess_format(tmp_path / "data")
+
+
+def test_texts_need_a_label_unless_there_are_none():
+    with pytest.raises(ReadError, match="line 3, record 2: a line is a label, a tab and a text"):
+        list(read_text(io.StringIO("a\tb\n\nno label\n")))
+    with pytest.raises(ReadError, match="record 1"):
+        list(read_text(io.StringIO("\tno label\n")))
+    assert [record.x for record in read_text(io.StringIO("a\tb\n\nc\n"), label=False)] == ["a\tb", "c"]
+
+
+def test_notes_come_back(tmp_path):
+    path = tmp_path / "model"
+    notes = {"place": [1, 2.5, None], "names": {"a": "\u00e4"}}
+    onmargin.save(onmargin.PassiveAggressiveClassifier(), path, notes=notes)
+    model, found = load_with_notes(path)
+    assert found == notes
+    assert model.C == onmargin.load(path).C == 1.0
+    onmargin.save(model, path)
+    assert load_with_notes(path)[1] == {}
+
+
+@pytest.mark.parametrize("notes", [{"a": (1, 2)}, {1: 2}, {"a": float("nan")}, {"a": object()}, {"a": {1, 2}}])
+def test_notes_that_json_would_change_are_refused(tmp_path, notes):
+    with pytest.raises(TypeError, match="notes must be a dict"):
+        onmargin.save(onmargin.PassiveAggressiveClassifier(), tmp_path / "model", notes=notes)
+    assert not (tmp_path / "model").exists()
+
+
+def test_damaged_notes_are_found(tmp_path):
+    path = tmp_path / "model"
+    onmargin.save(onmargin.PassiveAggressiveClassifier(), path, notes={"place": 12345})
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"12345", b"12346"))
+    with pytest.raises(onmargin.ModelFileError, match="damaged"):
+        load_with_notes(path)

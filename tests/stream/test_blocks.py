@@ -1,0 +1,81 @@
+"""Rows learned in blocks are rows learned one by one, bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from onmargin import stream
+
+MODELS = {
+    "classes": (stream.Classifier, lambda rng, n: rng.choice(["a", "b", "c", "d"], n)),
+    "numbers for classes": (
+        lambda: stream.Classifier(average=True, dtype="float32"),
+        lambda rng, n: rng.integers(3, size=n),
+    ),
+    "two classes": (lambda: stream.Classifier(loss="squared_hinge"), lambda rng, n: rng.integers(2, size=n)),
+    "numbers": (stream.Regressor, lambda rng, n: rng.normal(size=n)),
+    "ranks": (lambda: stream.OrdinalRegressor(ranks=[0, 1, 2]), lambda rng, n: rng.integers(3, size=n)),
+    "sets": (
+        stream.LabelRanker,
+        lambda rng, n: [set(np.flatnonzero(rng.random(3) < 0.5).tolist()) for _ in range(n)],
+    ),
+    "none": (lambda: stream.Uniclass(epsilon=0.5), lambda rng, n: [None] * n),
+}
+
+
+def rows(rng, n, n_features):
+    return sparse.random(n, n_features, density=0.4, format="csr", rng=rng)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@given(seed=st.integers(0, 10**6), weighted=st.booleans(), is_sparse=st.booleans())
+def test_blocks_are_rows_one_by_one(kind, seed, weighted, is_sparse):
+    make, targets = MODELS[kind]
+    rng = np.random.default_rng(seed)
+    X, y = rows(rng, 12, 5), targets(rng, 12)
+    X = X if is_sparse else X.toarray()
+    weights = rng.choice([0.0, 0.5, 1.0, 2.0], 12).tolist() if weighted else None
+    block, single = make(), make()
+    block.learn_many(X[:7], y[:7], None if weights is None else weights[:7])
+    block.learn_many(X[7:], y[7:], None if weights is None else weights[7:])
+    for i in range(12):
+        single.learn_one(X[i : i + 1], y[i], 1.0 if weights is None else weights[i])
+    assert block.totals_ == single.totals_
+    assert block.predict_many(X) == single.predict_many(X)
+    if hasattr(block, "_learner") and kind != "none":
+        np.testing.assert_array_equal(block._learner.geometry.mean()[0], single._learner.geometry.mean()[0])
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_sparse_rows_may_become_wider(kind):
+    make, targets = MODELS[kind]
+    rng = np.random.default_rng(0)
+    X, y = rows(rng, 20, 8).tolil(), targets(rng, 20)
+    X[:10, 5:] = 0
+    X = X.tocsr()
+    grown, whole = make(), make()
+    grown.learn_many(X[:10, :5], y[:10]).learn_many(X[10:], y[10:]).learn_many(X[:3, :5], y[:3])
+    whole.learn_many(X, y).learn_many(X[:3], y[:3])
+    assert grown.n_features_ == 8
+    assert grown.totals_ == whole.totals_
+    label = {"classes": y[0], "numbers for classes": 0, "sets": 0}.get(kind)
+    assert grown.weights(label) == whole.weights(label)
+
+
+def test_a_refused_row_leaves_those_before():
+    X = sparse.csr_matrix(np.eye(4))
+    model = stream.Classifier()
+    with pytest.raises(TypeError, match="example 2: a label must be"):
+        model.learn_many(X, ["a", "b", 1.5, "a"])
+    assert model.totals_.rounds == 2
+    regressor = stream.Regressor(dtype="float32")
+    with pytest.raises(ValueError, match="example 1: y must fit"):
+        regressor.learn_many(X, [1.0, 1e300, 1.0, 1.0])
+    assert regressor.totals_.rounds == 1
+    with pytest.raises(ValueError, match="example 3: weight must be at least 0"):
+        regressor.learn_many(X, [1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, -1.0])
+    assert regressor.totals_.rounds == 4
+    with pytest.raises(ValueError, match="example 0: x must have 4 features"):
+        stream.Regressor().learn_many(np.eye(4), np.ones(4)).learn_many(np.eye(3), np.ones(3))
