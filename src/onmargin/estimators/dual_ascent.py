@@ -34,7 +34,7 @@ class KeptExamples(Part):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self)
 
-    def last(self, window: int | None) -> "KeptExamples":
+    def _last(self, window: int | None) -> "KeptExamples":
         """Those that are in the window with one more."""
         first = 0 if window is None else max(len(self.target) - window + 1, 0)
         return KeptExamples(*(part[first:] for part in self))
@@ -225,7 +225,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         live = weight > 0
         if not live.all():
             X, target, weight = X[live], target[live], weight[live]
-        old = self._kept.last(self.window)
+        old = self._kept._last(self.window)
         now = len(old.target)
         X, target, weight = _joined(old.X, X), _joined(old.target, target), _joined(old.weight, weight)
         rows = as_rows(X)
@@ -243,7 +243,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         self._learner.step = self._step()
         last = np.arange(rows.n_rows - held, rows.n_rows)
         places = last % max(held, 1)
-        self._kept = KeptExamples(X[last], target[last], weight[last], alpha[places], scores[places]).last(self.window)
+        self._kept = KeptExamples(X[last], target[last], weight[last], alpha[places], scores[places])._last(self.window)
 
     @property
     def dual_coef_(self) -> Vector:
