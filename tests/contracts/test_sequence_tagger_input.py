@@ -1,0 +1,157 @@
+"""SequenceTagger: every kind of input, and what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from onmargin import SequenceTagger
+from tests.sentences import corpus, state
+
+GOOD = [[["a"], ["b"]]], [["X", "Y"]]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([[["a"]], [["a"], ["b"]]], [["X"], ["X"]], "sequence 1 has 2 tokens and 1 labels"),
+        ([[["a"]]], [["X"], ["Y"]], "X has 1 sequences, and y has labels for 2"),
+        ([["word", "other"]], [["X", "Y"]], "sequence 0 of X, token 0: expected a dict .* got 'word'"),
+        ([[["a"]], [["a"], [3]]], [["X"], ["X", "Y"]], "sequence 1 of X, token 1: names of features must be strings"),
+        ([[{"a": float("nan")}]], [["X"]], "sequence 0 of X, token 0: .* finite"),
+        ([[["a"]]], ["X"], "sequence 0 of y must be a list of labels, got 'X'"),
+        ([[["a"]]], "X", "y must be a list of label lists"),
+        ("text", [["X"]], "X must be a list of sequences, got 'text'"),
+        (["text"], [["X"]], "sequence 0 of X must be a list of tokens, got 'text'"),
+        ([[["a"], ["b"]]], [["X", 3]], "labels must be all strings or all integers.* got 3"),
+        ([[["a"]]], [[None]], "labels must be all strings or all integers.* got None"),
+        ([[["a"]]], [[2.5]], "labels must be all strings or all integers.* got 2.5"),
+        ([[["a"]]], [[["X"]]], r"labels must be all strings or all integers.* got \['X'\]"),
+        ([np.eye(2)], [["X", "Y"]], "sequence 0 of X is a matrix: put them all into one, by numpy.vstack"),
+        ([[["a"]]], [[3]], "labels must be all strings or all integers.* got 3"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_is_lost(X, y, message):
+    tagger = SequenceTagger().partial_fit(*GOOD)
+    before = state(tagger)
+    for call in (tagger.partial_fit, tagger.set_params(warm_start=True).fit):
+        with pytest.raises((TypeError, ValueError), match=message):
+            call(X, y)
+        assert state(tagger) == before
+    assert state(tagger.partial_fit(*GOOD)) == state(SequenceTagger().partial_fit(*GOOD).partial_fit(*GOOD))
+
+
+def test_iterables_of_every_kind():
+    X, y = corpus(20)
+    plain = SequenceTagger().partial_fit(X, y)
+    objects, labels = np.empty(20, dtype=object), np.empty(20, dtype=object)
+    objects[:], labels[:] = X, y
+    for given, named in (
+        (objects, labels),
+        (pd.Series(X, index=range(5, 25)), pd.Series(y)),
+        ((iter(row) for row in X), (iter(row) for row in y)),
+        ([[np.array(token) for token in row] for row in X], [np.array(row) for row in y]),
+        ([tuple(map(tuple, row)) for row in X], [pd.Series(row) for row in y]),
+    ):
+        assert state(SequenceTagger().partial_fit(given, named)) == state(plain)
+    tagger = SequenceTagger(random_state=0)
+    assert state(tagger.fit(iter(X), iter(y))) == state(clone(tagger).fit(X, y))
+    assert plain.predict(objects) == plain.predict(iter(X)) == plain.predict(X)
+
+
+def test_sequences_of_one_length_as_one_array():
+    X = np.array([[{"a": 1}, {"b": 2}], [{"c": 1}, {"a": 3}]], dtype=object)
+    y = np.array([["X", "Y"], ["Y", "X"]])
+    lists = SequenceTagger().partial_fit(X.tolist(), y.tolist())
+    assert state(SequenceTagger().partial_fit(X, y)) == state(lists)
+    names = np.array([[["a"], ["b"]], [["c"], ["d"]]])
+    assert state(SequenceTagger().partial_fit(names, y)) == state(SequenceTagger().partial_fit(names.tolist(), y))
+
+
+def test_labels_of_a_matrix_come_by_sequence_or_by_token():
+    X, y, lengths = np.eye(4), ["X", "Y", "X", "Y"], [3, 0, 1]
+    plain = SequenceTagger().partial_fit(X, y, lengths=lengths)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    for rows, labels in (
+        (frame, pd.Series(y)),
+        (X, np.array(y)),
+        (X, [y[:3], [], y[3:]]),
+        (X, [pd.Series(y[:3]), (), iter(y[3:])]),
+    ):
+        tagger = SequenceTagger().partial_fit(rows, labels, lengths=pd.Series(lengths))
+        assert tagger.totals_ == plain.totals_
+        assert tagger.predict(rows, lengths=lengths) == plain.predict(X, lengths=lengths)
+
+
+def test_long_sequences_are_refused_where_they_would_fill_the_memory():
+    X, y = [[["a"]], [["a"]] * 40_000], [["X"], ["Y"] * 40_000]
+    tagger = SequenceTagger(update="max_loss")
+    for call in (tagger.fit, tagger.partial_fit):
+        with pytest.raises(ValueError, match=r"sequence 1 has 40000 tokens: .* 24 GB .* cost='squared_hamming'"):
+            call(X, y)
+    assert not hasattr(tagger, "classes_")
+
+
+def test_input_of_another_kind_is_refused():
+    tagger = SequenceTagger().partial_fit(*GOOD)
+    with pytest.raises(TypeError, match="has learned from features by name"):
+        tagger.predict(np.eye(2), lengths=[2])
+    with pytest.raises(ValueError, match="lengths= belongs to a matrix"):
+        tagger.predict(GOOD[0], lengths=[2])
+    with pytest.raises(ValueError, match="transition_features must be 'all' or None for a matrix"):
+        SequenceTagger(transition_features=("a",)).partial_fit(np.eye(2), [["X", "Y"]], lengths=[2])
+    matrix = SequenceTagger().partial_fit(np.eye(2), [["X", "Y"]], lengths=[2])
+    assert not hasattr(matrix, "transition_coef_")
+    with pytest.raises(TypeError, match="has learned from a matrix of tokens"):
+        matrix.predict(GOOD[0])
+    with pytest.raises(ValueError, match="X has 3 features, and this tagger has 2"):
+        matrix.predict(np.eye(3), lengths=[3])
+    assert matrix.partial_fit(np.eye(3), [["X", "Y", "Y"]], lengths=[3]).coef_.shape == (2, 3)
+    with pytest.raises(ValueError, match="X has 2 features, and this tagger has 3"):
+        matrix.partial_fit(np.eye(2), [["X", "Y"]], lengths=[2])
+
+
+@pytest.mark.parametrize("lengths", [None, [1], [3], [-1, 3], [1.0, 1.0], [[2]]])
+def test_lengths_must_fit_the_matrix(lengths):
+    with pytest.raises(ValueError, match="lengths"):
+        SequenceTagger().fit(np.eye(2), [["X", "Y"]], lengths=lengths)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"update": "best"}, "update must be 'prediction' or 'max_loss' or 'perceptron'"),
+        ({"cost": "edit"}, "cost must be"),
+        ({"C": 0}, "C must be"),
+        ({"separator": "::"}, "separator must be"),
+        ({"transition_features": "w="}, "transition_features must be 'all', or a tuple of strings, or None"),
+        ({"transition_features": (3,)}, "transition_features must be"),
+        ({"label_cost": {"X": 0}}, "label_cost must be"),
+        ({"label_cost": [[0, 1]]}, "label_cost must be"),
+        ({"label_cost": [[0, -1], [1, 0]]}, "label_cost must be"),
+        ({"update": "max_loss", "label_cost": {"X": 2}}, "needs cost='squared_hamming'"),
+        ({"update": "perceptron", "loss": "squared_hinge"}, "needs loss='hinge'"),
+    ],
+)
+def test_bad_parameters_are_refused(options, message):
+    for call in ("fit", "partial_fit"):
+        tagger = SequenceTagger(**options)
+        with pytest.raises(ValueError, match=message):
+            getattr(tagger, call)(*GOOD)
+        assert not hasattr(tagger, "classes_")
+
+
+def test_other_refusals():
+    tagger = SequenceTagger().partial_fit(*GOOD)
+    with pytest.raises(ValueError, match="n_best must be"):
+        tagger.decode(GOOD[0], n_best=0)
+    with pytest.raises(ValueError, match="label must be one of"):
+        tagger.weights("Z")
+    with pytest.raises(ValueError, match="top must be"):
+        tagger.weights("X", top=-1)
+    with pytest.raises(ValueError, match="sample_weight"):
+        tagger.partial_fit(*GOOD, sample_weight=[-1])
+    with pytest.raises(ValueError, match="X has no tokens"):
+        tagger.score([[]], [[]])
+    with pytest.raises(ValueError, match="met no label"):
+        SequenceTagger().fit([[]], [[]])
