@@ -51,6 +51,7 @@ def pair(word):
 NEEDED = {"StructuredPredictor": {"model": InOrder()}}
 # What an estimator is given to learn, where it is not classes, and its variants, where there are any.
 TARGETS = {
+    "AROWRegressor": "numbers",
     "BlockClassifier": "signs",
     "DualAscentClassifier": "signs",
     "ExponentiatedGradientRegressor": "numbers",
@@ -61,6 +62,7 @@ TARGETS = {
 }
 COST = np.array([[0, 1, 2], [3, 0, 1], [1, 2, 0]])
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "AROWClassifier": [{"forgetting": 0.1, "average": True}],
     "BlockClassifier": [{"update": "exact"}, {"average": True}, {"geometry": "entropic", "margin": 0.1}],
     "ClassFeatureClassifier": [{"phi": ClassTermFeatures()}, {"phi": phi, "average": 3}],
     "DualAscentClassifier": [{"window": 4}, {"window": None, "geometry": "entropic"}, {"geometry": "pnorm", "p": 3.0}],
@@ -76,6 +78,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"update": "simproj", "class_weight": "balanced"},
         {"strategy": "ovr", "class_weight": {2: 0.5, 0: np.float64(2.0), 1: 1}},
         {"geometry": "entropic", "C": 0.1},
+        {"geometry": "adaptive", "average": 7},
+        {"geometry": "normalized", "strategy": "ovr"},
         {"kernel": "rbf"},
         {"kernel": "poly", "budget": 5, "budget_policy": "forgetron"},
         {"loss": "squared_hinge", "intercept_scaling": 0.3, "tol": None},
@@ -103,6 +107,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"update": "max_loss", "separator": None, "fit_intercept": False},
         {"update": "perceptron", "label_cost": {"b": 2.0}, "cost": "squared_hamming"},
     ],
+    "SCWClassifier": [{"variant": "II", "strategy": "joint"}],
     "StructuredPredictor": [{"model": InOrder(pair), "average": True}, {"model": Matchings()}],
     "Winnow": [{"balanced": True}],
 }

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from onmargin.estimators.block_classifier import BlockClassifier
     from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
     from onmargin.estimators.classifier import PassiveAggressiveClassifier
+    from onmargin.estimators.confidence_weighted import NHERDClassifier, SCWClassifier
     from onmargin.estimators.dual_ascent import DualAscentClassifier
     from onmargin.estimators.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
     from onmargin.estimators.label_ranker import LabelRanker
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from onmargin.estimators.perceptrons import Perceptron, PNormPerceptron, Winnow
     from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
     from onmargin.estimators.regressor import PassiveAggressiveRegressor
+    from onmargin.estimators.second_order import AROWClassifier, AROWRegressor
     from onmargin.estimators.sequence_tagger import SequenceTagger
     from onmargin.estimators.structured import StructuredPredictor
     from onmargin.estimators.uniclass import PassiveAggressiveUniclass
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 # Public names are imported when first touched (PEP 562): scikit-learn alone takes over a second.
 _HOME = {
+    "AROWClassifier": "onmargin.estimators.second_order",
+    "AROWRegressor": "onmargin.estimators.second_order",
     "BlockClassifier": "onmargin.estimators.block_classifier",
     "ClassFeatureClassifier": "onmargin.estimators.class_feature_classifier",
     "DualAscentClassifier": "onmargin.estimators.dual_ascent",
@@ -28,6 +32,7 @@ _HOME = {
     "GradientDescentRegressor": "onmargin.estimators.gradient",
     "LabelRanker": "onmargin.estimators.label_ranker",
     "ModelFileError": "onmargin.io.model_file",
+    "NHERDClassifier": "onmargin.estimators.confidence_weighted",
     "OrdinalRegressor": "onmargin.estimators.ordinal",
     "PNormPerceptron": "onmargin.estimators.perceptrons",
     "PassiveAggressiveClassifier": "onmargin.estimators.classifier",
@@ -35,6 +40,7 @@ _HOME = {
     "PassiveAggressiveUniclass": "onmargin.estimators.uniclass",
     "Perceptron": "onmargin.estimators.perceptrons",
     "QuasiAdditiveClassifier": "onmargin.estimators.quasi_additive",
+    "SCWClassifier": "onmargin.estimators.confidence_weighted",
     "SequenceTagger": "onmargin.estimators.sequence_tagger",
     "StructuredPredictor": "onmargin.estimators.structured",
     "Winnow": "onmargin.estimators.perceptrons",
@@ -43,6 +49,8 @@ _HOME = {
 }
 
 __all__ = [
+    "AROWClassifier",
+    "AROWRegressor",
     "BlockClassifier",
     "ClassFeatureClassifier",
     "DualAscentClassifier",
@@ -50,6 +58,7 @@ __all__ = [
     "GradientDescentRegressor",
     "LabelRanker",
     "ModelFileError",
+    "NHERDClassifier",
     "OrdinalRegressor",
     "PNormPerceptron",
     "PassiveAggressiveClassifier",
@@ -57,6 +66,7 @@ __all__ = [
     "PassiveAggressiveUniclass",
     "Perceptron",
     "QuasiAdditiveClassifier",
+    "SCWClassifier",
     "SequenceTagger",
     "StructuredPredictor",
     "Winnow",

@@ -20,7 +20,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin import (
+    AROWClassifier,
+    AROWRegressor,
+    NHERDClassifier,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    SCWClassifier,
+)
 
 # Left out are options that contradict a check, which scikit-learn's own classes then fail too: warm_start (a second fit
 # must give the same), and in the classifier C=inf and fit_intercept=False (the data need a cap and an intercept).
@@ -41,6 +48,17 @@ ESTIMATORS = [
     PassiveAggressiveRegressor(intercept_scaling=1.0),
     PassiveAggressiveRegressor(early_stopping=True, validation_fraction=0.5),
     PassiveAggressiveRegressor(C=np.inf, epsilon=0.0, shuffle=False),
+    PassiveAggressiveClassifier(geometry="adaptive"),
+    PassiveAggressiveClassifier(geometry="normalized", strategy="ovr"),
+    PassiveAggressiveRegressor(geometry="adaptive"),
+    PassiveAggressiveRegressor(geometry="normalized"),
+    AROWClassifier(),
+    AROWClassifier(strategy="joint", forgetting=0.1),
+    AROWClassifier(average=True, class_weight="balanced"),
+    SCWClassifier(),
+    SCWClassifier(variant="II", strategy="joint"),
+    NHERDClassifier(early_stopping=True, validation_fraction=0.5),
+    AROWRegressor(),
 ]
 
 # scikit-learn expects the same two of its SGD classes.
@@ -54,6 +72,11 @@ NUMBERS = make_regression(120, 8, noise=1.0, random_state=0)
 BOTH = [
     pytest.param(PassiveAggressiveClassifier, *CLASSES, id="classifier"),
     pytest.param(PassiveAggressiveRegressor, *NUMBERS, id="regressor"),
+]
+FAMILY = [
+    *BOTH,
+    *(pytest.param(kind, *CLASSES, id=kind.__name__) for kind in (AROWClassifier, SCWClassifier, NHERDClassifier)),
+    pytest.param(AROWRegressor, *NUMBERS, id="AROWRegressor"),
 ]
 
 
@@ -69,7 +92,7 @@ def test_text_pipeline():
     assert model.predict(["win cheap pills", "meeting for lunch"]).tolist() == ["spam", "ham"]
 
 
-@pytest.mark.parametrize(("kind", "X", "y"), BOTH)
+@pytest.mark.parametrize(("kind", "X", "y"), FAMILY)
 def test_scaling_pipeline(kind, X, y):
     scaled = StandardScaler().fit_transform(X)
     pipeline = make_pipeline(StandardScaler(), kind(random_state=0)).fit(X, y)
@@ -83,7 +106,7 @@ def test_grid_search_over_c(kind, X, y):
     assert_array_equal(search.predict(X), kind(random_state=0, **search.best_params_).fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize(("kind", "X", "y"), BOTH)
+@pytest.mark.parametrize(("kind", "X", "y"), FAMILY)
 def test_cross_validation_fits_clones(kind, X, y):
     model, folds = kind(random_state=0), KFold(3)
     by_hand = [clone(model).fit(X[train], y[train]).score(X[test], y[test]) for train, test in folds.split(X)]
@@ -172,7 +195,7 @@ def test_regressor_obeys_parameters_set_between_calls(change, tau):
     assert_allclose(model.coef_, [1 + 2 * tau], rtol=1e-15)
 
 
-@pytest.mark.parametrize(("kind", "X", "y"), BOTH)
+@pytest.mark.parametrize(("kind", "X", "y"), FAMILY)
 def test_sample_weight_is_routed_through_a_pipeline(kind, X, y):
     weight = np.linspace(0, 0.01, len(y))
     scaled = StandardScaler().fit_transform(X)
@@ -196,7 +219,7 @@ def through_joblib(model, folder):
 @pytest.mark.parametrize("carried", [through_pickle, through_joblib])
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"average": 1000}], ids=str)
 @pytest.mark.parametrize("sparsified", [False, True])
-@pytest.mark.parametrize(("kind", "X", "y"), BOTH)
+@pytest.mark.parametrize(("kind", "X", "y"), FAMILY)
 def test_stored_model_learns_on_as_if_never_stored(kind, X, y, *, sparsified, options, carried, tmp_path):
     model = kind(**options).partial_fit(X[:60], y[:60])
     if sparsified:

@@ -169,11 +169,13 @@ cdef class Euclidean(Columns):
 
     def alike(self, Py_ssize_t n_features, Py_ssize_t n_columns):
         """A geometry of the same kind and age, of another size, with weights zero."""
-        cdef Euclidean other = type(self)(
-            n_features, n_columns, self.dtype, sparse=self.sparse, bias=self.bias, average=self.average
-        )
+        cdef Euclidean other = type(self)(n_features, n_columns, self.dtype, **self.settings())
         other.clock = self.clock
         return other
+
+    def settings(self):
+        """What a geometry of the same kind is made with, by name."""
+        return {"sparse": self.sparse, "bias": self.bias, "average": self.average}
 
     def arrays(self):
         """What is learned, by name."""
@@ -185,11 +187,8 @@ cdef class Euclidean(Columns):
         return {name: getattr(self, name) for name in names}
 
     def __reduce__(self):
-        settings = {
-            "n_features": self.n_features, "n_columns": self.n_columns, "dtype": self.dtype.name,
-            "sparse": self.sparse, "bias": self.bias, "average": self.average,
-        }
-        return partial(type(self), **settings), (), {"clock": self.clock, **self.arrays()}
+        sizes = {"n_features": self.n_features, "n_columns": self.n_columns, "dtype": self.dtype.name}
+        return partial(type(self), **sizes, **self.settings()), (), {"clock": self.clock, **self.arrays()}
 
     def __setstate__(self, state):
         self.clock = state["clock"]

@@ -10,6 +10,7 @@ cdef struct HalfSpace:
     double loss       # at most zero if it is met already
     double q          # squared length of its direction: the geometry's answer
     double tau        # how far to go along it: the step's answer
+    double beta       # how much less uncertain it makes the weights: the step's answer, where they have variances
     int32_t up
     int32_t down
     int32_t part      # of a trial that falls into parts: which

@@ -42,22 +42,27 @@ cdef class Task:
 
 
 cdef class Binary(Task):
-    """y in {-1, +1} and one column; loss [margin - y s]_+ ([JMLR] sec. 3). A score of zero is a mistake."""
+    """y in {-1, +1} and one column; loss [margin - y s]_+ ([JMLR] sec. 3). A score of zero is a mistake.
+
+    With `eager` the half-space is there even if it is met, for a step that asks for more.
+    """
 
     cdef readonly double margin
+    cdef readonly bint eager
 
-    def __init__(self, double margin=1.0):
+    def __init__(self, double margin=1.0, bint eager=False):
         self.margin = margin
+        self.eager = eager
 
     def __reduce__(self):
-        return type(self), (self.margin,)
+        return type(self), (self.margin, self.eager)
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef double y = r.y[0], loss = self.margin - y * r.s[0]
         r.mistake = y * r.s[0] <= 0
-        if loss > 0:
+        if loss > 0 or self.eager:
             demand(r, 0 if y > 0 else -1, -1 if y > 0 else 0, loss, r.mistake)
-            suffer(r, loss)
+            suffer(r, max(loss, 0))
 
     def decode(self, scores):
         return (scores[:, 0] >= 0).astype(np.intp)
@@ -118,18 +123,19 @@ cdef class Multiclass(Task):
     """y a column, one prototype a class; loss [margin - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
 
     The half-space of the best rival alone, or with `every` those of all rivals: a trial for simultaneous projections
-    ([SIMPROJ] sec. 2).
+    ([SIMPROJ] sec. 2). With `eager` they are there even if they are met, for a step that asks for more.
     """
 
     cdef readonly double margin
-    cdef readonly bint every
+    cdef readonly bint every, eager
 
-    def __init__(self, double margin=1.0, bint every=False):
+    def __init__(self, double margin=1.0, bint every=False, bint eager=False):
         self.margin = margin
         self.every = every
+        self.eager = eager
 
     def __reduce__(self):
-        return type(self), (self.margin, self.every)
+        return type(self), (self.margin, self.every, self.eager)
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef const double* s = r.s
@@ -140,9 +146,9 @@ cdef class Multiclass(Task):
         rival = best_rival(s, r.n_scores, right)
         loss = self.margin - (s[right] - s[rival])
         r.mistake = s[right] <= s[rival]
-        if loss <= 0:
+        if loss <= 0 and not self.eager:
             return
-        suffer(r, loss)
+        suffer(r, max(loss, 0))
         if not self.every:
             demand(r, right, rival, loss, r.mistake)
             return
@@ -166,9 +172,9 @@ cdef class OneVsRest(Multiclass):
         cdef double margin
         for c in range(r.n_scores):
             margin = s[c] if c == right else -s[c]
-            if margin < self.margin:
+            if margin < self.margin or self.eager:
                 demand(r, c if c == right else -1, -1 if c == right else c, self.margin - margin, margin <= 0)
-                suffer(r, self.margin - margin)
+                suffer(r, max(self.margin - margin, 0))
             if c != right and s[right] <= s[c]:
                 r.mistake = True
 

@@ -17,6 +17,7 @@ class BlockLearner(MarginOption):
 
     _geometry = Blocks
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = MarginOption._rules | {
+        "geometry": (Word("euclidean", "entropic"),),
         "margin": (Number(0, above=True, below=True), NOTHING),
         "update": (Word(*TRIALS),),
     }

@@ -1,5 +1,6 @@
 """What the linear estimators share: their weights, and how scikit-learn shows them."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,7 +43,7 @@ class LinearLearner(OnlineLearner):
 
     def _new_geometry(self, X: Any, n_columns: int) -> Any:
         """Weights that have learned nothing, for rows like those of X."""
-        return self._geometry(
+        return self._kind()(
             self.n_features_in_,
             n_columns,
             X.dtype,
@@ -50,6 +51,10 @@ class LinearLearner(OnlineLearner):
             bias=self._bias(),
             average=int(self.average),
         )
+
+    def _kind(self) -> Callable[..., Euclidean]:
+        """What makes the geometry."""
+        return self._geometry
 
     def _bias(self) -> float:
         return intercept_value(fit=self.fit_intercept, scaling=self.intercept_scaling)

@@ -1,17 +1,30 @@
-"""Weights on the simplex instead of plain ones: multiplicative passive-aggressive learning."""
+"""Weights on the simplex or with a metric instead of plain ones: the words for `geometry`."""
 
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onmargin._core.geometry import Columns
+from onmargin._core.geometry import Columns, Geometry
 from onmargin._core.geometry_links import Entropic
 from onmargin._parameters import Rule, Word
 from onmargin._updates import check_combination
-from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._metrics import METRICS, MetricLearner
 from onmargin.estimators._online import warn_caller
 from onmargin.learner import Learner
+
+# Which of the needs that are checked a geometry has; one that is not here has all.
+NEEDS: dict[str, tuple[str, ...]] = {
+    "euclidean": (),
+    **dict.fromkeys(METRICS, ("kernel=None", "update='max'", "target_loss=None")),
+}
+
+
+def word_for(geometry: Geometry) -> str:
+    """The word for a geometry."""
+    if not isinstance(geometry, Columns):
+        return "entropic"
+    return next((word for word, kind in METRICS.items() if type(geometry) is kind), "euclidean")
 
 
 def warn_of_margin(margin: float, most: float) -> None:
@@ -27,35 +40,34 @@ def warn_of_margin(margin: float, most: float) -> None:
         )
 
 
-class SimplexOption(LinearLearner):
-    """A linear estimator whose `geometry` may be entropic; then it has no intercept, and its rows are float64."""
+class SimplexOption(MetricLearner):
+    """A linear estimator with a `geometry`; if it is entropic there is no intercept, and the rows are float64."""
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
-        "geometry": (Word("euclidean", "entropic"),)
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = MetricLearner._rules | {
+        "geometry": (Word("euclidean", "entropic", *METRICS),)
     }
 
-    geometry: str
     kernel: Any = None  # where there is none to choose
     _learner: Learner[Any]
 
     def _row_types(self) -> tuple[Any, ...]:
-        return super()._row_types() if self.geometry == "euclidean" else (np.dtype(np.float64),)
+        return (np.dtype(np.float64),) if self.geometry == "entropic" else super()._row_types()
 
     def _new_geometry(self, X: Any, n_columns: int) -> Any:
-        if self.geometry == "euclidean":
-            return super()._new_geometry(X, n_columns)
-        return self._new_simplex(n_columns)
+        if self.geometry == "entropic":
+            return self._new_simplex(n_columns)
+        return super()._new_geometry(X, n_columns)
 
     def _new_simplex(self, n_columns: int) -> Any:
         """Weights on the simplex that have learned nothing."""
         return Entropic(self.n_features_in_, n_columns)
 
     def _check_geometry(self, needs: dict[str, bool]) -> None:
-        """Refuse what goes with plain weights alone: averaging and, as for check_combination, what a subclass adds."""
-        plain = self.geometry == "euclidean"
+        """Refuse what the geometry cannot do of averaging and, as for check_combination, of what a subclass adds."""
         needed = {"average=False": not self.average, "kernel=None": self.kernel is None, **needs}
-        check_combination("geometry='entropic'", {need: plain or met for need, met in needed.items()})
-        if hasattr(self, "_learner") and plain != isinstance(self._learner.geometry, Columns):
+        asked = NEEDS.get(self.geometry, needed)
+        check_combination(f"geometry={self.geometry!r}", {need: met for need, met in needed.items() if need in asked})
+        if hasattr(self, "_learner") and self.geometry != word_for(self._learner.geometry):
             raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
 
     def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:
@@ -89,7 +101,7 @@ class MarginOption(SimplexOption):
 
     def _asked(self) -> float:
         """The margin: far below 1 on the simplex, where scores are at most the largest number of a row."""
-        return 1.0 if self.geometry == "euclidean" else 0.1
+        return 0.1 if self.geometry == "entropic" else 1.0
 
     def _most(self, X: Any) -> float:
         """The largest margin that weights on the simplex can give a row of X."""

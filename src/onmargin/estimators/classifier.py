@@ -95,9 +95,11 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         Which example steps next with `target_loss`: one after the other, or the one of largest loss.
     max_updates : int, default=100000
         Most steps made for `target_loss`, which need not be possible to reach.
-    geometry : {"euclidean", "entropic"}, default="euclidean"
+    geometry : {"euclidean", "entropic", "adaptive", "normalized"}, default="euclidean"
         "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to; the
         margin asked for is 0.1. Where few of very many features matter. No intercept, no averaging.
+        "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further; for text.
+        "normalized": the like, whatever the units of each feature. Both for ``update="max"`` only.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
         Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
         round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;

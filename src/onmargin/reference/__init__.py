@@ -34,6 +34,17 @@ from onmargin.reference.kernel import (
     uniclass_kernel,
 )
 from onmargin.reference.rounds import Run, play, with_intercept
+from onmargin.reference.second_order import (
+    Adaptive,
+    Confidence,
+    MetricRun,
+    Normalized,
+    arow,
+    nherd,
+    play_metric,
+    projected,
+    scw,
+)
 from onmargin.reference.sequences import (
     additive_rival,
     hamming_rival,
@@ -70,13 +81,18 @@ from onmargin.reference.trials import (
 from onmargin.reference.uniclass import Ball, simplex_uniclass, uniclass
 
 __all__ = [
+    "Adaptive",
     "Ball",
+    "Confidence",
     "Expansion",
     "HalfSpace",
     "Link",
+    "MetricRun",
+    "Normalized",
     "Run",
     "additive_rival",
     "aggressive",
+    "arow",
     "balanced",
     "binary",
     "block",
@@ -97,6 +113,7 @@ __all__ = [
     "label_ranking",
     "largest",
     "multiclass",
+    "nherd",
     "oldest",
     "one_vs_rest",
     "optimal",
@@ -109,14 +126,17 @@ __all__ = [
     "play_additive",
     "play_additive_trials",
     "play_kernel",
+    "play_metric",
     "play_sequences",
     "play_trials",
     "pnorm",
     "predicted_rival",
+    "projected",
     "projection",
     "proportional",
     "regression",
     "rivals",
+    "scw",
     "simopt",
     "simperc",
     "simplex_uniclass",

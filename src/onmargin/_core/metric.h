@@ -1,0 +1,71 @@
+/* The primitives of geometries with a diagonal metric: a number beside each weight that says how far it moves.
+
+   metric_body.h holds each once, compiled for float and for double and, on x86-64, again for CPUs that have AVX2 and
+   FMA. `metric_for` picks the table. Sums and products are made in double, where squares of floats have their range. */
+#ifndef ONMARGIN_METRIC_H
+#define ONMARGIN_METRIC_H
+
+#include "vec.h"
+
+/* The numbers beside the weights lie as the weights do; x is a row, c a column of both.
+
+   roots: the root h of a sum of squares, and for each feature a scale s, or NULL. With m = max(s, |x_j|), or 1 without
+   scales, and h' = sqrt(h^2 + x_j^2), the metric is 1 / (m h'); a coordinate that was never other than zero has none.
+   variances: v, which is the metric itself. */
+typedef struct {
+    /* sum_j x_j^2 / (m h') */
+    double (*root_length)(const Row *x, const Weights *h, ptrdiff_t c, const void *scales);
+    /* h = h', and w += a x_j / (m h') */
+    void (*root_move)(const Row *x, const Weights *w, const Weights *h, ptrdiff_t c, const void *scales, double a);
+    /* l += a x_j / (m h), h being up to date */
+    void (*root_add)(const Row *x, const Weights *l, const Weights *h, ptrdiff_t c, const void *scales, double a);
+    /* sum_j x_j^2 / m^2 */
+    double (*relative_length)(const Row *x, const void *scales);
+    /* s = m */
+    void (*extend)(const Row *x, void *scales);
+    /* sum_j x_j^2 v */
+    double (*variance)(const Row *x, const Weights *v, ptrdiff_t c);
+    /* w += a v x_j, and where x_j is not 0 v = growth v (1 - beta v x_j^2), at most 1; rates are beta and growth */
+    void (*variance_move)(const Row *x, const Weights *w, const Weights *v, ptrdiff_t c, double a, const double *rates);
+    /* l += a v x_j */
+    void (*variance_add)(const Row *x, const Weights *l, const Weights *v, ptrdiff_t c, double a);
+} Metric;
+
+/* A variance never falls to zero, which it could not leave again. */
+#define METRIC_LEAST 1e-30
+
+#define TARGET
+#define WIDTH narrow
+#define REAL float
+#include "metric_body.h"
+#undef REAL
+#define REAL double
+#include "metric_body.h"
+#undef REAL
+#undef WIDTH
+#undef TARGET
+
+#ifdef VEC_HAS_WIDE
+#define TARGET __attribute__((target("avx2,fma")))
+#define WIDTH wide
+#define REAL float
+#include "metric_body.h"
+#undef REAL
+#define REAL double
+#include "metric_body.h"
+#undef REAL
+#undef WIDTH
+#undef TARGET
+#endif
+
+/* The primitives for weights of `itemsize` bytes (4: float, 8: double) on this CPU. */
+static inline const Metric *metric_for(ptrdiff_t itemsize)
+{
+#ifdef VEC_HAS_WIDE
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return itemsize == sizeof(float) ? &metrics_float_wide : &metrics_double_wide;
+#endif
+    return itemsize == sizeof(float) ? &metrics_float_narrow : &metrics_double_narrow;
+}
+
+#endif

@@ -1,0 +1,26 @@
+"""The primitives of geometries with a diagonal metric: see metric.h."""
+
+from onmargin._core.row cimport Row, Weights
+
+
+cdef extern from "metric.h" nogil:
+    ctypedef struct Metric:
+        double (*root_length)(const Row* x, const Weights* h, Py_ssize_t c, const void* scales) noexcept nogil
+        void (*root_move)(
+            const Row* x, const Weights* w, const Weights* h, Py_ssize_t c, const void* scales, double a
+        ) noexcept nogil
+        void (*root_add)(
+            const Row* x, const Weights* l, const Weights* h, Py_ssize_t c, const void* scales, double a
+        ) noexcept nogil
+        double (*relative_length)(const Row* x, const void* scales) noexcept nogil
+        void (*extend)(const Row* x, void* scales) noexcept nogil
+        double (*variance)(const Row* x, const Weights* v, Py_ssize_t c) noexcept nogil
+        void (*variance_move)(
+            const Row* x, const Weights* w, const Weights* v, Py_ssize_t c, double a, const double* rates
+        ) noexcept nogil
+        void (*variance_add)(
+            const Row* x, const Weights* l, const Weights* v, Py_ssize_t c, double a
+        ) noexcept nogil
+
+    const Metric* metric_for(Py_ssize_t itemsize)
+    double METRIC_LEAST

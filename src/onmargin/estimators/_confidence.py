@@ -1,0 +1,55 @@
+"""Weights with variances beside them: what the second-order estimators share."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onmargin._core.geometry import Euclidean
+from onmargin._core.geometry_confidence import Confidence
+from onmargin._parameters import Number, Rule, Word
+from onmargin.estimators._simplex import SimplexOption
+
+
+class ConfidenceLearner(SimplexOption):
+    """A linear estimator that knows how well it knows each weight."""
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
+        "geometry": (Word("confidence"),),
+        "forgetting": (Number(0, below=True),),
+    }
+
+    # What the first-order estimators have as parameters.
+    geometry: str = "confidence"
+    loss: str
+    update: str = "max"
+    cost: ArrayLike | str | None = None
+    target_loss: float | None = None
+    kernel: Any = None
+    budget: int | None = None
+    _kernel_parameters: ClassVar[tuple[str, ...]] = ()
+
+    forgetting: float
+
+    def _kind(self) -> Callable[..., Euclidean]:
+        return partial(Confidence, forgetting=float(self.forgetting))
+
+    def _check_geometry(self, needs: dict[str, bool]) -> None:
+        """There is no other geometry."""
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._learner.geometry.forgetting = float(self.forgetting)
+
+    @property
+    def confidence_(self) -> NDArray[Any]:
+        """Variance of each weight."""
+        geometry = self._fitted().geometry
+        variances: NDArray[Any] = geometry.metric
+        if self._sparse_coef is not None:
+            variances = np.ones((geometry.n_columns, self.n_features_in_), geometry.dtype)
+            places, values = self._sparse_metric["metric"]
+            variances.flat[places] = values
+        return variances.ravel() if self._flat else variances

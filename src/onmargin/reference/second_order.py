@@ -1,0 +1,184 @@
+"""Learners whose weights move each at a rate of its own: AdaGrad's metric, a scale-free one, and variances."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin.reference.rounds import Matrix, Run
+from onmargin.reference.task import Task
+
+Vector = NDArray[np.float64]
+# loss (of any sign), q, the example's weight -> tau, beta, gain before the move is paid
+MetricStep = Callable[[float, float, float], tuple[float, float, float]]
+
+
+class Metric(Protocol):
+    """What stands beside the weights, features x columns."""
+
+    def rates(self, x: Vector) -> Matrix:
+        """The diagonals A of the metric for a row, one a column: a move is tau A x."""
+
+    def learn(self, x: Vector, moved: NDArray[np.bool_], beta: Vector) -> None:
+        """What a round that moved some columns along x teaches, each with its beta."""
+
+
+def inverse(numbers: Matrix) -> Matrix:
+    """1 / numbers, and 0 for 0."""
+    return np.divide(1.0, numbers, out=np.zeros_like(numbers), where=numbers > 0)
+
+
+class Adaptive:
+    """A = 1 / sqrt(sum x^2) over the moves of a column, the next included ([ADAGRAD])."""
+
+    def __init__(self, n_features: int, columns: int) -> None:
+        self.squares = np.zeros((n_features, columns))
+
+    def rates(self, x: Vector) -> Matrix:
+        return inverse(np.sqrt(self.squares + x[:, None] ** 2))
+
+    def learn(self, x: Vector, moved: NDArray[np.bool_], beta: Vector) -> None:
+        self.squares[:, moved] += x[:, None] ** 2
+
+
+class Normalized(Adaptive):
+    """A = sqrt(t / N) / (s sqrt(sum x^2)), with s the largest x in size and N = sum (x / s)^2 ([NAG])."""
+
+    def __init__(self, n_features: int, columns: int) -> None:
+        super().__init__(n_features, columns)
+        self.scales, self.t, self.N = np.zeros(n_features), 0, 0.0
+
+    def extended(self, x: Vector) -> tuple[Vector, float]:
+        """s and N with this row."""
+        scales = np.maximum(self.scales, np.abs(x))
+        return scales, self.N + float(((x * inverse(scales)) ** 2).sum())
+
+    def rates(self, x: Vector) -> Matrix:
+        scales, N = self.extended(x)
+        k = sqrt((self.t + 1) / N) if N > 0 else 0.0
+        return k * super().rates(x) * inverse(scales)[:, None]
+
+    def learn(self, x: Vector, moved: NDArray[np.bool_], beta: Vector) -> None:
+        super().learn(x, moved, beta)
+        self.scales, self.N = self.extended(x)
+        self.t += 1
+
+
+class Confidence:
+    """A = V, variances that fall with each move ([AROW]) and, with `forgetting`, grow a little again."""
+
+    def __init__(self, n_features: int, columns: int, forgetting: float = 0.0) -> None:
+        self.variances = np.ones((n_features, columns))
+        self.forgetting = forgetting
+
+    def rates(self, x: Vector) -> Matrix:
+        return self.variances.copy()
+
+    def learn(self, x: Vector, moved: NDArray[np.bool_], beta: Vector) -> None:
+        V = self.variances[:, moved]
+        grown = (1 + self.forgetting) * (V - beta[moved] * (V * x[:, None]) ** 2)
+        self.variances[:, moved] = np.where(x[:, None] == 0, V, np.minimum(1, grown))
+
+
+def projected(C: float = inf, *, squared: bool = False) -> MetricStep:
+    """PA-I, or with squared slack PA-II, in a metric ([JMLR] sec. 3)."""
+
+    def step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
+        damping = 1 / (2 * C * weight) if squared else 0.0
+        tau = min(inf if squared else C * weight, max(loss, 0) / (q + damping))
+        return tau, 0.0, tau * (loss - tau * damping / 2)
+
+    return step
+
+
+def arow(r: float) -> MetricStep:
+    """``beta = 1 / (q + r)``, ``tau = beta loss`` ([AROW])."""
+
+    def step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
+        beta = 1 / (q + r / weight)
+        tau = beta * max(loss, 0)
+        return tau, beta, tau * (loss - tau * r / weight / 2)
+
+    return step
+
+
+def nherd(C: float) -> MetricStep:
+    """The means of `arow` with r = 1 / C, and ``beta = (C^2 q + 2 C) / (1 + C q)^2`` ([NHERD])."""
+
+    def step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
+        price = C * weight
+        tau, _, gain = arow(1 / C)(loss, q, weight)
+        return tau, (price**2 * q + 2 * price) / (1 + price * q) ** 2, gain
+
+    return step
+
+
+def scw(C: float, phi: float, *, squared: bool = False) -> MetricStep:
+    """Asks for a margin of ``phi sqrt(q)``; `squared` is SCW-II ([SCW] prop. 1 and 2)."""
+
+    def step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
+        m, v, price = 1 - loss, q, C * weight
+        short = phi * sqrt(v) - m
+        psi, zeta, n = 1 + phi**2 / 2, 1 + phi**2, v + 1 / (2 * price)
+        if squared:
+            root = phi * sqrt(phi**2 * m**2 * v**2 + 4 * n * v * (n + v * phi**2))
+            alpha = max(0, (-(2 * m * n + phi**2 * m * v) + root) / (2 * (n**2 + n * v * phi**2)))
+        else:
+            alpha = min(price, max(0, (-m * psi + sqrt(m**2 * phi**4 / 4 + v * phi**2 * zeta)) / (v * zeta)))
+        if short <= 0:
+            return 0.0, 0.0, 0.0
+        u = (-alpha * v * phi + sqrt(alpha**2 * v**2 * phi**2 + 4 * v)) ** 2 / 4
+        return alpha, alpha * phi / (sqrt(u) + v * alpha * phi), alpha * short
+
+    return step
+
+
+@dataclass
+class MetricRun(Run):
+    """A run, and what stood beside its weights in the end."""
+
+    metric: Any = field(default=None)
+
+
+def play_metric(
+    X: Matrix,
+    y: Vector,
+    task: Task,
+    step: MetricStep,
+    metric: Metric,
+    *,
+    columns: int = 1,
+    weight: Vector | None = None,
+) -> MetricRun:
+    """Learn the rows of X in their order; `weight` scales C row by row, and 0 skips a row."""
+    W = np.zeros((X.shape[1], columns))
+    run = MetricRun(weights=W, mean=np.zeros_like(W), metric=metric)
+    for x, target, scale in zip(X, y, np.ones(len(X)) if weight is None else weight, strict=True):
+        if scale == 0:
+            continue
+        halfspaces, mistake = task(W.T @ x, target)
+        A, taus = metric.rates(x), []
+        lengths, moved, betas = x**2 @ A, np.zeros(columns, bool), np.zeros(columns)
+        for h in halfspaces:
+            q = float(lengths @ h.direction**2)
+            tau, beta, gain = step(h.loss, q, float(scale)) if q > 0 else (0.0, 0.0, 0.0)
+            taus.append(tau)
+            run.loss += max(h.loss, 0.0)
+            run.squared_loss += max(h.loss, 0.0) ** 2
+            if tau > 0:
+                W += tau * A * np.outer(x, h.direction)
+                run.dual_value += gain - tau**2 * q / 2
+                moved |= h.direction != 0
+                betas[h.direction != 0] = beta
+        if moved.any():
+            metric.learn(x, moved, betas)
+        run.rounds += 1
+        run.mistakes += mistake
+        run.updates += any(taus)
+        run.max_squared_norm = max(run.max_squared_norm, x @ x)
+        run.mean += (W - run.mean) / run.rounds
+        run.taus.append(taus)
+    return run

@@ -1,0 +1,103 @@
+"""The updates of AROW, SCW and NHERD are what their papers say that they are: minimisers, and one affine map."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from onmargin._core.geometry_confidence import Confidence
+from onmargin._core.step_confidence import Confident, Herding, Regularized
+from onmargin._core.task import Binary
+from onmargin.learner import Learner, as_rows
+
+X = np.random.default_rng(0).standard_normal((30, 3))
+Y = np.sign(X @ [1.0, -0.5, 0.3] + 0.3 * np.random.default_rng(1).standard_normal(30))
+
+
+def gaussian(steps, step):
+    """A learner some rounds into a stream: its mean and variances."""
+    learner = Learner(Binary(eager=True), step, Confidence(3, 1, np.float64))
+    learner.learn(as_rows(X[:steps]), Y[:steps])
+    return learner, learner.geometry.weights[0].copy(), learner.geometry.metric[0].copy()
+
+
+def moves(learner, mean, variances, x, y):
+    """How far the mean goes along V x, and the beta of the variances."""
+    learner.learn(as_rows(x[None]), np.array([y]))
+    a = (learner.geometry.weights[0] - mean) @ x / (variances * x @ x) * y
+    fallen = variances - learner.geometry.metric[0]
+    j = np.abs(x).argmax()
+    return a, fallen[j] / (variances[j] * x[j]) ** 2
+
+
+def divergence(a, b, v):
+    """KL of N(mu + a V x, V - b V x x' V) from N(mu, V)."""
+    return (-np.log(1 - b * v) - b * v + a * a * v) / 2
+
+
+def minimiser(objective, v):
+    """Over a and 0 <= b < 1 / v, the latter by its logit."""
+
+    def shaped(z):
+        return objective(z[0], 1 / (1 + np.exp(-z[1])) / v)
+
+    found = min(
+        (
+            minimize(shaped, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000})
+            for start in ([0.1, -2.0], [0.5, 0.0], [0.01, -5.0])
+        ),
+        key=lambda result: result.fun,
+    )
+    return found.x[0], 1 / (1 + np.exp(-found.x[1])) / v
+
+
+rounds = st.integers(0, 29)
+
+
+@given(rounds, st.sampled_from([0.1, 1.0, 5.0]))
+def test_arow_minimises_its_objective(i, r):
+    """KL + (loss^2 + x'Vx) / (2 r)."""
+    learner, mean, variances = gaussian(i, Regularized(r))
+    x, y = X[i], Y[i]
+    m, v = y * (mean @ x), variances * x @ x
+    a, b = moves(learner, mean, variances, x, y)
+    if m >= 1:
+        assert a == 0
+        return
+    best = minimiser(lambda a, b: divergence(a, b, v) + (max(1 - m - a * v, 0) ** 2 + v - b * v * v) / (2 * r), v)
+    assert (a, b) == pytest.approx(best, rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@given(i=rounds, C=st.sampled_from([0.05, 0.5, 5.0]), phi=st.sampled_from([0.3, 1.3]))
+def test_scw_minimises_its_objective(squared, i, C, phi):
+    """KL + C slack, or C slack^2, with slack = [phi sqrt(x'Vx) - m]_+."""
+    learner, mean, variances = gaussian(i, Confident(C, phi, squared))
+    x, y = X[i], Y[i]
+    m, v = y * (mean @ x), variances * x @ x
+    a, b = moves(learner, mean, variances, x, y)
+    if m >= phi * np.sqrt(v):
+        assert (a, b) == (0, 0)
+        return
+
+    def objective(a, b):
+        slack = max(phi * np.sqrt(v - b * v * v) - m - a * v, 0)
+        return divergence(a, b, v) + C * (slack**2 if squared else slack)
+
+    assert objective(a, b) <= objective(*minimiser(objective, v)) + 1e-7
+
+
+@given(rounds, st.sampled_from([0.1, 1.0, 10.0]))
+def test_nherd_moves_the_distribution_as_one(i, C):
+    """Through w -> A w + b, A = I - C / (1 + C v) V x x'; of the covariance A V A' the diagonal stays."""
+    learner, mean, variances = gaussian(i, Herding(1 / C))
+    x, y = X[i], Y[i]
+    v, m = variances * x @ x, y * (mean @ x)
+    learner.learn(as_rows(x[None]), np.array([y]))
+    if m >= 1:
+        assert learner.geometry.weights[0].tolist() == mean.tolist()
+        return
+    A = np.eye(3) - C / (1 + C * v) * np.outer(variances * x, x)
+    np.testing.assert_allclose(learner.geometry.metric[0], np.diag(A @ np.diag(variances) @ A.T), atol=1e-12)
+    np.testing.assert_allclose(learner.geometry.weights[0], A @ mean + C / (1 + C * v) * y * variances * x, atol=1e-12)
