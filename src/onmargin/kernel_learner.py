@@ -1,6 +1,7 @@
 """A learner whose weights are an expansion over the rows it learned: kernels, block by block."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -82,33 +83,53 @@ class KernelLearner(Learner[Expansion]):
             raise ValueError("an expansion learns one row a round, not trials of several")
         self._received = X.total
         order = np.arange(X.n_rows) if order is None else order
-        whole = _matrix(X)
         for start in range(0, len(order), BLOCK):
             part = order[start : start + BLOCK]
-            block = self.supports.as_these(whole[part])
-            self._face(block, self.first + X.first + part)
-            rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, part, targets=targets)
-            rows = block if self.kernel is not None else block[:, :0]  # of no use: the keys say all
-            self.supports.append(rows[self.geometry.settle()])
-            kept = self.geometry.compact()
-            if kept is not None:
-                self.supports.keep(kept)
+            with self._facing(X, part, self.first + X.first + part):
+                rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, part, targets=targets)
 
-    def _face(self, block: Matrix, keys: Offsets) -> None:
+    def learn_window(
+        self, X: Rows, y: Vector, weight: Vector, keys: Offsets, *, now: int, window: int, received: int
+    ) -> None:
+        """Play one round for each row from `now` on, by a step that returns to the last `window` of them.
+
+        `keys` are their places in the stream of all rows, of which this call received so many.
+        """
+        self._received = received
+        while now < X.n_rows:
+            first = max(now - window + 1, 0)
+            # As many to come as there are from before, so that few rows are faced again and again.
+            stop = min(now + max(BLOCK, now - first), X.n_rows)
+            part = np.arange(now, stop)
+            with self._facing(X, np.arange(first, stop), keys[first:stop], before=now - first):
+                rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, part)
+            now = stop
+
+    @contextmanager
+    def _facing(self, X: Rows, part: Offsets, keys: Offsets, before: int = 0) -> Iterator[None]:
+        """Rounds with these rows may be played; those that became supports are kept. The first are from before."""
+        block = self.supports.as_these(_matrix(X)[part])
         values = np.empty((len(keys), self.geometry.n_slots + len(keys)))
         self._against_supports(block, values)
         within = block[:, keys] if self.kernel is None else self.kernel(block, block)
         within = np.ascontiguousarray(self._checked(within), dtype=np.float64)
-        self.geometry.face(values, self._diagonal(block, within), within, keys, self._slots_of(keys))
+        self.geometry.face(values, self._diagonal(block, within), within, keys, self._slots_of(keys), before)
+        yield
+        rows = block if self.kernel is not None else block[:, :0]  # of no use: the keys say all
+        self.supports.append(rows[self.geometry.settle()])
+        kept = self.geometry.compact()
+        if kept is not None:
+            self.supports.keep(kept)
 
     def _slots_of(self, keys: Offsets) -> Offsets:
         """The slot of each row that is a support; -1: it is none."""
         slots = self.geometry.supports()
+        if len(slots) == 0:
+            return np.full(len(keys), -1, np.intp)
         known = self.geometry.arrays()["keys"][slots]
-        table = np.full(self._received, -1, np.intp)
-        mine = known >= self.first
-        table[known[mine] - self.first] = slots[mine]
-        return np.asarray(table[keys - self.first])
+        order = np.argsort(known)
+        nearest = order[np.minimum(np.searchsorted(known, keys, sorter=order), len(order) - 1)]
+        return np.where(known[nearest] == keys, slots[nearest], -1)
 
     def _against_supports(self, block: Matrix, values: NDArray[np.float64]) -> None:
         """Fill the first columns with K of the block's rows and the supports."""

@@ -23,6 +23,11 @@ cdef class Geometry:
 
 
 cdef class Columns(Geometry):
+    cdef readonly double bias          # value of the intercept coordinate; 0: none, nan: taken from the first row
+
+    cdef inline double squared_bias(self) noexcept nogil:
+        return 0 if isnan(self.bias) else self.bias * self.bias
+
     cdef double combine(self, const Round* r) noexcept nogil
 
 
@@ -35,7 +40,6 @@ cdef class Euclidean(Columns):
     cdef readonly object lag_intercept
     cdef readonly Py_ssize_t average   # the round averaging starts at; 0: never
     cdef readonly Py_ssize_t clock     # rounds received
-    cdef readonly double bias          # value of the intercept coordinate; 0: none, nan: taken from the first row
     cdef Py_ssize_t vectors            # of weights: one a column, or one for all
     cdef const Vec* vec
     cdef Weights w
@@ -47,8 +51,4 @@ cdef class Euclidean(Columns):
     cdef Weights place(self, object memory)
     cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil
     cdef void measure_row(self, Row* x) noexcept nogil
-
-    cdef inline double squared_bias(self) noexcept nogil:
-        return 0 if isnan(self.bias) else self.bias * self.bias
-
     cdef void shift(self, const Round* r, const Weights* w, double* b, double scale) noexcept nogil

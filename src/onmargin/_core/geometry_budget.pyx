@@ -11,10 +11,7 @@ from onmargin._core.task cimport Round
 
 
 cdef class Budgeted(Expansion):
-    """The interface: `make_room` removes one support, when there is one too many.
-
-    A removed support keeps its slot, with coefficients zero, until there are so many that the others move together.
-    """
+    """The interface: `make_room` removes one support, when there is one too many."""
 
     cdef readonly Py_ssize_t budget
     cdef Py_ssize_t n_live
@@ -22,7 +19,7 @@ cdef class Budgeted(Expansion):
     cdef double* own  # K(x, x) of each support
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double bias=0.0):
-        self.budget = budget
+        self.budget, self.in_turn = budget, True
         Expansion.__init__(self, n_features, n_columns, dtype, bias=bias)
 
     def hold_slots(self, Py_ssize_t slots):
@@ -33,26 +30,17 @@ cdef class Budgeted(Expansion):
     def settings(self):
         return {"bias": self.bias, "budget": self.budget}
 
-    def arrays(self):
-        return Expansion.arrays(self) | {"own": self.own_memory[:self.n_slots]}
+    def by_slot(self):
+        return Expansion.by_slot(self) | {"own": self.own_memory[:self.n_slots]}
+
+    def forget_memory(self):
+        Expansion.forget_memory(self)
+        self.own_memory = None
 
     def __setstate__(self, state):
         Expansion.__setstate__(self, state)
         self.own_memory[:self.n_slots] = state["own"]
         self.n_live = len(self.supports())
-
-    def compact(self):
-        """Give back the slots of what was removed, once they are many; the slots that stay, or None."""
-        if self.n_slots - self.n_live <= max(self.budget // 4, 64):
-            return None
-        keep = self.supports()
-        arrays = self.arrays() | {
-            name: array[keep] for name, array in self.arrays().items() if name in ("coef", "keys", "live", "own")
-        }
-        self.forget_memory()
-        self.own_memory = None
-        self.__setstate__({"clock": self.clock, **arrays})
-        return keep
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t slot = self.n_slots
@@ -77,13 +65,6 @@ cdef class Budgeted(Expansion):
     cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
         pass
 
-    cdef Py_ssize_t first(self) noexcept nogil:
-        """The oldest support."""
-        cdef Py_ssize_t i = 0
-        while not self.live[i]:
-            i += 1
-        return i
-
     cdef double square(self, Py_ssize_t slot) noexcept nogil:
         """|c|^2 of a support."""
         return self.inner(slot, slot)
@@ -97,11 +78,7 @@ cdef class Budgeted(Expansion):
         return total
 
     cdef void remove(self, Py_ssize_t slot) noexcept nogil:
-        cdef Py_ssize_t c
-        for c in range(self.width):
-            self.b[c] -= self.coef[slot * self.stride + c] * self.squared_bias()
-            self.coef[slot * self.stride + c] = 0
-        self.live[slot] = 0
+        Expansion.remove(self, slot)
         self.n_live -= 1
 
 

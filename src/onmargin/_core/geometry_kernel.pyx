@@ -92,15 +92,15 @@ cdef class Expansion(Columns):
             self.lag_intercept[:] = state["lag_intercept"]
 
     def arrays(self):
-        """What is learned, by name; views, one row a slot."""
+        """What is learned, by name; views."""
+        arrays = {**self.by_slot(), "intercept": self.intercept}
+        return arrays | {"lag_intercept": self.lag_intercept} if self.average else arrays
+
+    def by_slot(self):
+        """Those that have one row a slot."""
         n = self.n_slots
-        arrays = {
-            "coef": self.coef_memory[:n, :self.width], "keys": self.key_memory[:n], "live": self.live_memory[:n],
-            "intercept": self.intercept,
-        }
-        if self.average:
-            arrays |= {"lag": self.lag_memory[:n, :self.width], "lag_intercept": self.lag_intercept}
-        return arrays
+        arrays = {"coef": self.coef_memory[:n, :self.width], "keys": self.key_memory[:n], "live": self.live_memory[:n]}
+        return arrays | {"lag": self.lag_memory[:n, :self.width]} if self.average else arrays
 
     def fork(self):
         """A copy to go on with, while this one is kept in case that fails."""
@@ -130,29 +130,37 @@ cdef class Expansion(Columns):
         copy.__setstate__({"clock": self.clock, **mixed})
         return copy
 
-    def face(self, values, diagonal, within=None, keys=None, known=None):
+    def face(self, values, diagonal, within=None, keys=None, known=None, Py_ssize_t before=0):
         """The kernel values of the rows to come: against all slots (with room for as many more as there are rows),
         themselves and, if they are to be learned, each other; with their keys and the slots they have already.
+
+        The first rows may be some `before` those to come, that a step will return to. Row 0 is the first to come.
         """
         self.block = values, diagonal, within, keys, known
-        self.n_rows, self.n_values, self.n_old = len(values), values.shape[1], self.n_slots
-        self.values = <double*>address(values, "d", self.n_rows * self.n_values, writable=True)
-        self.diagonal = <double*>address(diagonal, "d", self.n_rows)
+        self.n_rows, self.n_values, self.n_old, self.n_before = len(values), values.shape[1], self.n_slots, before
+        self.values = <double*>address(values, "d", self.n_rows * self.n_values, writable=True) + before * self.n_values
+        self.diagonal = <double*>address(diagonal, "d", self.n_rows) + before
         if within is not None:
-            self.within = <double*>address(within, "d", self.n_rows * self.n_rows)
-            self.block_key = <Py_ssize_t*>address(keys, "lq", self.n_rows)
-            self.known = <Py_ssize_t*>address(known, "lq", self.n_rows)
+            self.within = <double*>address(within, "d", self.n_rows * self.n_rows) + before * (self.n_rows + 1)
+            self.block_key = <Py_ssize_t*>address(keys, "lq", self.n_rows) + before
+            self.known = <Py_ssize_t*>address(known, "lq", self.n_rows, writable=True) + before
             self.hold_slots(self.n_slots + self.n_rows)
 
     def settle(self):
         """The rows of the block that became supports, in the order of their slots; the block is over."""
-        places = self.place_memory[self.n_old:self.n_slots].copy()
+        places = self.place_memory[self.n_old:self.n_slots] + self.n_before
         self.block, self.n_old = None, self.n_slots
         return places
 
     def compact(self):
-        """Give back slots that count no more; the slots that stay, or None if all do."""
-        return None
+        """Give back the slots of what was removed, once they are many; the slots that stay, or None if all do."""
+        keep = self.supports()
+        if self.n_slots - len(keep) <= max(len(keep) // 4, 64):
+            return None
+        state = self.__reduce__()[2] | {name: array[keep] for name, array in self.by_slot().items()}
+        self.forget_memory()
+        self.__setstate__(state)
+        return keep
 
     def forget_memory(self):
         """Slots are to begin anew, in memory of their own."""
@@ -199,8 +207,11 @@ cdef class Expansion(Columns):
         cdef double squared_norm = self.diagonal[r.t]
         if isnan(self.bias) and 0 < squared_norm < INFINITY:
             self.bias = AUTO_BIAS * sqrt(squared_norm)
-        r.x.squared_norm = max(squared_norm + self.squared_bias(), 0)
+        self.norms(r)
         self.clock += 1
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        r.x.squared_norm = max(self.diagonal[r.t] + self.squared_bias(), 0)
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef double squares = self.combine(r)
@@ -210,15 +221,35 @@ cdef class Expansion(Columns):
     cdef Py_ssize_t slot(self, Py_ssize_t t) noexcept nogil:
         """That of row t, which is a support from now on."""
         cdef Py_ssize_t slot = self.known[t]
-        if slot >= 0 and self.live[slot]:
-            return slot
-        slot = self.n_slots
-        self.n_slots += 1
-        self.place[slot], self.key[slot], self.live[slot] = t, self.block_key[t], 1
-        memset(self.coef + slot * self.stride, 0, self.stride * sizeof(double))
-        if self.average:
-            memset(self.lag + slot * self.stride, 0, self.stride * sizeof(double))
+        if slot < 0 or (self.in_turn and not self.live[slot]):
+            slot = self.known[t] = self.n_slots
+            self.n_slots += 1
+            self.place[slot], self.key[slot] = t, self.block_key[t]
+            memset(self.coef + slot * self.stride, 0, self.stride * sizeof(double))
+            if self.average:
+                memset(self.lag + slot * self.stride, 0, self.stride * sizeof(double))
+        self.live[slot] = 1
         return slot
+
+    cdef void forget(self, Py_ssize_t t) noexcept nogil:
+        """Row t is no support any more."""
+        if self.known[t] >= 0 and self.live[self.known[t]]:
+            self.remove(self.known[t])
+
+    cdef void remove(self, Py_ssize_t slot) noexcept nogil:
+        """What is removed keeps its slot, with coefficients zero, until there are so many that the others close up."""
+        cdef Py_ssize_t c
+        for c in range(self.width):
+            self.b[c] -= self.coef[slot * self.stride + c] * self.squared_bias()
+            self.coef[slot * self.stride + c] = 0
+        self.live[slot] = 0
+
+    cdef Py_ssize_t first(self) noexcept nogil:
+        """The oldest support, of those that are in turn."""
+        cdef Py_ssize_t i = 0
+        while not self.live[i]:
+            i += 1
+        return i
 
     cdef void add(self, Py_ssize_t slot, const Round* r) noexcept nogil:
         """W += (the round's move), which is along phi of this support."""

@@ -6,7 +6,8 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from onmargin._core.geometry cimport Euclidean, Geometry
+from onmargin._core.geometry cimport Columns, Geometry
+from onmargin._core.geometry_kernel cimport Expansion
 from onmargin._core.row cimport Row, Rows, Vec, Weights, address
 from onmargin._core.step cimport Scheme
 from onmargin._core.step_joint cimport solve_in_place
@@ -78,11 +79,11 @@ cdef class GramWindow(Window):
         self.receive(r)
         memcpy(self.scores_of(self.now), r.s, self.n_columns * sizeof(double))
         r.n_halfspaces = 0
-        self.squared_bias = (<Euclidean>geometry).squared_bias()
+        self.squared_bias = (<Columns>geometry).squared_bias()
         for _sweep in range(self.sweeps if self.sweeps > 0 else MOST_SWEEPS):
             gained = 0
             for i in range(self.now, first - 1, -1):
-                gained += self.raise_one(i) if self.n_columns == 1 else self.raise_rivals(i, geometry)
+                gained += self.raise_one(i, geometry) if self.n_columns == 1 else self.raise_rivals(i, geometry)
             if self.sweeps == 0 and gained > 0 and self.n_columns == 1:
                 gained += self.climb()
             total += gained
@@ -103,18 +104,18 @@ cdef class GramWindow(Window):
     cdef inline double product(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         return self.G[self.place(i) * self.capacity + self.place(j)] + self.squared_bias
 
-    cdef double relate(self, Py_ssize_t i) noexcept nogil:
+    cdef double relate(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
         """See to it that all rows of the window have their inner products; answer that of row i with itself, or 0 if
         nothing can be projected onto it."""
         cdef double q
         self.related = max(self.related, self.first())
         while self.related <= self.now:
-            self.multiply(self.related)
+            self.multiply(self.related, geometry)
             self.related += 1
         q = self.product(i, i)
         return q if 1e-300 < q < INFINITY else 0
 
-    cdef void multiply(self, Py_ssize_t j) noexcept nogil:
+    cdef void multiply(self, Py_ssize_t j, Geometry geometry) noexcept nogil:
         """The inner products of row j and those before it."""
         cdef Py_ssize_t i, at = self.place(j)
         cdef Row x
@@ -134,14 +135,14 @@ cdef class GramWindow(Window):
         if x.indices != NULL:
             self.vec.add(&x, &self.spread, 0, -1, -1)
 
-    cdef double raise_one(self, Py_ssize_t i) noexcept nogil:
+    cdef double raise_one(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
         """Maximise the dual over the variable of one example of two classes; answer what is gained."""
         cdef double* alpha = self.variables(i)
         cdef double cap = max(self.C * self.weight[i], alpha[0]), old = alpha[0]
         cdef double loss = self.margin - self.y[i] * self.scores_of(i)[0], q, step
         if fabs(loss) <= ACCURACY * self.margin or old == (cap if loss > 0 else 0):
             return 0
-        q = self.relate(i)
+        q = self.relate(i, geometry)
         if q == 0:
             return 0
         alpha[0] = min(max(old + loss / q, 0), cap)
@@ -160,7 +161,7 @@ cdef class GramWindow(Window):
         cdef double cap = self.C * self.weight[i], used = 0, gain = 0, q
         if cap == 0 or self.choose(i, s, cap, h) == 0:
             return 0
-        q = self.relate(i)
+        q = self.relate(i, geometry)
         if q == 0:
             return 0
         for c in range(self.n_columns):
@@ -242,5 +243,31 @@ cdef class GramWindow(Window):
                 h += 1
                 self.r.n_halfspaces += 1
         if self.r.n_halfspaces > 0:
-            self.X.row(i, &self.x)
+            self.take(i)
             geometry.move(&self.r)
+
+
+cdef class KernelWindow(GramWindow):
+    """The same in the feature space of a kernel: inner products are kernel values, which the expansion has.
+
+    An example whose variables are all zero again is no support any more.
+    """
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i, c, first = self.first()
+        cdef double used, total = GramWindow.solve(self, r, geometry)
+        if total > 0:
+            for i in range(first, self.now):
+                used = 0
+                for c in range(self.n_columns):
+                    used += self.variables(i)[c]
+                if used == 0:
+                    (<Expansion>geometry).forget(self.origin + i)
+        return total
+
+    cdef void multiply(self, Py_ssize_t j, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i, at = self.place(j)
+        for i in range(self.first(), j + 1):
+            self.G[at * self.capacity + self.place(i)] = self.G[self.place(i) * self.capacity + at] = (
+                (<Expansion>geometry).product(self.origin + i, self.origin + j)
+            )

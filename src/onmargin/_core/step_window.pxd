@@ -21,6 +21,7 @@ cdef class Window(Step):
     cdef Py_ssize_t held  # examples that alpha has a place for
     cdef Row x
     cdef Round r          # of the example that is being learned again
+    cdef Py_ssize_t origin  # the round that row 0 of X would have had
 
     cdef void receive(self, const Round* r) noexcept nogil
     cdef double improve(self, Py_ssize_t i, Geometry geometry) noexcept nogil
@@ -31,6 +32,11 @@ cdef class Window(Step):
 
     cdef inline Py_ssize_t first(self) noexcept nogil:
         return max(self.now - self.window + 1, 0)
+
+    cdef inline void take(self, Py_ssize_t i) noexcept nogil:
+        """Make the round that of example i."""
+        self.X.row(i, &self.x)
+        self.r.t = self.origin + i
 
     cdef inline double* variables(self, Py_ssize_t i) noexcept nogil:
         return self.alpha + i % self.held * self.n_columns

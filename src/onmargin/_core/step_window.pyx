@@ -62,13 +62,14 @@ cdef class Window(Step):
         memset(self.variables(self.now), 0, self.n_columns * sizeof(double))
         self.r = r[0]
         self.r.x = &self.x
+        self.origin = r.t - self.now
 
     cdef double improve(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
         """Maximise the dual over the variables of one example; answer what is gained."""
         cdef double cap = self.C * self.weight[i]
         if cap == 0:
             return 0
-        self.X.row(i, &self.x)
+        self.take(i)
         if self.n_columns == 1:
             return self.improve_one(i, geometry, cap)
         return self.improve_rivals(i, geometry, cap)

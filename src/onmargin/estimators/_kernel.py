@@ -135,6 +135,16 @@ class KernelLearning(OnlineLearner):
         geometry = self._supports().geometry
         return geometry.mean()[0][geometry.supports()].T
 
+    def _written_out(self, learner: KernelLearner, name: str) -> NDArray[Any]:
+        """The weights as a matrix, columns by features, which the attribute of this name shows."""
+        if not isinstance(learner.kernel, Linear):
+            raise AttributeError(
+                f"{name} is only available with a linear kernel: what is learned is in the feature space of the "
+                "kernel, as dual_coef_ and support_vectors_"
+            )
+        weights = learner.supports.rows().T @ learner.geometry.mean()[0]
+        return np.asarray(weights.T, dtype=learner.geometry.dtype)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
@@ -142,12 +152,10 @@ class KernelLearning(OnlineLearner):
         return tags
 
 
-class KernelOption(KernelLearning, LinearLearner):
-    """A linear estimator, in the feature space of a kernel if there is one."""
+class BudgetOption(KernelLearning):
+    """An estimator that may learn with a kernel, and with at most so many supports."""
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        **LinearLearner._rules,
-        **KernelLearning._rules,
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = KernelLearning._rules | {
         "budget": (NOTHING, Number(1, 2**31, whole=True)),
         "budget_policy": (Word(*POLICIES),),
     }
@@ -156,11 +164,23 @@ class KernelOption(KernelLearning, LinearLearner):
     budget: int | None
     budget_policy: str
 
-    def _prepare(self) -> None:
-        unlimited = self.budget is None
-        needs = {"a kernel": self.kernel is not None, "average=False": not self.average}
-        check_combination("budget", {need: unlimited or met for need, met in needs.items()})
-        super()._prepare()
+    def _needs_of_budget(self) -> dict[str, bool]:
+        """What a budget cannot do without, and whether it is so."""
+        return {"a kernel": self.kernel is not None}
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.budget is not None:
+            check_combination("budget", self._needs_of_budget())
+
+
+class KernelOption(BudgetOption, LinearLearner):
+    """A linear estimator, in the feature space of a kernel if there is one."""
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | BudgetOption._rules
+
+    def _needs_of_budget(self) -> dict[str, bool]:
+        return {**super()._needs_of_budget(), "average=False": not self.average}
 
     def _begin(self, X: Any, n_columns: int = 1) -> None:
         super()._begin(X, n_columns)
@@ -177,16 +197,8 @@ class KernelOption(KernelLearning, LinearLearner):
         return Expansion(self.n_features_in_, n_columns, X.dtype, bias=self._bias(), average=int(self.average))
 
     def _weights(self) -> NDArray[Any]:
-        if not isinstance(self._learner, KernelLearner):
-            return super()._weights()
-        if not isinstance(self._learner.kernel, Linear):
-            raise AttributeError(
-                "coef_ is only available with a linear kernel: the weights are in the feature space of the kernel, as "
-                "dual_coef_ and support_vectors_"
-            )
         learner = self._learner
-        weights = learner.supports.rows().T @ learner.geometry.mean()[0]
-        return np.asarray(weights.T, dtype=learner.geometry.dtype)
+        return self._written_out(learner, "coef_") if isinstance(learner, KernelLearner) else super()._weights()
 
     def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:
         if not (coef is None and intercept is None):

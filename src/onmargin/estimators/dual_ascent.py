@@ -1,6 +1,6 @@
 """Dual ascent: the last examples of a stream, learned again and again."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -8,14 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from onmargin._core.geometry_kernel import Expansion
 from onmargin._core.step import Step
-from onmargin._core.step_gram import GramWindow
+from onmargin._core.step_gram import GramWindow, KernelWindow
 from onmargin._core.step_window import Window
 from onmargin._parameters import NOTHING, Number, Rule
 from onmargin._parts import Part
+from onmargin._updates import check_combination
+from onmargin.estimators._kernel import KernelLearning
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
-from onmargin.learner import Vector, as_rows
+from onmargin.kernel_learner import KernelLearner
+from onmargin.learner import Learner, Offsets, Vector, as_rows
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class KeptExamples(Part):
     weight: Vector
     alpha: NDArray[np.float64]
     scores: NDArray[np.float64]
+    keys: Offsets  # their places in the stream of all rows
 
     def __iter__(self) -> Iterator[Any]:
         return iter(vars(self).values())
@@ -40,7 +45,7 @@ class KeptExamples(Part):
         return KeptExamples(*(part[first:] for part in self))
 
 
-class DualAscentClassifier(QuasiAdditiveClassifier):
+class DualAscentClassifier(KernelLearning, QuasiAdditiveClassifier):
     r"""Dual ascent: each round maximises the dual again over the last examples, not over the newest alone.
 
     The dual of :math:`F(w) + C \sum_i [\gamma - y_i\, w \cdot x_i]_+` has one variable :math:`\alpha_i \in [0, C]` an
@@ -58,7 +63,7 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
 
     Use it where examples are dear and computing is cheap: it makes fewer mistakes on short streams, at several times
     the price a round. Where examples are plenty, :class:`PassiveAggressiveClassifier` learns more of them in the same
-    time; and a joint window in another geometry than the Euclidean is dear.
+    time; and a joint window in another geometry than the Euclidean is dear. With a kernel it also keeps fewer supports.
 
     Parameters
     ----------
@@ -82,16 +87,35 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         Whether to learn an intercept; for the Euclidean geometry.
     intercept_scaling : "auto" or float, default="auto"
         Value of its coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
+        Learn in the feature space of a kernel, with the Euclidean geometry: the weights are an expansion over the
+        examples whose dual variables are not zero, and a round costs as much as there are of those. A callable gives
+        the kernel values of the rows of two matrices; "precomputed": X holds them, n x n in `fit` and n_test x n in
+        prediction.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
+        first `partial_fit`, "auto" is ``1 / n_features``.
+    degree : int, default=3
+        Of "poly", at least 0.
+    coef0 : float, default=0.0
+        Constant in "poly" and "sigmoid".
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights; with two classes one row. A copy, but for the Euclidean geometry.
+        Weights; with two classes one row. A copy, but for the Euclidean geometry. With a kernel only if it is linear.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     dual_coef_ : ndarray of shape (n_kept,) or (n_kept, n_classes)
         The dual variables of the examples that the next round may still change, oldest first; with more than two
-        classes one for each rival, and 0 for the example's own class.
+        classes one for each rival, and 0 for the example's own class. With a kernel the coefficients of the supports
+        instead, of shape (1, n_support) or (n_classes, n_support).
+    support_ : ndarray of shape (n_support,)
+        With a kernel: which rows, counted over all calls, the supports are.
+    support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
+        Those rows.
+    n_support_ : int
+        Their number.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     n_features_in_ : int
@@ -114,7 +138,8 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
     -----
     [PD] sec. 7. All classes must be known at the first call. With plain weights and a window of up to 512 examples a
     round works on the inner products of the window's rows, and moves the weights once for each example that changed;
-    otherwise it moves them with every variable.
+    otherwise it moves them with every variable. With a kernel these are kernel values, and the bound below holds where
+    :math:`K(x, x) \le 1`.
 
     With curvatures at most 1 the mean loss of T rounds is at most :math:`\mu^{-1}(\tfrac1T \sum_t \ell^*_t +
     F(u)/(CT))` for any weights u, where :math:`\mu^{-1}(y) \le y + C/2`; and with :math:`C = \sqrt{2F(u)/T}` at most
@@ -139,12 +164,15 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
     23
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = QuasiAdditiveClassifier._rules | {
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
+        **KernelLearning._rules,
+        **QuasiAdditiveClassifier._rules,
         "window": (Number(1, 2**62, whole=True), NOTHING),
         "sweeps": (Number(1, 2**62, whole=True), NOTHING),
     }
 
     _kept: KeptExamples
+    _n_received: int  # rows of all calls
 
     def __init__(
         self,
@@ -158,6 +186,10 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         balanced: bool = True,
         fit_intercept: bool = False,
         intercept_scaling: float | str = "auto",
+        kernel: str | Callable[[Any, Any], Any] | None = None,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
     ) -> None:
         self.geometry = geometry
         self.p = p
@@ -168,6 +200,10 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
         self.balanced = balanced
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn these examples anew, in one pass in their order.
@@ -222,39 +258,66 @@ class DualAscentClassifier(QuasiAdditiveClassifier):
 
     def _learn(self, X: Any, target: Vector, weight: Vector) -> None:
         """Play a round for each of these examples, with the kept ones before them in the window."""
-        live = weight > 0
+        learner, received, live = self._learner, len(weight), weight > 0
+        keys = self._n_received + np.flatnonzero(live)
+        self._n_received += received
         if not live.all():
             X, target, weight = X[live], target[live], weight[live]
         old = self._kept._last(self.window)
         now = len(old.target)
         X, target, weight = _joined(old.X, X), _joined(old.target, target), _joined(old.weight, weight)
+        keys = _joined(old.keys, keys)
         rows = as_rows(X)
         window = rows.n_rows if self.window is None else self.window
         held = min(window, rows.n_rows)
-        alpha, scores = np.zeros((2, held, self._learner.geometry.n_columns))
+        alpha, scores = np.zeros((2, held, learner.geometry.n_columns))
         alpha[:now], scores[:now] = old.alpha, old.scores
         settings: dict[str, Any] = {"C": self.C, "margin": self._asked(), "window": window, "sweeps": self.sweeps or 0}
-        self._learner.step = (
-            GramWindow(rows, target, weight, now, alpha, scores, **settings)
-            if self.geometry == "euclidean"
-            else Window(rows, target, weight, now, alpha, **settings)
-        )
-        self._learner.learn(rows, target, weight, np.arange(now, rows.n_rows))
-        self._learner.step = self._step()
+        if isinstance(learner, KernelLearner):
+            learner.step = KernelWindow(rows, target, weight, now, alpha, scores, **settings)
+            learner.learn_window(rows, target, weight, keys, now=now, window=window, received=received)
+        else:
+            learner.step = (
+                GramWindow(rows, target, weight, now, alpha, scores, **settings)
+                if self.geometry == "euclidean"
+                else Window(rows, target, weight, now, alpha, **settings)
+            )
+            learner.learn(rows, target, weight, np.arange(now, rows.n_rows))
+        learner.step = self._step()
         last = np.arange(rows.n_rows - held, rows.n_rows)
         places = last % max(held, 1)
-        self._kept = KeptExamples(X[last], target[last], weight[last], alpha[places], scores[places])._last(self.window)
+        kept = KeptExamples(X[last], target[last], weight[last], alpha[places], scores[places], keys[last])
+        self._kept = kept._last(self.window)
 
     @property
-    def dual_coef_(self) -> Vector:
-        """The dual variables of the examples that the next round may still change, oldest first."""
-        self._fitted()
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights, one row a column of scores."""
+        learner = self._fitted()
+        return self._written_out(learner, "coef_") if isinstance(learner, KernelLearner) else super().coef_
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """With a kernel the coefficients of the supports, one row a column of scores; otherwise the dual variables of
+        the examples that the next round may still change, oldest first."""
+        if isinstance(self._fitted(), KernelLearner):
+            return super().dual_coef_
         return self._kept.alpha if len(self.classes_) > 2 else self._kept.alpha[:, 0]
 
-    def _begin(self, X: Any, classes: NDArray[Any]) -> None:
-        super()._begin(X, classes)
+    def _check_combination(self) -> None:
+        super()._check_combination()
+        check_combination("a kernel", {"geometry='euclidean'": self.kernel is None or self.geometry == "euclidean"})
+
+    def _begin(self, X: Any, weight: Vector | None, classes: NDArray[Any]) -> None:
+        super()._begin(X, weight, classes)
+        self._remember_kernel()
         nothing = np.zeros((0, self._learner.geometry.n_columns))
-        self._kept = KeptExamples(X[:0], np.zeros(0), np.zeros(0), nothing, nothing)
+        self._kept = KeptExamples(X[:0], np.zeros(0), np.zeros(0), nothing, nothing, np.zeros(0, np.intp))
+        self._n_received = 0
+
+    def _new_learner(self, X: Any, n_columns: int) -> Learner[Any]:
+        if self.kernel is None:
+            return super()._new_learner(X, n_columns)
+        return self._kernel_learner(X, Expansion(self.n_features_in_, n_columns, X.dtype, bias=self._bias()))
 
     def _step(self) -> Step:
         """None of its own: a window is made for the rows of each call."""

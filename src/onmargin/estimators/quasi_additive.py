@@ -215,7 +215,7 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
             check_labels(y, *([self.classes_] if warm else []))
             weight = check_weight(sample_weight, len(y))
             if not warm:
-                self._begin(live(X, weight), np.unique(live(y, weight)))
+                self._begin(X, weight, np.unique(live(y, weight)))
             target = self._target(y, weight)
             self._check_rows(X, weight)
             self._prepare()
@@ -259,7 +259,7 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
         check_labels(y, *([] if known is None else [known]), *([] if first else [self.classes_]))
         weight = check_weight(sample_weight, len(y))
         if first:
-            self._begin(live(X, weight), np.unique(live(y, weight)) if known is None else known)
+            self._begin(X, weight, np.unique(live(y, weight)) if known is None else known)
         target = self._target(y, weight)
         self._check_rows(X, weight)
         return X, rows, target, weight
@@ -339,18 +339,22 @@ class QuasiAdditiveClassifier(ClassifierMixin, OnlineLearner):  # type: ignore[m
     def _check_rows(self, X: Any, weight: Vector | None) -> None:
         """Refuse rows that the geometry cannot learn from; those of weight 0 are not learned."""
 
-    def _begin(self, X: Any, classes: NDArray[Any]) -> None:
+    def _begin(self, X: Any, weight: Vector | None, classes: NDArray[Any]) -> None:
         if len(classes) < 2:
             raise ValueError(
                 f"at least two classes are needed, and there is one class only: {classes[:1].tolist()}. Name them all "
                 "with classes= in the first call of partial_fit."
             )
         self.classes_ = classes
-        columns = 1 if len(classes) == 2 else len(classes)
-        geometry = GEOMETRIES[self.geometry](self.n_features_in_, columns, X, self)
-        self._learner = Learner(Task(), self._step(), geometry)
+        self._learner = self._new_learner(X, 1 if len(classes) == 2 else len(classes))
+        geometry = self._learner.geometry
         if isinstance(geometry, Entropic):
+            X = live(X, weight)
             warn_of_margin(self._asked(), float(max(X.max() - geometry.threshold, geometry.threshold - X.min())))
+
+    def _new_learner(self, X: Any, n_columns: int) -> Learner[Any]:
+        """One that has seen nothing, for rows like those of X."""
+        return Learner(Task(), self._step(), GEOMETRIES[self.geometry](self.n_features_in_, n_columns, X, self))
 
     def _target(self, y: NDArray[Any], weight: Vector | None) -> Vector:
         remedy = "Name them all with classes= in the first call of partial_fit."

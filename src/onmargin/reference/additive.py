@@ -177,6 +177,36 @@ def dual_ascent(
     return run
 
 
+def dual_ascent_kernel(
+    K: Matrix,
+    y: Vector,
+    *,
+    C: float,
+    margin: float,
+    columns: int = 1,
+    window: int | None = None,
+    sweeps: int | None = None,
+) -> Run:
+    """`dual_ascent` with K[i, j] for the inner product of rows i and j; the weights are coefficients, one row a row."""
+    coef = np.zeros((len(K), columns))
+    run = Run(weights=coef, mean=coef)
+    asked = [_asked(np.ones(1), target, columns) for target in y]
+    share = [np.eye(len(Z))[0] * C for Z in asked]
+    for t in range(len(K)):
+        met = _met((K[t, :, None] * coef).sum(axis=0), y[t])
+        run.rounds += 1
+        run.mistakes += bool(met <= 0)
+        run.loss += max(margin - met, 0.0)
+        for _ in range(1000 if sweeps is None else sweeps):
+            before = np.concatenate(share)
+            for i in range(t, -1 if window is None else max(t - window, -1), -1):
+                coef[i] += _moved(K[i] @ coef, K[i, i], asked[i], share[i], margin)
+            if np.abs(np.concatenate(share) - before).max() <= 1e-14 * C:
+                break
+        run.dual_value = margin * sum(part[1:].sum() for part in share) - float((coef * (K @ coef)).sum()) / 2
+    return run
+
+
 def _met(scores: Vector, y: float) -> float:
     """The margin of a prediction."""
     return float(y * scores[0] if len(scores) == 1 else scores[int(y)] - np.delete(scores, int(y)).max())
@@ -205,3 +235,20 @@ def _shared_out(link: Link, theta: Vector, Z: Matrix, share: Vector, margin: flo
         share[giver] -= step
         theta = theta + step * z
     return theta
+
+
+def _moved(scores: Vector, k: float, Z: Matrix, share: Vector, margin: float) -> Vector:
+    """The same by the scores of an example in an expansion. Changes the shares, and answers what that makes of its
+    coefficients; k is its K(x, x)."""
+    change = np.zeros_like(scores)
+    for _ in range(500):
+        gain = np.where(np.arange(len(Z)) > 0, margin, 0.0) - Z @ (scores + k * change)
+        to, giver = int(gain.argmax()), int(np.where(share > 0, gain, np.inf).argmin())
+        z, loss = Z[to] - Z[giver], float(gain[to] - gain[giver])
+        if loss <= 1e-13 or not z.any() or k <= 0:
+            break
+        step = min(float(share[giver]), loss / (k * float(z @ z)))
+        share[to] += step
+        share[giver] -= step
+        change += step * z
+    return change
