@@ -65,7 +65,13 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "AROWClassifier": [{"forgetting": 0.1, "average": True}],
     "BlockClassifier": [{"update": "exact"}, {"average": True}, {"geometry": "entropic", "margin": 0.1}],
     "ClassFeatureClassifier": [{"phi": ClassTermFeatures()}, {"phi": phi, "average": 3}],
-    "DualAscentClassifier": [{"window": 4}, {"window": None, "geometry": "entropic"}, {"geometry": "pnorm", "p": 3.0}],
+    "DualAscentClassifier": [
+        {"window": 4},
+        {"window": None, "geometry": "entropic"},
+        {"geometry": "pnorm", "p": 3.0},
+        {"kernel": "rbf", "window": 5},
+        {"kernel": "poly", "window": None, "fit_intercept": True},
+    ],
     "ExponentiatedGradientRegressor": [{"balanced": False, "rate": np.float32(0.1)}],
     "LabelRanker": [{"calibrate": False}, {"update": "simproj", "average": True}, {"kernel": "poly"}],
     "OrdinalRegressor": [{"update": "exact", "average": 5}],
@@ -95,6 +101,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"init": "zero"},
         {"geometry": "entropic", "epsilon": 2.0},
         {"kernel": "rbf"},
+        {"kernel": "rbf", "budget": 5, "budget_policy": "smallest"},
+        {"kernel": "poly", "budget": 5, "C": 0.1},
     ],
     "QuasiAdditiveClassifier": [
         {"geometry": "entropic", "balanced": True, "step": "optimal"},

@@ -32,6 +32,7 @@ Y = {LabelRanker: np.column_stack([y, 1 - y])}
         PassiveAggressiveRegressor(kernel="linear"),
         PassiveAggressiveRegressor(kernel="rbf", budget=30),
         PassiveAggressiveUniclass(kernel="rbf"),
+        PassiveAggressiveUniclass(kernel="rbf", budget=10, epsilon=0.8),
         PassiveAggressiveClassifier(kernel="precomputed"),
     ],
     expected_failed_checks=lambda model: OF_PRECOMPUTED if model.kernel == "precomputed" else EXPECTED_FAILURES,
@@ -319,3 +320,18 @@ def test_precomputed_must_be_square(kind):
 def test_ball_has_no_precomputed_kernel():
     with pytest.raises(ValueError, match="needs a kernel that is not 'precomputed'"):
         PassiveAggressiveUniclass(kernel="precomputed").fit(rbf_kernel(X))
+
+
+def test_ball_has_no_forgetron():
+    with pytest.raises(ValueError, match=r"'forgetron' shrinks what is learned towards the origin.*'projection'"):
+        PassiveAggressiveUniclass(kernel="rbf", budget=5, budget_policy="forgetron").fit(X)
+
+
+def test_budget_of_a_ball_needs_a_kernel():
+    model = learned(PassiveAggressiveUniclass, kernel="rbf", budget=5)
+    before = model.score_samples(X)
+    with pytest.raises(ValueError, match="budget needs a kernel"):
+        model.set_params(kernel=None).fit(X)
+    with pytest.raises(ValueError, match="budget cannot change"):
+        model.set_params(kernel="rbf", budget=6).partial_fit(X)
+    assert_array_equal(model.score_samples(X), before)

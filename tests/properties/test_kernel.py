@@ -207,6 +207,68 @@ def test_ball_cuts(cuts, kernel):
     assert geometry.squared_norm == pytest.approx(c @ K @ c)
 
 
+BALL_POLICIES = ["oldest", "smallest", "projection"]
+
+
+@pytest.mark.parametrize("policy", BALL_POLICIES)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    budget=st.integers(1, 6),
+    cuts=st.lists(st.integers(0, 60), max_size=4),
+    kernel=kernels,
+    init=st.sampled_from(["first", "zero"]),
+)
+def test_budget_of_a_ball_is_never_exceeded(policy, seed, budget, *, cuts, kernel, init):
+    """Nor is its norm anything but that of the centre, wherever the stream is cut. There are rows of zeros."""
+    X = np.random.default_rng(seed).integers(-1, 2, (60, 3)).astype(float)
+    how = {"kernel": kernel, "budget": budget, "budget_policy": policy, "init": init, "C": 0.3, **HOW}
+    whole, pieces = PassiveAggressiveUniclass(**how).partial_fit(X), PassiveAggressiveUniclass(**how)
+    for start, stop in pairwise(sorted({0, 60, *cuts})):
+        pieces.partial_fit(X[start:stop])
+        pieces = pickle.loads(pickle.dumps(pieces))
+        assert 1 <= pieces.n_support_ <= budget
+        assert_allclose(pieces.support_vectors_, X[pieces.support_])
+    assert pieces.support_.tolist() == whole.support_.tolist()
+    assert_allclose(pieces.dual_coef_, whole.dual_coef_, atol=1e-7)
+    K = {"linear": X @ X.T, "poly": polynomial_kernel(X, **HOW), "rbf": rbf_kernel(X, gamma=0.5)}[kernel]
+    c = np.zeros(60)
+    c[whole.support_] = whole.dual_coef_[0]
+    assert whole._learner.geometry.squared_norm == pytest.approx(c @ K @ c, rel=1e-7, abs=1e-7)
+    if policy != "projection" and init == "first":
+        assert c.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("policy", BALL_POLICIES)
+def test_memory_of_a_ball_is_bounded(policy):
+    random = np.random.default_rng(0)
+    model = PassiveAggressiveUniclass(kernel="rbf", C=0.1, budget=30, budget_policy=policy)
+    sizes = []
+    for _ in range(20):
+        model.partial_fit(random.standard_normal((300, 8)))
+        learner = model._learner
+        sizes.append(len(learner.supports._memory) + learner.geometry.n_slots)
+    assert model.totals_.updates > 4000
+    assert max(sizes) <= 2 * (30 + 64 + 2 * kernel_learner.BLOCK)
+    assert len(pickle.dumps(model)) < 100_000
+
+
+@pytest.mark.parametrize("policy", BALL_POLICIES)
+def test_norm_of_a_ball_stays_right(policy):
+    """The steps are short, so that shares handed over grow: so would what rounding makes of the norm."""
+    X = np.random.default_rng(0).standard_normal((2000, 4))
+    model = PassiveAggressiveUniclass(kernel="rbf", C=0.03, budget=10, budget_policy=policy, gamma=0.2).partial_fit(X)
+    c, K = model.dual_coef_[0], rbf_kernel(model.support_vectors_, gamma=0.2)
+    assert model._learner.geometry.squared_norm == pytest.approx(c @ K @ c, rel=1e-9)
+
+
+def test_ball_on_a_budget_moves_with_its_rows():
+    """A linear kernel far from the origin: what goes leaves the centre among the rows, and "projection" nearly so."""
+    X = np.random.default_rng(0).normal(size=(500, 3)) + 1000
+    for policy in BALL_POLICIES:
+        model = PassiveAggressiveUniclass(kernel="linear", C=0.1, budget=10, budget_policy=policy).partial_fit(X)
+        assert np.linalg.norm(model.center_ - 1000) < 2
+
+
 def test_ranker_learns_labels_that_turn_up():
     X = np.random.default_rng(0).standard_normal((200, 3))
     Y = [{"in"} if x @ x < 1 else {"out", "far"} if x @ x > 4 else {"out"} for x in X]

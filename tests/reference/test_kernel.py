@@ -195,3 +195,32 @@ def test_uniclass(options):
     assert rbf.totals_.loss == pytest.approx(losses.sum())
     distances = np.sqrt(np.maximum(1 - 2 * K @ coef + coef @ K @ coef, 0))
     assert_allclose(-rbf.score_samples(X), distances, atol=1e-7)
+
+
+@pytest.mark.parametrize("budget", [10, 20])
+@pytest.mark.parametrize("policy", ["oldest", "smallest", "projection"])
+@pytest.mark.parametrize("options", UNICLASS, ids=str)
+def test_uniclass_on_a_budget(options, policy, budget):
+    X = np.random.default_rng(0).normal(loc=1.0, size=(400, 5))
+    rule = Rule(options["C"], options["loss"].startswith("squared"))
+    limit, learned = options["max_radius"] or 0.1, options["radius"] == "learn"
+    model = PassiveAggressiveUniclass(kernel="rbf", gamma=0.2, budget=budget, budget_policy=policy, **options)
+    for part in (slice(150), slice(150, 151), slice(151, None)):
+        model.partial_fit(X[part])
+    K = rbf_kernel(X, gamma=0.2)
+    coef, radius, losses = reference.uniclass_kernel(
+        K,
+        limit,
+        rule.twin,
+        learn_radius=learned,
+        start=0 if options["init"] == "first" else None,
+        budget=budget,
+        policy=getattr(reference, policy),
+    )
+    assert model.support_.tolist() == np.flatnonzero(coef).tolist()
+    assert_allclose(model.dual_coef_[0], coef[model.support_], atol=1e-9)
+    assert model.radius_ == pytest.approx(radius)
+    assert model.totals_.loss == pytest.approx(losses.sum())
+    assert model._learner.geometry.squared_norm == pytest.approx(coef @ K @ coef)
+    if policy != "projection" and options["init"] == "first":
+        assert coef.sum() == pytest.approx(1)

@@ -5,18 +5,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from onmargin._core.geometry_ball import Ball
+from onmargin._core.geometry_ball import Ball, BudgetedBall, OldestBall, ProjectedBall, SmallestBall
 from onmargin._core.geometry_centre import Centre, SimplexCentre
 from onmargin._core.task import Task, Uniclass
-from onmargin._kernels import Linear
 from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion
-from onmargin.estimators._kernel import KernelLearning
+from onmargin.estimators._kernel import BudgetOption
 from onmargin.kernel_learner import KernelLearner
 from onmargin.learner import Learner, Vector, as_rows
 
+# What goes when a new support would exceed the budget.
+BALLS: dict[str, type[BudgetedBall]] = {"oldest": OldestBall, "smallest": SmallestBall, "projection": ProjectedBall}
 
-class BallLearner(KernelLearning, BatchConversion):
+
+class BallLearner(BudgetOption, BatchConversion):
     """An estimator whose weights are the centre of a ball."""
 
     epsilon: float
@@ -35,12 +37,7 @@ class BallLearner(KernelLearning, BatchConversion):
         if not isinstance(learner, KernelLearner):
             centre: Vector = learner.geometry.centre()
             return centre
-        if not isinstance(learner.kernel, Linear):
-            raise AttributeError(
-                "center_ is only available with a linear kernel: the centre is in the feature space of the kernel, as "
-                "dual_coef_ and support_vectors_"
-            )
-        return np.asarray(learner.geometry.mean()[0][:, 0] @ learner.supports.rows())
+        return np.asarray(self._written_out(learner, "center_")[0])
 
     @property
     def radius_(self) -> float:
@@ -76,6 +73,11 @@ class BallLearner(KernelLearning, BatchConversion):
         check_combination("geometry='entropic'", {need: plain or met for need, met in needs.items()})
         if hasattr(self, "_learner") and plain == isinstance(self._learner.geometry, SimplexCentre):
             raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
+        if self.budget_policy not in BALLS:
+            raise ValueError(
+                f"budget_policy={self.budget_policy!r} shrinks what is learned towards the origin of the feature "
+                f"space, which is no better place for the centre of a ball: take one of {', '.join(map(repr, BALLS))}"
+            )
         # The distance of a new example needs K(x, x) too, which is not in its kernel values with those learned.
         check_combination("uniclass", {"a kernel that is not 'precomputed'": self.kernel != "precomputed"})
 
@@ -84,7 +86,9 @@ class BallLearner(KernelLearning, BatchConversion):
         height = 0.0 if self.max_radius is None else float(self.max_radius)
         simplex = self.geometry == "entropic"
         if self.kernel is not None:
-            self._learner = self._kernel_learner(X, Ball(self.n_features_in_, 2, X.dtype, height=height))
+            size: dict[str, Any] = {} if self.budget is None else {"budget": int(self.budget)}
+            kind = Ball if self.budget is None else BALLS[self.budget_policy]
+            self._learner = self._kernel_learner(X, kind(self.n_features_in_, 2, X.dtype, height=height, **size))
         else:
             centre = SimplexCentre(self.n_features_in_) if simplex else Centre(self.n_features_in_, height=height)
             self._learner = Learner(Task(), self._step(), centre)

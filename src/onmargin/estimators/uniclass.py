@@ -13,7 +13,7 @@ from onmargin._updates import check_combination
 from onmargin.estimators._ball import BallLearner
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._kernel import KernelLearning
+from onmargin.estimators._kernel import BudgetOption
 from onmargin.estimators._online import MatrixLike
 from onmargin.learner import Vector, as_rows
 
@@ -91,6 +91,13 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
         Of "poly", at least 0.
     coef0 : float, default=0.0
         Constant in "poly" and "sigmoid".
+    budget : int or None, default=None
+        Most supports that a kernel may have, at least 1; None: all that moved the centre. Their kernel values with each
+        other are kept, 8 times its square in bytes.
+    budget_policy : {"projection", "smallest", "oldest"}, default="projection"
+        What goes when a new support would be one too many: the support of which least is lost when the new one takes
+        over its projection, the one of the smallest contribution, or the oldest; these two leave their share to all
+        others. What is lost are the bounds.
 
     Attributes
     ----------
@@ -165,7 +172,7 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
     _dtypes = (np.dtype(np.float64),)
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
         **BatchConversion._rules,
-        **KernelLearning._rules,
+        **BudgetOption._rules,
         "epsilon": (Number(0, below=True),),
         "radius": (Word("fixed", "learn"),),
         "max_radius": (Number(0, above=True, below=True), NOTHING),
@@ -200,6 +207,8 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        budget: int | None = None,
+        budget_policy: str = "projection",
     ) -> None:
         self.C = C
         self.epsilon = epsilon
@@ -223,6 +232,8 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.budget = budget
+        self.budget_policy = budget_policy
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all the data in as many passes as it takes.

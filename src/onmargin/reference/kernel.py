@@ -124,13 +124,26 @@ def forgetron(run: Expansion, K: Matrix) -> int:
 
 
 def uniclass_kernel(
-    K: Matrix, radius: float, step: Step = pa, *, learn_radius: bool = False, start: int | None = None
+    K: Matrix,
+    radius: float,
+    step: Step = pa,
+    *,
+    learn_radius: bool = False,
+    start: int | None = None,
+    budget: int | None = None,
+    policy: Policy | None = None,
 ) -> tuple[Matrix, float, Matrix]:
-    """`uniclass` from kernel values, started at row `start` or at the origin: coefficients, radius and all losses."""
-    coef, losses = np.zeros(len(K)), np.zeros(len(K))
+    """`uniclass` from kernel values, started at row `start` or at the origin: coefficients, radius and all losses.
+
+    With a budget, the projection of what goes is taken over by the newest, otherwise its share by all others: then the
+    coefficients keep their sum, and the centre stays among its rows.
+    """
+    run, losses = Expansion(np.zeros((len(K), 1))), np.zeros(len(K))
+    coef = run.coef[:, 0]
     height = radius if learn_radius else 0.0
     if start is not None:
         coef[start] = 1
+        run.supports.append(start)
     for i in range(0 if start is None else start + 1, len(K)):
         squared = K[i, i] - 2 * K[i] @ coef + coef @ K @ coef + height**2
         d = float(np.sqrt(max(squared, 0.0)))
@@ -140,4 +153,9 @@ def uniclass_kernel(
             coef *= 1 - tau[0] / d
             height *= 1 - tau[0] / d
             coef[i] = tau[0] / d
+            run.supports.append(i)
+            if policy is not None and len(run.supports) > (budget or 0):
+                total = coef.sum()
+                coef[run.supports.pop(policy(run, K))] = 0
+                coef *= 1 if policy is projection else total / coef.sum()
     return coef, float(np.sqrt(radius**2 - height**2)), losses
