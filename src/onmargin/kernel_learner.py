@@ -124,9 +124,9 @@ class KernelLearner(Learner[Expansion]):
     def _slots_of(self, keys: Offsets) -> Offsets:
         """The slot of each row that is a support; -1: it is none."""
         slots = self.geometry.supports()
-        if len(slots) == 0:
-            return np.full(len(keys), -1, np.intp)
         known = self.geometry.arrays()["keys"][slots]
+        if known.max(initial=-1) < keys.min():  # new rows, as those of a stream are
+            return np.full(len(keys), -1, np.intp)
         order = np.argsort(known)
         nearest = order[np.minimum(np.searchsorted(known, keys, sorter=order), len(order) - 1)]
         return np.where(known[nearest] == keys, slots[nearest], -1)
