@@ -45,6 +45,17 @@ class Number:
         return " ".join([noun, " and ".join(filter(None, limits))]).rstrip()
 
 
+class Numbers(Number):
+    """Several such numbers, one at least."""
+
+    def accepts(self, value: Any) -> bool:
+        several = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1 and len(value) > 0
+        return several and all(super(Numbers, self).accepts(item) for item in value)
+
+    def __str__(self) -> str:
+        return f"a sequence of them, each {super().__str__()}"
+
+
 @dataclass(frozen=True, init=False)
 class Word:
     """One of a few strings."""

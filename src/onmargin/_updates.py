@@ -49,7 +49,7 @@ PAIRS: Steps = {
 }
 
 
-def projection(C: float, loss: str) -> Step:
+def projection(C: float, loss: str) -> Projection:
     """PA-I caps the step, PA-II damps it; C = inf makes both plain PA ([JMLR] sec. 3)."""
     return Projection(damping=1 / (2 * C)) if loss.startswith("squared") else Projection(cap=C)
 

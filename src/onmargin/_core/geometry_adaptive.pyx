@@ -118,18 +118,17 @@ cdef class Adaptive(Diagonal):
 
 
 cdef class Normalized(Diagonal):
-    """A = k / (s h): h as above, s the largest |x_j| and k = sqrt(t / N), after t rounds that moved ([NAG]).
+    """A = k / (s h): h as above, s the largest |x_j| and k = sqrt(t / N), after t rounds ([NAG]).
 
     N = sum_t sum_j (x_j / s_j)^2 is as if every feature had been in [-1, 1]. A x changes by 1 / a where x does by a: so
-    scores do not depend on the units of a feature. Deviation: s, t and N count the rounds that move something, and the
-    weight of a feature stays when its s grows.
+    scores do not depend on the units of a feature. Deviation: the weight of a feature stays when its s grows.
     """
 
     cdef readonly object scales  # n_features
     cdef readonly object counts  # t and N
     cdef void* s
     cdef double* n
-    cdef double k, N             # of the round
+    cdef double k                # of the round
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
@@ -145,15 +144,11 @@ cdef class Normalized(Diagonal):
     def others(self):
         return {**super().others(), "counts": self.counts}
 
-    cdef void curvatures(self, Round* r) noexcept nogil:
-        self.N = self.n[1] + self.primitives.relative_length(r.x, self.s) + (self.squared_bias() > 0)
-        self.k = sqrt((self.n[0] + 1) / self.N) if self.N > 0 else 0
-        Diagonal.curvatures(self, r)
-
-    cdef double move(self, const Round* r) noexcept nogil:
-        self.n[0], self.n[1] = self.n[0] + 1, self.N
-        self.primitives.extend(r.x, self.s)
-        return Diagonal.move(self, r)
+    cdef void measure(self, Round* r) noexcept nogil:
+        Diagonal.measure(self, r)
+        self.n[0] += 1
+        self.n[1] += self.primitives.extend(r.x, self.s) + (self.squared_bias() > 0)
+        self.k = sqrt(self.n[0] / self.n[1]) if self.n[1] > 0 else 0
 
     cdef double length(self, const Row* x, Py_ssize_t c) noexcept nogil:
         cdef double bias = self.squared_bias()

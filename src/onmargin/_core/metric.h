@@ -19,10 +19,8 @@ typedef struct {
     void (*root_move)(const Row *x, const Weights *w, const Weights *h, ptrdiff_t c, const void *scales, double a);
     /* l += a x_j / (m h), h being up to date */
     void (*root_add)(const Row *x, const Weights *l, const Weights *h, ptrdiff_t c, const void *scales, double a);
-    /* sum_j x_j^2 / m^2 */
-    double (*relative_length)(const Row *x, const void *scales);
-    /* s = m */
-    void (*extend)(const Row *x, void *scales);
+    /* s = m; sum_j x_j^2 / m^2 */
+    double (*extend)(const Row *x, void *scales);
     /* sum_j x_j^2 v */
     double (*variance)(const Row *x, const Weights *v, ptrdiff_t c);
     /* w += a v x_j, and where x_j is not 0 v = growth v (1 - beta v x_j^2), at most 1; rates are beta and growth */

@@ -12,8 +12,7 @@ cdef extern from "metric.h" nogil:
         void (*root_add)(
             const Row* x, const Weights* l, const Weights* h, Py_ssize_t c, const void* scales, double a
         ) noexcept nogil
-        double (*relative_length)(const Row* x, const void* scales) noexcept nogil
-        void (*extend)(const Row* x, void* scales) noexcept nogil
+        double (*extend)(const Row* x, void* scales) noexcept nogil
         double (*variance)(const Row* x, const Weights* v, Py_ssize_t c) noexcept nogil
         void (*variance_move)(
             const Row* x, const Weights* w, const Weights* v, Py_ssize_t c, double a, const double* rates

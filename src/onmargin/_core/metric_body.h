@@ -68,24 +68,18 @@ TARGET static void NAME(root_add)(const Row *x, const Weights *l, const Weights 
     }
 }
 
-TARGET static double NAME(relative_length)(const Row *x, const void *scales)
-{
-    const REAL *v = x->values;
-    double total = 0;
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        double value = v[k], m = NAME(reach)(x, k, scales, value);
-        NAME(fetch)(x, k, scales, 1);
-        total += m > 0 ? (value / m) * (value / m) : 0;
-    }
-    return total;
-}
-
-TARGET static void NAME(extend)(const Row *x, void *scales)
+TARGET static double NAME(extend)(const Row *x, void *scales)
 {
     const REAL *v = x->values;
     REAL *s = scales;
-    for (ptrdiff_t k = 0; k < x->n; k++)
-        s[NAME(place)(x, k, 1)] = (REAL)NAME(reach)(x, k, s, v[k]);
+    double total = 0;
+    for (ptrdiff_t k = 0; k < x->n; k++) {
+        double value = v[k], m = NAME(reach)(x, k, s, value);
+        NAME(fetch)(x, k, s, 1);
+        s[NAME(place)(x, k, 1)] = (REAL)m;
+        total += m > 0 ? (value / m) * (value / m) : 0;
+    }
+    return total;
 }
 
 TARGET static double NAME(variance)(const Row *x, const Weights *variances, ptrdiff_t c)
@@ -131,8 +125,7 @@ TARGET static void NAME(variance_add)(const Row *x, const Weights *l, const Weig
 }
 
 static const Metric NAME(metrics) = {
-    NAME(root_length), NAME(root_move), NAME(root_add), NAME(relative_length), NAME(extend),
-    NAME(variance), NAME(variance_move), NAME(variance_add),
+    NAME(root_length), NAME(root_move), NAME(root_add), NAME(extend), NAME(variance), NAME(variance_move), NAME(variance_add),
 };
 
 #undef NAME

@@ -1,7 +1,18 @@
 """A step says how far to go along each half-space."""
 
+from libc.math cimport INFINITY
+
 from onmargin._core.geometry cimport Geometry
 from onmargin._core.task cimport HalfSpace, Round
+
+
+cdef inline double projection(const HalfSpace* h, double cap, double damping) noexcept nogil:
+    """tau = min(cap, loss / (q + damping)), the maximiser of tau loss - tau^2 (q + damping) / 2 over 0 <= tau <= cap.
+
+    A zero row, or one whose squares have no number, cannot be projected onto anything: 0.
+    """
+    cdef double tau = min(cap, h.loss / (h.q + damping)) if 0 < h.q < INFINITY else 0
+    return tau if tau < INFINITY else 0
 
 
 cdef class Step:

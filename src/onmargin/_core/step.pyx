@@ -25,15 +25,6 @@ cdef class Step:
         return type(self), ()
 
 
-cdef inline double projection(const HalfSpace* h, double cap, double damping) noexcept nogil:
-    """tau = min(cap, loss / (q + damping)), the maximiser of tau loss - tau^2 (q + damping) / 2 over 0 <= tau <= cap.
-
-    A zero row, or one whose squares have no number, cannot be projected onto anything: 0.
-    """
-    cdef double tau = min(cap, h.loss / (h.q + damping)) if 0 < h.q < INFINITY else 0
-    return tau if tau < INFINITY else 0
-
-
 cdef class Projection(Step):
     """The passive-aggressive step, for each half-space by itself ([JMLR] sec. 3); they must not share columns.
 

@@ -50,7 +50,7 @@ cdef class Optimal(Single):
 
 
 cdef class Proportional(Step):
-    """rate times the loss, whatever the curvature: gradient descent on squared losses."""
+    """rate times the loss, whatever the curvature, along each half-space: gradient descent on squared losses."""
 
     cdef readonly double rate
 
@@ -61,5 +61,21 @@ cdef class Proportional(Step):
         return type(self), (self.rate,)
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
-        r.halfspaces.tau = self.rate * r.weight * r.halfspaces.loss if r.x.squared_norm > 0 else 0
-        return r.halfspaces.tau * r.halfspaces.loss
+        cdef Py_ssize_t i
+        cdef HalfSpace* h
+        cdef double gain = 0
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            h.tau = self.length(h) * r.weight if 0 < r.x.squared_norm < INFINITY else 0
+            gain += h.tau * h.loss
+        return gain
+
+    cdef double length(self, const HalfSpace* h) noexcept nogil:
+        return self.rate * h.loss
+
+
+cdef class Constant(Proportional):
+    """rate, whatever the loss: gradient descent on hinge losses."""
+
+    cdef double length(self, const HalfSpace* h) noexcept nogil:
+        return self.rate

@@ -44,6 +44,7 @@ cdef struct Round:
 cdef class Task:
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores)
     cdef void constrain(self, Round* r) noexcept nogil
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil
 
 
 cdef inline void demand(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, bint mistaken) noexcept nogil:

@@ -37,6 +37,9 @@ cdef class Task:
     cdef void constrain(self, Round* r) noexcept nogil:
         pass
 
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
+        """Add the prediction from n scores to the scores that several predictions make together."""
+
     def __reduce__(self):
         return type(self), ()
 
@@ -64,6 +67,9 @@ cdef class Binary(Task):
             demand(r, 0 if y > 0 else -1, -1 if y > 0 else 0, loss, r.mistake)
             suffer(r, max(loss, 0))
 
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
+        votes[0] += weight if s[0] >= 0 else -weight
+
     def decode(self, scores):
         return (scores[:, 0] >= 0).astype(np.intp)
 
@@ -85,6 +91,9 @@ cdef class Regression(Task):
         if loss > 0:
             demand(r, 0 if y > r.s[0] else -1, -1 if y > r.s[0] else 0, loss, True)
             suffer(r, loss)
+
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
+        votes[0] += weight * s[0]
 
     def decode(self, scores):
         return scores[:, 0]
@@ -155,6 +164,9 @@ cdef class Multiclass(Task):
         for c in range(r.n_scores):
             if c != right:
                 demand(r, right, c, self.margin - (s[right] - s[c]), s[right] <= s[c])
+
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
+        votes[first_best(s, n)] += weight
 
     def decode(self, scores):
         return scores.argmax(axis=1)

@@ -124,7 +124,8 @@ TARGET static double NAME(squared_distance)(const Row *a, const Row *b)
     return total;
 }
 
-/* Sparse x.w: each weight is a cache miss waiting to happen, so ask for it early. */
+/* Sparse x.w: each weight is a cache miss waiting to happen, so ask for it early. Summed as in `block` with four ways:
+   a column has the same score alone and beside others. */
 TARGET VEC_INLINE double NAME(gather)(const Row *x, const REAL *w)
 {
     const REAL *v = x->values;
@@ -142,7 +143,7 @@ TARGET VEC_INLINE double NAME(gather)(const Row *x, const REAL *w)
     }
     for (; k < n; k++)
         chain[0] += v[k] * w[j[k]];
-    return (double)(chain[0] + chain[1]) + (double)(chain[2] + chain[3]);
+    return chain[0] + chain[1] + chain[2] + chain[3];
 }
 
 /* The scores of `width` vectors of columns, summed in registers: `ways` rows of weights at a time, so that
@@ -186,25 +187,23 @@ TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const int 
     }
 }
 
-/* Few columns leave registers for more chains; the last vectors of many columns are summed as all the others. */
+/* Few columns leave registers for more chains; all columns of a model are summed in the same number of them. */
 TARGET VEC_INLINE void NAME(feature_major)(const int sparse, const Row *x, const Weights *w, double *s)
 {
     const REAL *W = w->W;
-    const ptrdiff_t stride = w->stride, few = stride <= VEC_REGISTERS * LANES;
-    for (ptrdiff_t c = 0; c < stride; c += VEC_REGISTERS * LANES) {
-        ptrdiff_t left = (stride - c) / LANES, width = left < VEC_REGISTERS ? left : VEC_REGISTERS;
-        switch (few ? width : -width) {
-        case 1: NAME(block)(sparse, 1, 4, x, W + c, stride, s + c); break;
-        case 2: NAME(block)(sparse, 2, 4, x, W + c, stride, s + c); break;
-        case 3: NAME(block)(sparse, 3, 2, x, W + c, stride, s + c); break;
-        case 4: NAME(block)(sparse, 4, 2, x, W + c, stride, s + c); break;
-        case -1: NAME(block)(sparse, 1, 1, x, W + c, stride, s + c); break;
-        case -2: NAME(block)(sparse, 2, 1, x, W + c, stride, s + c); break;
-        case -3: NAME(block)(sparse, 3, 1, x, W + c, stride, s + c); break;
-        case -4: NAME(block)(sparse, 4, 1, x, W + c, stride, s + c); break;
-        case 5: case -5: NAME(block)(sparse, 5, 1, x, W + c, stride, s + c); break;
-        case 6: case -6: NAME(block)(sparse, 6, 1, x, W + c, stride, s + c); break;
-        case 7: case -7: NAME(block)(sparse, 7, 1, x, W + c, stride, s + c); break;
+    const ptrdiff_t stride = w->stride, few = stride <= VEC_REGISTERS / 2 * LANES, most = few ? 2 : VEC_REGISTERS;
+    for (ptrdiff_t c = 0; c < stride; c += most * LANES) {
+        ptrdiff_t left = (stride - c) / LANES, width = left < most ? left : most;
+        switch (few ? -width : width) {
+        case -1: NAME(block)(sparse, 1, 4, x, W + c, stride, s + c); break;
+        case -2: NAME(block)(sparse, 2, 4, x, W + c, stride, s + c); break;
+        case 1: NAME(block)(sparse, 1, 1, x, W + c, stride, s + c); break;
+        case 2: NAME(block)(sparse, 2, 1, x, W + c, stride, s + c); break;
+        case 3: NAME(block)(sparse, 3, 1, x, W + c, stride, s + c); break;
+        case 4: NAME(block)(sparse, 4, 1, x, W + c, stride, s + c); break;
+        case 5: NAME(block)(sparse, 5, 1, x, W + c, stride, s + c); break;
+        case 6: NAME(block)(sparse, 6, 1, x, W + c, stride, s + c); break;
+        case 7: NAME(block)(sparse, 7, 1, x, W + c, stride, s + c); break;
         default: NAME(block)(sparse, 8, 1, x, W + c, stride, s + c); break;
         }
     }
@@ -319,7 +318,7 @@ TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t
         far |= t[c] != 0 && NAME(is_far)(t[c]);
     if (far)
         for (ptrdiff_t c = 0; c < w->columns; c++)
-            NAME(add_far)(x, W + c * w->gap, w->stride, t[c]);
+            NAME(add)(x, w, c, -1, t[c]);
     else if (w->stride == 1)
         for (ptrdiff_t c = 0; c < w->columns; c++)
             NAME(add_one)(x, W + c * w->gap, 1, (REAL)t[c]);

@@ -33,6 +33,9 @@ class ConfidenceLearner(SimplexOption):
 
     forgetting: float
 
+    def _grid(self) -> tuple[float, ...]:
+        return ()
+
     def _kind(self) -> Callable[..., Euclidean]:
         return partial(Confidence, forgetting=float(self.forgetting))
 

@@ -43,7 +43,10 @@ class LinearLearner(OnlineLearner):
 
     def _new_geometry(self, X: Any, n_columns: int) -> Any:
         """Weights that have learned nothing, for rows like those of X."""
-        return self._kind()(
+        return self._made(self._kind(), X, n_columns)
+
+    def _made(self, kind: Callable[..., Euclidean], X: Any, n_columns: int) -> Any:
+        return kind(
             self.n_features_in_,
             n_columns,
             X.dtype,
@@ -94,8 +97,16 @@ class LinearLearner(OnlineLearner):
 
     def _weights(self) -> NDArray[Any]:
         """Columns by features."""
-        weights: NDArray[Any] = self._learner.geometry.mean()[0]
-        return weights
+        return self._mean()[0]
+
+    def _mean(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The weights that predict and the intercepts."""
+        mean: tuple[NDArray[Any], NDArray[np.float64]] = self._learner.geometry.mean()
+        return mean
+
+    def _recombine(self, mixing: NDArray[np.float64]) -> None:
+        """Have columns that are combinations of those there are."""
+        self._learner.geometry = self._learner.geometry.recombined(mixing)
 
     @property
     def coef_(self) -> Any:
@@ -113,8 +124,8 @@ class LinearLearner(OnlineLearner):
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """Intercepts in score units."""
-        intercept: NDArray[np.float64] = self._fitted().geometry.mean()[1]
-        return intercept
+        self._fitted()
+        return self._mean()[1]
 
     @intercept_.setter
     def intercept_(self, value: ArrayLike) -> None:

@@ -47,14 +47,15 @@ class PrototypeLearner(MarginOption, ValidatedLearner):
             factors = balance(codes, live, before)
         return factors if weight is None else weight * factors
 
+    def _width(self) -> int:
+        return len(self.classes_) if len(self.classes_) > 2 else 1
+
     def _meet(self, labels: NDArray[Any]) -> None:
         """Make room for labels not seen before; margins between the others stay as they are."""
         known, classes = self.classes_, np.union1d(self.classes_, labels)
         if len(classes) > max(len(known), 2):
             half = 0.5 if self.strategy == "joint" else 1.0
-            self._learner.geometry = self._learner.geometry.recombined(
-                mix_classes(np.searchsorted(classes, known), len(classes), half)
-            )
+            self._recombine(mix_classes(np.searchsorted(classes, known), len(classes), half))
         counts = np.zeros(len(classes))
         counts[np.searchsorted(classes, known)] = self.class_counts_
         self.classes_, self.class_counts_ = classes, counts
@@ -93,7 +94,9 @@ class PrototypeLearner(MarginOption, ValidatedLearner):
         return self._labels(scores)
 
     def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        labels: NDArray[Any] = self.classes_[self._learner.task.decode(scores)]
+        combined = self._combined()
+        task = self._learner.task if combined is None else combined.judge
+        labels: NDArray[Any] = self.classes_[task.decode(scores)]
         return labels
 
     def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onmargin._core.geometry import Columns, Geometry
+from onmargin._core.geometry_beside import Beside
 from onmargin._core.geometry_links import Entropic
 from onmargin._parameters import Rule, Word
 from onmargin._updates import check_combination
@@ -21,7 +22,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 
 def word_for(geometry: Geometry) -> str:
-    """The word for a geometry."""
+    """The word for a geometry; all that are side by side have the same."""
+    if isinstance(geometry, Beside):
+        return word_for(geometry.left)
     if not isinstance(geometry, Columns):
         return "entropic"
     return next((word for word, kind in METRICS.items() if type(geometry) is kind), "euclidean")

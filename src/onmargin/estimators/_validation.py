@@ -12,10 +12,11 @@ from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._kernel import KernelOption
 from onmargin.estimators._simplex import SimplexOption
+from onmargin.estimators._sweep import SweepOption
 from onmargin.learner import Offsets, Vector, as_rows
 
 
-class ValidatedLearner(SimplexOption, KernelOption, BatchConversion):
+class ValidatedLearner(SweepOption, SimplexOption, KernelOption, BatchConversion):
     """A linear estimator whose `fit` can stop early or at a target.
 
     A subclass says how the validation part is split off (`_splitter`) and how good scores are (`_quality`).
@@ -25,6 +26,7 @@ class ValidatedLearner(SimplexOption, KernelOption, BatchConversion):
         **SimplexOption._rules,
         **KernelOption._rules,
         **BatchConversion._rules,
+        **SweepOption._rules,
         "early_stopping": (FLAG,),
         "validation_fraction": (Number(0, 1, above=True, below=True),),
     }

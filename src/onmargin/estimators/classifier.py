@@ -38,9 +38,10 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, sequence of floats or "auto", default=1.0
         Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always restores the margin.
+        cautious and better under noise; ``inf`` gives plain PA, which always restores the margin. Of several values
+        all are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
     intercept_scaling : "auto" or float, default="auto"
@@ -116,6 +117,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
     budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
         What goes for a new support: that whose projection the new one can best take over, the oldest after all were
         shrunk, the oldest as it is, or that of the smallest contribution.
+    combine : {"leader", "hedge"}, default="leader"
+        With several C, predict with that of the fewest mistakes so far, or by a vote of all that AdaHedge weighs.
 
     Attributes
     ----------
@@ -127,6 +130,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
         Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+    sweep_ : Standing
+        With several C: mistakes, losses, weight and coefficients of each; ``coef_`` is that of the leader.
     support_ : ndarray of shape (n_support,)
         With a kernel: which rows, counted over all calls, the supports are.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
@@ -194,7 +199,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | ArrayLike | str = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float | str = "auto",
         max_iter: int = 1000,
@@ -224,6 +229,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         coef0: float = 0.0,
         budget: int | None = None,
         budget_policy: str = "projection",
+        combine: str = "leader",
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -255,6 +261,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         self.coef0 = coef0
         self.budget = budget
         self.budget_policy = budget_policy
+        self.combine = combine
 
     def fit(
         self,
@@ -368,6 +375,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
 
     def _check_combination(self) -> None:
         plain = self.update == "max"
+        needs = {"update='max'": plain, "cost=None": self.cost is None, "target_loss=None": self.target_loss is None}
+        self._check_sweep(needs)
         check_combination(
             "cost" if plain else f"update={self.update!r}",
             {

@@ -33,9 +33,10 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, sequence of floats or "auto", default=1.0
         Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube.
+        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube. Of several values all
+        are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
     intercept_scaling : "auto" or float, default="auto"
@@ -93,6 +94,8 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
     budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
         What goes for a new support: that whose projection the new one can best take over, the oldest after all were
         shrunk, the oldest as it is, or that of the smallest contribution.
+    combine : {"leader", "hedge"}, default="leader"
+        With several C, predict with that of the least loss so far, or the mean of all that AdaHedge weighs.
 
     Attributes
     ----------
@@ -100,6 +103,8 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         Weights; a view of those that are learned, unless they are averaged.
     intercept_ : ndarray of shape (1,)
         Intercept.
+    sweep_ : Standing
+        With several C: mistakes, losses, weight and coefficients of each; ``coef_`` is that of the leader.
     support_ : ndarray of shape (n_support,)
         With a kernel: which rows, counted over all calls, the supports are.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
@@ -154,6 +159,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
     """
 
     _flat = True
+    _by_loss = True
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = ValidatedLearner._rules | {
         "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
         "epsilon": (Number(0),),
@@ -162,7 +168,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | ArrayLike | str = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float | str = "auto",
         max_iter: int = 1000,
@@ -187,6 +193,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         coef0: float = 0.0,
         budget: int | None = None,
         budget_policy: str = "projection",
+        combine: str = "leader",
     ) -> None:
         self.C = C
         self.fit_intercept = fit_intercept
@@ -213,6 +220,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         self.coef0 = coef0
         self.budget = budget
         self.budget_policy = budget_policy
+        self.combine = combine
 
     def fit(
         self,
@@ -243,7 +251,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
             The fitted estimator.
         """
         with self._all_or_nothing():
-            self._check_geometry({"target_loss=None": self.target_loss is None})
+            self._check_combination()
             warm = self._go_on()
             X, y, rows = self._validate(X, y, keep=warm)
             target = check_numbers(y, "y", X.dtype)
@@ -273,7 +281,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
             The estimator, having learned.
         """
         with self._all_or_nothing():
-            self._check_geometry({"target_loss=None": self.target_loss is None})
+            self._check_combination()
             first = not hasattr(self, "_learner")
             X, y, rows = self._validate(X, y, keep=not first)
             target = check_numbers(y, "y", X.dtype)
@@ -299,6 +307,11 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
             A number for each example.
         """
         return self._scores(X)[:, 0]
+
+    def _check_combination(self) -> None:
+        needs = {"target_loss=None": self.target_loss is None}
+        self._check_geometry(needs)
+        self._check_sweep(needs)
 
     def _task(self) -> Task:
         return Regression(self.epsilon)

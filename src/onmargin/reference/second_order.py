@@ -19,6 +19,9 @@ MetricStep = Callable[[float, float, float], tuple[float, float, float]]
 class Metric(Protocol):
     """What stands beside the weights, features x columns."""
 
+    def receive(self, x: Vector) -> None:
+        """What a row teaches, whether it moves anything or not."""
+
     def rates(self, x: Vector) -> Matrix:
         """The diagonals A of the metric for a row, one a column: a move is tau A x."""
 
@@ -37,6 +40,9 @@ class Adaptive:
     def __init__(self, n_features: int, columns: int) -> None:
         self.squares = np.zeros((n_features, columns))
 
+    def receive(self, x: Vector) -> None:
+        pass
+
     def rates(self, x: Vector) -> Matrix:
         return inverse(np.sqrt(self.squares + x[:, None] ** 2))
 
@@ -51,20 +57,13 @@ class Normalized(Adaptive):
         super().__init__(n_features, columns)
         self.scales, self.t, self.N = np.zeros(n_features), 0, 0.0
 
-    def extended(self, x: Vector) -> tuple[Vector, float]:
-        """s and N with this row."""
-        scales = np.maximum(self.scales, np.abs(x))
-        return scales, self.N + float(((x * inverse(scales)) ** 2).sum())
+    def receive(self, x: Vector) -> None:
+        self.scales = np.maximum(self.scales, np.abs(x))
+        self.t, self.N = self.t + 1, self.N + float(((x * inverse(self.scales)) ** 2).sum())
 
     def rates(self, x: Vector) -> Matrix:
-        scales, N = self.extended(x)
-        k = sqrt((self.t + 1) / N) if N > 0 else 0.0
-        return k * super().rates(x) * inverse(scales)[:, None]
-
-    def learn(self, x: Vector, moved: NDArray[np.bool_], beta: Vector) -> None:
-        super().learn(x, moved, beta)
-        self.scales, self.N = self.extended(x)
-        self.t += 1
+        k = sqrt(self.t / self.N) if self.N > 0 else 0.0
+        return k * super().rates(x) * inverse(self.scales)[:, None]
 
 
 class Confidence:
@@ -73,6 +72,9 @@ class Confidence:
     def __init__(self, n_features: int, columns: int, forgetting: float = 0.0) -> None:
         self.variances = np.ones((n_features, columns))
         self.forgetting = forgetting
+
+    def receive(self, x: Vector) -> None:
+        pass
 
     def rates(self, x: Vector) -> Matrix:
         return self.variances.copy()
@@ -160,6 +162,7 @@ def play_metric(
         if scale == 0:
             continue
         halfspaces, mistake = task(W.T @ x, target)
+        metric.receive(x)
         A, taus = metric.rates(x), []
         lengths, moved, betas = x**2 @ A, np.zeros(columns, bool), np.zeros(columns)
         for h in halfspaces:

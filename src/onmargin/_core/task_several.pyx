@@ -1,0 +1,209 @@
+"""Several models that learn side by side from the same rounds, and one prediction made from all of theirs."""
+
+from functools import partial
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, log
+from libc.string cimport memset
+
+from onmargin._core.row cimport address
+from onmargin._core.task cimport HalfSpace, Round, Task
+
+
+cdef struct Outcome:
+    double mistake
+    double loss
+    double squared_loss
+
+
+cdef inline void clear(Round* r) noexcept nogil:
+    """Nothing is asked yet, and nothing suffered."""
+    r.n_halfspaces = r.mistake = 0
+    r.loss = r.squared_loss = r.cost = 0
+
+
+cdef class Turn:
+    """The task that some models have in common, and the turns of those after them: the loop over rounds has no lists."""
+
+    cdef Task task
+    cdef Py_ssize_t n
+    cdef Turn rest
+
+    def __init__(self, tasks):
+        self.task = tasks[0]
+        self.n = next((m for m, task in enumerate(tasks) if task is not self.task), len(tasks))
+        self.rest = Turn(tasks[self.n:]) if self.n < len(tasks) else None
+
+    cdef void vote(
+        self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
+    ) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            if p[m] > 0:
+                self.task.vote(s + place[m], width, p[m], votes)
+        if self.rest is not None:
+            self.rest.vote(s, place + self.n, width, p + self.n, votes)
+
+    cdef void constrain(
+        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, Outcome* now
+    ) noexcept nogil:
+        """Half-spaces and outcomes of the models from the first on; `own` is a round of one model's scores."""
+        cdef Py_ssize_t m, i
+        cdef HalfSpace* h
+        for m in range(first, first + self.n):
+            own.s = r.s + place[m]
+            own.halfspaces = r.halfspaces + r.n_halfspaces
+            clear(own)
+            self.task.constrain(own)
+            for i in range(own.n_halfspaces):
+                h = &own.halfspaces[i]
+                h.up += <int>place[m] if h.up >= 0 else 0
+                h.down += <int>place[m] if h.down >= 0 else 0
+                h.part = <int>m
+            r.n_halfspaces += own.n_halfspaces
+            now[m].mistake, now[m].loss, now[m].squared_loss = own.mistake, own.loss, own.squared_loss
+        if self.rest is not None:
+            self.rest.constrain(r, own, place, first + self.n, now)
+
+
+cdef class Several(Task):
+    """Model m has `width` scores from places[m] on and a task of its own; half-spaces say by `part` whose they are.
+
+    The prediction is that of the leader, which has lost least so far, or with `hedge` the vote of all, each with the
+    weight of AdaHedge ([ADAHEDGE]): p_m is proportional to exp(-eta L_m), where L_m is what model m has lost, eta =
+    ln(M) / gap, and gap the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, none of which is negative. Then
+
+        mixed = sum_t <p_t, l_t> <= min_m L_m + 2 gap,
+
+    whatever the losses. A model loses 1 for a mistake, or with `by_loss` what its task says. `judge` is the task that
+    the prediction is held to: the mistakes and losses of the rounds are its.
+    """
+
+    cdef readonly tuple tasks
+    cdef readonly object places
+    cdef readonly Py_ssize_t width
+    cdef readonly Task judge
+    cdef readonly bint hedge, by_loss
+    cdef readonly double gap, mixed
+    cdef readonly Py_ssize_t leader  # the model that has lost least, of several the first
+    cdef Py_ssize_t n
+    cdef Turn first
+    cdef tuple owners
+    cdef Py_ssize_t* place
+    cdef Outcome* now
+    cdef Outcome* total
+    cdef double* p
+    cdef double* votes
+    cdef HalfSpace* spare
+
+    def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False):
+        self.tasks = tuple(tasks)
+        self.places = np.ascontiguousarray(places, dtype=np.intp)
+        self.width = width
+        self.judge = judge
+        self.hedge = hedge
+        self.by_loss = by_loss
+        self.n = len(self.tasks)
+        self.first = Turn(self.tasks)
+        self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
+        self.owners = (
+            np.zeros((2, self.n, 3)), np.full(self.n, 1.0 / self.n), np.zeros(width),
+            np.zeros((width + 1) * sizeof(HalfSpace), np.uint8),
+        )
+        self.total = <Outcome*>address(self.owners[0], "d", 6 * self.n, writable=True)
+        self.now = self.total + self.n
+        self.p = <double*>address(self.owners[1], "d", self.n, writable=True)
+        self.votes = <double*>address(self.owners[2], "d", width, writable=True)
+        self.spare = <HalfSpace*>address(self.owners[3], "B", self.owners[3].size, writable=True)
+
+    def __reduce__(self):
+        make = partial(type(self), hedge=self.hedge, by_loss=self.by_loss)
+        return make, (self.tasks, self.places, self.width, self.judge), self.state()
+
+    def state(self):
+        """What the rounds came to: of each model mistakes, losses and squared losses, and its weight; gap and mixed."""
+        return {"outcomes": self.owners[0][0], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
+
+    def __setstate__(self, state):
+        self.owners[0][0], self.owners[1][:] = state["outcomes"], state["weights"]
+        self.gap, self.mixed = state["gap"], state["mixed"]
+        self.leader = self.best()
+
+    def combine(self, scores):
+        """The scores of one model in place of those of all, examples by columns: the leader's, or the votes."""
+        if not self.hedge:
+            start = self.places[self.leader]
+            return scores[:, start:start + self.width]
+        cdef Py_ssize_t i
+        out = np.zeros((len(scores), self.width))
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        cdef Py_ssize_t n_scores = scores.shape[1]
+        cdef double* s = <double*>address(scores, "d", scores.size)
+        cdef double* votes = <double*>address(out, "d", out.size, writable=True)
+        for i in range(len(scores)):
+            self.first.vote(s + i * n_scores, self.place, self.width, self.p, votes + i * self.width)
+        return out
+
+    def decode(self, scores):
+        return self.judge.decode(self.combine(scores))
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
+        self.judge.reserve(rows, scores)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef Round own = r[0]
+        own.n_scores = self.width
+        own.halfspaces = self.spare
+        own.s = self.votes if self.hedge else r.s + self.place[self.leader]
+        if self.hedge:
+            memset(self.votes, 0, self.width * sizeof(double))
+            self.first.vote(r.s, self.place, self.width, self.p, self.votes)
+        clear(&own)
+        self.judge.constrain(&own)
+        r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
+        self.first.constrain(r, &own, self.place, 0, self.now)
+        self.weigh()
+
+    cdef inline double lost(self, const Outcome* outcome) noexcept nogil:
+        return outcome.loss if self.by_loss else outcome.mistake
+
+    cdef Py_ssize_t best(self) noexcept nogil:
+        cdef Py_ssize_t m, best = 0
+        for m in range(1, self.n):
+            if self.lost(&self.total[m]) < self.lost(&self.total[best]):
+                best = m
+        return best
+
+    cdef double rate(self) noexcept nogil:
+        return log(self.n) / self.gap if self.gap > 0 else INFINITY
+
+    cdef void weigh(self) noexcept nogil:
+        """Charge the weights for the losses of the round, and weigh the models anew."""
+        cdef double low = INFINITY, high = 0, eta = self.rate(), expected = 0, shrunk = 0, least, sum = 0, loss
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            loss = self.lost(&self.now[m])
+            high = max(high, loss)
+            if self.p[m] > 0:
+                low = min(low, loss)
+                expected += self.p[m] * loss
+            self.total[m].mistake += self.now[m].mistake
+            self.total[m].loss += self.now[m].loss
+            self.total[m].squared_loss += self.now[m].squared_loss
+        self.mixed += expected
+        if low < high:  # otherwise nothing is known that was not
+            self.leader = self.best()
+        if not self.hedge or low == high:
+            return
+        for m in range(self.n):
+            loss = self.lost(&self.now[m]) - low
+            shrunk += self.p[m] * (exp(-eta * loss) if loss > 0 else 1)
+        self.gap += max(expected - low + (log(shrunk) / eta if eta < INFINITY else 0), 0)
+        least, eta = self.lost(&self.total[self.leader]), self.rate()
+        for m in range(self.n):
+            loss = self.lost(&self.total[m]) - least
+            self.p[m] = exp(-eta * loss) if loss > 0 else 1
+            sum += self.p[m]
+        for m in range(self.n):
+            self.p[m] /= sum

@@ -1,0 +1,3 @@
+from onmargin._core.task import Task
+
+class Softmax(Task): ...

@@ -1,0 +1,82 @@
+"""Many values of C in one pass."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onmargin._core.step import Step
+from onmargin._core.step_several import Projections
+from onmargin._core.task import Task
+from onmargin._parameters import Number, Numbers, Rule, Word
+from onmargin._updates import check_combination, projection
+from onmargin.estimators._several import Kind, SeveralModels, Standing
+
+# The grid of "auto": from steps that hardly move to steps that nothing caps.
+AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
+
+
+class SweepOption(SeveralModels):
+    """An estimator whose `C` may be several: a model for each, all learned at once."""
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = SeveralModels._rules | {
+        "C": (Number(0, above=True), Numbers(0, above=True), Word("auto")),
+    }
+
+    C: Any
+    loss: str
+    geometry: str
+    kernel: Any
+    combine: str = "leader"
+
+    _swept: tuple[float, ...]  # only where C is several: the values that the models have
+
+    def _grid(self) -> tuple[float, ...]:
+        if isinstance(self.C, str):
+            return AUTO
+        return tuple(map(float, self.C)) if isinstance(self.C, Sequence | np.ndarray) else ()
+
+    def _names(self) -> list[str]:
+        return [f"C={C:g}" for C in self._grid()]
+
+    def _kinds(self) -> list[Kind]:
+        return [self._kind()] * len(self._grid())
+
+    def _tasks(self) -> list[Task]:
+        return [self._judge()] * len(self._grid())
+
+    def _judge(self) -> Task:
+        return self._learner.task
+
+    def _step(self) -> Step:
+        return self._steps() if self._grid() else super()._step()
+
+    def _steps(self) -> Step:
+        steps = [projection(C, self.loss) for C in self._grid()]
+        return Projections([step.cap for step in steps], [step.damping for step in steps])
+
+    def _begin(self, X: Any, n_columns: int = 1) -> None:
+        self.__dict__.pop("_swept", None)
+        if self._grid():
+            self._swept = self._grid()
+        super()._begin(X, n_columns)
+
+    def _prepare(self) -> None:
+        if self.__dict__.get("_swept", ()) != self._grid():
+            raise ValueError(
+                "C cannot become a sequence, or another one, once something was learned: set it back, or learn anew "
+                "with clone(model).fit"
+            )
+        super()._prepare()
+
+    def _check_sweep(self, needs: dict[str, bool]) -> None:
+        """Refuse what cannot be done for several values of C at once, and what a subclass adds."""
+        if self._grid():
+            needs["kernel=None"] = self.kernel is None
+            needs["another geometry than 'entropic'"] = self.geometry != "entropic"
+            check_combination("a sequence of C", needs)
+
+    @property
+    def sweep_(self) -> Standing:
+        """How the models of all values of C stand."""
+        return self._standing()
