@@ -52,6 +52,7 @@ NEEDED = {"StructuredPredictor": {"model": InOrder()}}
 # What an estimator is given to learn, where it is not classes, and its variants, where there are any.
 TARGETS = {
     "AROWRegressor": "numbers",
+    "AutoRegressor": "numbers",
     "BlockClassifier": "signs",
     "DualAscentClassifier": "signs",
     "ExponentiatedGradientRegressor": "numbers",
@@ -63,6 +64,7 @@ TARGETS = {
 COST = np.array([[0, 1, 2], [3, 0, 1], [1, 2, 0]])
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "AROWClassifier": [{"forgetting": 0.1, "average": True}],
+    "AutoClassifier": [{"combine": "leader"}],
     "BlockClassifier": [{"update": "exact"}, {"average": True}, {"geometry": "entropic", "margin": 0.1}],
     "ClassFeatureClassifier": [{"phi": ClassTermFeatures()}, {"phi": phi, "average": 3}],
     "DualAscentClassifier": [
@@ -85,6 +87,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"strategy": "ovr", "class_weight": {2: 0.5, 0: np.float64(2.0), 1: 1}},
         {"geometry": "entropic", "C": 0.1},
         {"geometry": "adaptive", "average": 7},
+        {"C": [0.01, 1.0], "combine": "hedge"},
+        {"C": "auto", "geometry": "normalized"},
         {"geometry": "normalized", "strategy": "ovr"},
         {"kernel": "rbf"},
         {"kernel": "poly", "budget": 5, "budget_policy": "forgetron"},
@@ -94,6 +98,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"average": True},
         {"geometry": "entropic"},
         {"fit_intercept": False},
+        {"C": (0.1, 10.0), "combine": "hedge", "average": True},
         {"kernel": "sigmoid", "average": True},
     ],
     "PassiveAggressiveUniclass": [

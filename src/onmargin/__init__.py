@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onmargin.estimators.auto import AutoClassifier, AutoRegressor
     from onmargin.estimators.block_classifier import BlockClassifier
     from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
     from onmargin.estimators.classifier import PassiveAggressiveClassifier
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _HOME = {
     "AROWClassifier": "onmargin.estimators.second_order",
     "AROWRegressor": "onmargin.estimators.second_order",
+    "AutoClassifier": "onmargin.estimators.auto",
+    "AutoRegressor": "onmargin.estimators.auto",
     "BlockClassifier": "onmargin.estimators.block_classifier",
     "ClassFeatureClassifier": "onmargin.estimators.class_feature_classifier",
     "DualAscentClassifier": "onmargin.estimators.dual_ascent",
@@ -51,6 +54,8 @@ _HOME = {
 __all__ = [
     "AROWClassifier",
     "AROWRegressor",
+    "AutoClassifier",
+    "AutoRegressor",
     "BlockClassifier",
     "ClassFeatureClassifier",
     "DualAscentClassifier",

@@ -104,9 +104,7 @@ class SeveralModels(LinearLearner):
         made = []
         for kind, alike in groupby(self._kinds()):
             models = len(list(alike))
-            made += [
-                self._made(kind, X, n_columns * min(most, models - first)) for first in range(0, models, most)
-            ]
+            made += [self._made(kind, X, n_columns * min(most, models - first)) for first in range(0, models, most)]
         return abreast(made)
 
     def _models(self) -> Iterator[tuple[int, Any, slice]]:

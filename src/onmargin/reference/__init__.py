@@ -25,6 +25,7 @@ from onmargin.reference.additive import (
     pnorm,
     proportional,
 )
+from onmargin.reference.hedge import Hedged, adahedge
 from onmargin.reference.kernel import (
     Expansion,
     forgetron,
@@ -87,10 +88,12 @@ __all__ = [
     "Confidence",
     "Expansion",
     "HalfSpace",
+    "Hedged",
     "Link",
     "MetricRun",
     "Normalized",
     "Run",
+    "adahedge",
     "additive_rival",
     "aggressive",
     "arow",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from onmargin.estimators._online import OnlineLearner
+from onmargin.estimators._several import SeveralModels
 from onmargin.estimators.block_classifier import BlockClassifier
 from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
@@ -116,6 +117,10 @@ def _refuse(model: Any) -> None:
         raise NoTheorem(NONE[model.update])
     if getattr(model, "kernel", None) is not None:
         raise NoTheorem("with a kernel the best competitor is in its feature space: certify speaks of kernel=None only")
+    if isinstance(model, SeveralModels) and model._names():
+        raise NoTheorem("of several models at once certify says nothing: their regret_bound is in sweep_ or experts_")
+    if getattr(model, "geometry", "euclidean") not in {"euclidean", "entropic", "pnorm"}:
+        raise NoTheorem("certify knows no theorem for weights that each move at a rate of their own")
     if getattr(model, "geometry", "") == "entropic" and isinstance(model, _EUCLIDEAN_ONLY):
         raise NoTheorem(f"certify speaks of {type(model).__name__} with geometry='euclidean' only")
 

@@ -1,0 +1,42 @@
+"""Votes of several models, weighed by what each has lost."""
+
+from math import inf, log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+
+
+class Hedged(NamedTuple):
+    """What AdaHedge came to: the weights before each round and after the last, its losses and its gap."""
+
+    weights: Matrix
+    mixed: float
+    gap: float
+
+
+def adahedge(losses: Matrix) -> Hedged:
+    """Weigh models by their losses, rounds x models: ``mixed <= losses.sum(0).min() + 2 gap`` ([ADAHEDGE])."""
+    total, mixed, gap = np.zeros(losses.shape[1]), 0.0, 0.0
+    p = np.full(losses.shape[1], 1 / losses.shape[1])
+    weights = [p]
+    for loss in losses:
+        excess = loss - loss[p > 0].min()
+        eta = _rate(losses.shape[1], gap)
+        mixed += float(p @ loss)
+        gap += max(float(p @ excess) + (log(p @ _shrunk(eta, excess)) / eta if eta < inf else 0.0), 0.0)
+        total += loss
+        p = _shrunk(_rate(losses.shape[1], gap), total - total.min())
+        weights.append(p := p / p.sum())
+    return Hedged(np.array(weights), mixed, gap)
+
+
+def _rate(models: int, gap: float) -> float:
+    return log(models) / gap if gap > 0 else inf
+
+
+def _shrunk(eta: float, losses: Matrix) -> Matrix:
+    """exp(-eta losses), and 1 for 0 even if eta is infinite."""
+    return np.exp(-eta * losses) if eta < inf else (losses == 0).astype(np.float64)

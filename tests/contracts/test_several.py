@@ -1,0 +1,124 @@
+"""Several models at once through the public API: what can be asked for, what is refused, what is shown."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+import onmargin
+from onmargin import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin.theory import NoTheorem, certify
+
+X = np.random.default_rng(0).standard_normal((200, 5))
+CODES = (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
+
+
+@pytest.mark.parametrize("C", [[], [0.0], [1.0, -1.0], ["a"], [[1.0]], "each", np.zeros((1, 1)), [True]])
+def test_sequences_of_what_is_no_price_are_refused(C):
+    with pytest.raises(ValueError, match=r"C must be a number greater than 0, or a sequence of them.* or 'auto'"):
+        PassiveAggressiveClassifier(C=C).fit(X, CODES)
+
+
+@pytest.mark.parametrize(
+    ("options", "need"),
+    [
+        ({"kernel": "rbf"}, "kernel=None"),
+        ({"geometry": "entropic"}, "another geometry than 'entropic'"),
+        ({"update": "mira"}, "update='max'"),
+        ({"cost": "absolute"}, "cost=None"),
+        ({"target_loss": 0.1}, "target_loss=None"),
+    ],
+)
+def test_what_has_one_price_at_a_time_is_refused(options, need):
+    with pytest.raises(ValueError, match=f"a sequence of C needs {need}"):
+        PassiveAggressiveClassifier(C=[0.1, 1.0], **options).fit(X, CODES)
+
+
+def test_the_regressor_refuses_likewise():
+    with pytest.raises(ValueError, match="a sequence of C needs kernel=None"):
+        PassiveAggressiveRegressor(C="auto", kernel="poly").partial_fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("changed", [[0.1, 2.0], [0.1], 1.0, "auto"])
+def test_prices_stay_once_something_was_learned(changed):
+    model = PassiveAggressiveClassifier(C=[0.1, 1.0]).partial_fit(X, CODES)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="C cannot become"):
+        model.set_params(C=changed).partial_fit(X, CODES)
+    np.testing.assert_array_equal(model.set_params(C=[0.1, 1.0]).decision_function(X), before)
+    clone(model).set_params(C=changed).partial_fit(X, CODES)
+
+
+def test_one_model_has_no_sweep():
+    model = PassiveAggressiveClassifier().partial_fit(X, CODES)
+    with pytest.raises(AttributeError, match="one model only"):
+        model.sweep_  # noqa: B018
+
+
+@pytest.mark.parametrize("make", [AutoClassifier, lambda: PassiveAggressiveClassifier(C="auto")])
+def test_weights_of_several_models_are_not_set(make):
+    model = make().partial_fit(X, CODES)
+    with pytest.raises(ValueError, match="setting weights needs one model"):
+        model.coef_ = model.coef_
+    with pytest.raises(ValueError, match="sparsify needs one model"):
+        model.sparsify()
+
+
+def test_the_leader_is_what_is_shown():
+    model = PassiveAggressiveClassifier(C="auto").partial_fit(X, CODES)
+    sweep = model.sweep_
+    assert sweep.names[0] == "C=0.001"
+    assert len(sweep.names) == len(sweep.mistakes) == 9
+    assert sweep.leader == sweep.mistakes.argmin()
+    np.testing.assert_array_equal(model.coef_, sweep.coef[sweep.leader])
+    scores = X @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X), scores, rtol=1e-6, atol=1e-9)
+    assert sweep.weights[sweep.leader] == sweep.weights.sum() == 1
+
+
+def test_votes_are_shares():
+    model = AutoClassifier().partial_fit(X, CODES)
+    votes = model.decision_function(X)
+    np.testing.assert_allclose(votes.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[votes.argmax(axis=1)], model.predict(X))
+
+
+def test_numbers_are_weighted_means():
+    model = AutoRegressor().partial_fit(X, X[:, 0] * 100)
+    standing = model.experts_
+    each = np.array([X @ coef + intercept for coef, intercept in zip(standing.coef, standing.intercept, strict=True)])
+    np.testing.assert_allclose(model.predict(X), standing.weights @ each)
+    assert standing.mixed_loss <= standing.loss.min() + standing.regret_bound
+
+
+def test_the_regressor_does_not_depend_on_units():
+    y = X @ np.arange(5.0) + 1
+    small, large = (AutoRegressor().partial_fit(X, y * unit).predict(X) / unit for unit in (1e-3, 1e4))
+    np.testing.assert_allclose(small, large, rtol=1e-6)
+
+
+def test_a_first_class_asks_for_nothing():
+    digits, labels = load_digits(return_X_y=True)
+    order = np.argsort(labels > 0, kind="stable")
+    model = AutoClassifier().partial_fit(digits[order][:100], labels[order][:100])
+    assert model.totals_.mistakes == model.experts_.mistakes.max() == 0
+
+
+def test_the_auto_classifier_beats_an_untuned_model():
+    digits, labels = load_digits(return_X_y=True)
+    plain = PassiveAggressiveClassifier().partial_fit(digits, labels).totals_.mistakes
+    assert AutoClassifier().partial_fit(digits, labels).totals_.mistakes < 0.8 * plain
+
+
+@pytest.mark.parametrize("model", [AutoClassifier(), PassiveAggressiveClassifier(C="auto")])
+def test_certify_points_to_the_regret(model):
+    with pytest.raises(NoTheorem, match="regret_bound"):
+        certify(model, X, CODES)
+
+
+@pytest.mark.parametrize(
+    "model", [onmargin.AROWClassifier(), PassiveAggressiveClassifier(geometry="adaptive")], ids=lambda m: str(m)
+)
+def test_certify_has_nothing_to_say_of_metrics(model):
+    with pytest.raises(NoTheorem, match="rate of their own"):
+        certify(model, X, CODES)

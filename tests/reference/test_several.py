@@ -1,0 +1,117 @@
+"""Models side by side are what each is alone, and votes are weighed as the NumPy twin does."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from onmargin import AROWClassifier, AutoClassifier, PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin._core.geometry import Euclidean
+from onmargin._core.step_several import Projections
+from onmargin._core.task import Regression
+from onmargin._core.task_several import Several
+from onmargin.learner import Learner, as_rows
+from onmargin.reference import adahedge
+from tests.streams import Stream, streams
+
+GRID = [0.01, 0.3, 1.0, 7.0, np.inf]
+dtypes = st.sampled_from([np.float32, np.float64])
+formats = st.sampled_from([np.ascontiguousarray, sparse.csr_matrix])
+
+
+def model_for(stream: Stream, **parameters):
+    if stream.task == "regression":
+        return PassiveAggressiveRegressor(**parameters)
+    strategy = "ovr" if stream.task == "one_vs_rest" else "joint"
+    return PassiveAggressiveClassifier(strategy=strategy, **parameters)
+
+
+def in_parts(model, X, y, cut):
+    for part in (slice(cut), slice(cut, None)):
+        if len(y[part]):
+            model.partial_fit(X[part], y[part])
+    return model
+
+
+@pytest.mark.parametrize("geometry", ["euclidean", "adaptive", "normalized"])
+@given(
+    stream=streams(),
+    dtype=dtypes,
+    form=formats,
+    cut=st.integers(0, 10),
+    options=st.fixed_dictionaries({"average": st.sampled_from([False, True, 3]), "squared": st.booleans()}),
+)
+def test_each_price_learns_as_if_alone(geometry, stream, dtype, form, cut, options):  # noqa: PLR0917
+    """Bit for bit, also where classes turn up on the way."""
+    X, y = form(stream.X.astype(dtype)), stream.y
+    loss = "epsilon_insensitive" if stream.task == "regression" else "hinge"
+    loss = f"squared_{loss}" if options["squared"] else loss
+    given = {"geometry": geometry, "average": options["average"], "loss": loss}
+    sweep = in_parts(model_for(stream, C=GRID, **given), X, y, cut).sweep_
+    for m, C in enumerate(GRID):
+        alone = in_parts(model_for(stream, C=C, **given), X, y, cut)
+        np.testing.assert_array_equal(sweep.coef[m], alone.coef_)
+        np.testing.assert_array_equal(sweep.intercept[m], alone.intercept_)
+        totals = alone.totals_
+        assert (sweep.mistakes[m], sweep.loss[m], sweep.squared_loss[m]) == (
+            totals.mistakes,
+            totals.loss,
+            totals.squared_loss,
+        )
+
+
+@given(
+    losses=st.integers(1, 6).flatmap(
+        lambda n: st.lists(st.lists(st.integers(0, 20), min_size=n, max_size=n), min_size=1, max_size=60)
+    ),
+    scale=st.sampled_from([1e-6, 0.1, 1.0, 1e6]),
+)
+def test_votes_are_weighed_as_by_the_twin(losses, scale):
+    """Scores that nothing moves lose what they are asked to: each model has one of its own, as its intercept."""
+    losses = scale * np.array(losses, dtype=np.float64)
+    rounds, models = losses.shape
+    task = Several([Regression(0.0)] * models, range(models), 1, Regression(0.0), hedge=True, by_loss=True)
+    twin = adahedge(losses)
+    for loss in losses:
+        lose(task, loss)
+    state = task.state()
+    np.testing.assert_allclose(state["weights"], twin.weights[-1], rtol=1e-9, atol=1e-12)
+    assert state["gap"] == pytest.approx(twin.gap, rel=1e-9, abs=1e-12 * scale)
+    assert state["mixed"] == pytest.approx(twin.mixed, rel=1e-9, abs=1e-12 * scale)
+    best = losses.sum(axis=0).min()
+    assert twin.mixed <= best + 2 * twin.gap + 1e-9 * scale * rounds
+    # Losses between 0 and b: a bound that is known before the stream.
+    b, n = losses.max(), np.log(models)
+    assert twin.mixed <= best + b * (np.sqrt(rounds * n) + 4 / 3 * n + 2) + 1e-9 * scale * rounds
+
+
+def lose(task, losses):
+    """One round in which every model loses what is said: the target is 0, and the scores are the losses."""
+    models = len(losses)
+    geometry = Euclidean(models, models, np.float64)
+    geometry.weights[...] = np.diag(losses)
+    learner = Learner(task, Projections([0.0] * models, [0.0] * models), geometry)
+    learner.learn(as_rows(np.ones((1, models))), np.zeros(1))
+
+
+@given(stream=streams("multiclass"), form=formats)
+def test_an_expert_learns_as_if_alone(stream, form):
+    X = form(stream.X)
+    classes = np.arange(stream.columns)
+    auto = AutoClassifier().partial_fit(X, stream.y.astype(int), classes=classes)
+    alone = AROWClassifier(r=1.0).partial_fit(X, stream.y.astype(int), classes=classes)
+    standing = auto.experts_
+    expert = standing.names.index("AROW")
+    np.testing.assert_array_equal(standing.coef[expert], alone.coef_)
+    assert standing.mistakes[expert] == alone.totals_.mistakes
+
+
+@given(stream=streams("binary", "multiclass"), combine=st.sampled_from(["leader", "hedge"]))
+def test_what_would_be_predicted_wrongly_is_a_mistake(stream, combine):
+    model, y = AutoClassifier(combine=combine), stream.y.astype(int)
+    for x, label in zip(stream.X[:, None], y[:, None], strict=True):
+        before = model.totals_.mistakes if hasattr(model, "classes_") else 0
+        wrong = hasattr(model, "classes_") and model.predict(x) != label
+        model.partial_fit(x, label, classes=np.unique(y) if len(np.unique(y)) > 1 else [-1, 1])
+        assert model.totals_.mistakes - before >= wrong
