@@ -1,4 +1,4 @@
-"""Rows learned in blocks are rows learned one by one, bit for bit."""
+"""Examples learned in blocks are examples learned one by one, bit for bit."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from onmargin import stream
+from onmargin._core.text import Text
+from tests.stream.cases import state
 
 MODELS = {
     "classes": (stream.Classifier, lambda rng, n: rng.choice(["a", "b", "c", "d"], n)),
@@ -79,3 +81,45 @@ def test_a_refused_row_leaves_those_before():
     assert regressor.totals_.rounds == 4
     with pytest.raises(ValueError, match="example 0: x must have 4 features"):
         stream.Regressor().learn_many(np.eye(4), np.ones(4)).learn_many(np.eye(3), np.ones(3))
+
+
+BAD = {"weight": ("fig tree", "a", -1.0), "label": ("fig tree", 1.5, 1.0), "example": ({"fig": np.inf}, "a", 1.0)}
+EXAMPLES = st.one_of(
+    st.text(alphabet="abAB1_ ä", max_size=90),
+    st.dictionaries(st.sampled_from("abc"), st.floats(-2, 2)),
+    st.lists(st.sampled_from(["fig", "date"])),
+)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"n_features": 16}, {"idf": True, "n_features": 16}])
+@given(
+    good=st.lists(st.tuples(EXAMPLES, st.sampled_from("abc"), st.sampled_from([0.0, 1.0, 2.0]))),
+    bad=st.sampled_from(sorted(BAD)),
+    after=st.booleans(),
+)
+def test_lists_are_examples_one_by_one(parameters, good, bad, after):
+    """Up to one that is refused, which leaves no trace."""
+    examples = [*good, BAD[bad], *(good if after else [])]
+    block, single = stream.Classifier(**parameters), stream.Classifier(**parameters)
+    with pytest.raises((TypeError, ValueError), match=f"example {len(good)}: "):
+        block.learn_many(*map(list, zip(*examples, strict=True)))
+    for x, y, weight in good:
+        single.learn_one(x, y, weight)
+    assert state(block) == state(single)
+
+
+@given(
+    words=st.lists(st.text(alphabet="abcXYZ019_", min_size=1, max_size=70), max_size=40), gap=st.text(" .-", min_size=1)
+)
+def test_words_of_ascii_are_words_of_any_text(words, gap):
+    """Of eight characters at a time the edges are those of one at a time."""
+    text = gap.join(words)
+    long_enough = [word.lower() for word in words if len(word) > 1]
+    assert Text().words(text) == long_enough
+    assert Text().words(f"{text}{gap}é") == long_enough
+    assert Text(longest=2).words(text) == long_enough
+
+
+def test_texts_of_very_many_words():
+    weights = stream.Regressor(normalize=False).learn_one("fig date fig " * 30_000, 1.0).weights()
+    assert weights["fig"] == 2 * weights["date"] > 0

@@ -11,9 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(_MSC_VER)
-#include <intrin.h>
-#endif
+#include "bits.h"
 
 enum { DECIMAL_GOOD, DECIMAL_BAD, DECIMAL_HARD };
 enum { DECIMAL_LEAST = -64, DECIMAL_MOST = 64 };
@@ -37,26 +35,6 @@ static inline Wide wide_product(uint64_t a, uint64_t b) {
     return p;
 }
 
-static inline int leading_zeros(uint64_t a) {
-#if defined(_MSC_VER)
-    unsigned long place;
-    _BitScanReverse64(&place, a);
-    return 63 - (int)place;
-#else
-    return __builtin_clzll(a);
-#endif
-}
-
-static inline int trailing_zeros(uint64_t a) {
-#if defined(_MSC_VER)
-    unsigned long place;
-    _BitScanForward64(&place, a);
-    return (int)place;
-#else
-    return __builtin_ctzll(a);
-#endif
-}
-
 static inline int is_digit(char c) {
     return (unsigned char)(c - '0') < 10;
 }
@@ -73,7 +51,7 @@ static inline uint64_t eight_digits(uint64_t v) {
  * bit. Of the last few digits the others are shifted out, which puts zeros before them: no branch depends on how many
  * there are. */
 static inline const char *decimal_digits(const char *p, const char *end, uint64_t *m) {
-#if defined(_MSC_VER) || (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+#if LITTLE_ENDIAN_WORDS
     static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
     uint64_t v, others;
     int n;

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -48,6 +49,52 @@ static inline void entries_sort(Entry *entries, Entry *spare, ptrdiff_t n)
             spare[starts[entry_digit(&entries[k], shift)]++] = entries[k];
         memcpy(entries, spare, n * sizeof(Entry));
     }
+}
+
+static inline int entries_compare(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Sort indices that stand for a value of 1 each, and count equal ones; answers how many different ones there are.
+ *
+ * By digits of six bits, from the lowest: a text has about as many words as such a digit has values. Of long texts
+ * there are few, and short counters are faster. */
+static inline ptrdiff_t entries_count(int32_t *indices, int32_t *spare, ptrdiff_t n, Entry *entries)
+{
+    enum { BITS = 6, VALUES = 1 << BITS };
+    int32_t bits = 0, last = -1;
+    ptrdiff_t k, kept = -1;
+    for (k = 0; k < n; k++)
+        bits |= indices[k];
+    if (n > UINT16_MAX) {
+        qsort(indices, (size_t)n, sizeof(int32_t), entries_compare);
+        bits = 0;
+    }
+    for (int shift = 0; shift < 32 && bits >> shift; shift += BITS) {
+        uint16_t places[VALUES] = {0}, place = 0;
+        int32_t *sorted = spare;
+        for (k = 0; k < n; k++)
+            places[indices[k] >> shift & (VALUES - 1)]++;
+        for (k = 0; k < VALUES; k++) {
+            uint16_t many = places[k];
+            places[k] = place;
+            place += many;
+        }
+        for (k = 0; k < n; k++)
+            sorted[places[indices[k] >> shift & (VALUES - 1)]++] = indices[k];
+        spare = indices;
+        indices = sorted;
+    }
+    for (k = 0; k < n; k++) {
+        if (indices[k] != last) {
+            last = entries[++kept].index = indices[k];
+            entries[kept].value = 0;
+        }
+        entries[kept].value += 1;
+    }
+    return kept + 1;
 }
 
 #endif

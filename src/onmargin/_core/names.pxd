@@ -4,8 +4,21 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 
-cdef extern from "names.h":
-    bint names_equal(PyObject* a, PyObject* b) noexcept
+cdef extern from "names.h" nogil:
+    ctypedef struct Spelling:
+        const char* bytes
+        Py_ssize_t n
+        int kind
+
+    Spelling name_spelling(PyObject* name)
+    bint spelling_equal(Spelling a, Spelling b)
+    uint64_t name_hash(const char* name, Py_ssize_t n, uint64_t seed, bint padded)
+    bint is_ascii(const char* text, Py_ssize_t n)
+
+
+cdef extern from "words.h" nogil:
+    ctypedef struct Span:
+        Py_ssize_t start, end
 
 
 cdef extern from "entries.h" nogil:
@@ -14,6 +27,7 @@ cdef extern from "entries.h" nogil:
         double value
 
     void entries_sort(Entry* entries, Entry* spare, Py_ssize_t n)
+    Py_ssize_t entries_count(int32_t* indices, int32_t* spare, Py_ssize_t n, Entry* entries)
 
 
 cdef struct Feature:
@@ -25,12 +39,14 @@ cdef struct Feature:
 cdef class Index:
     cdef Py_ssize_t size
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1
-    cdef Py_ssize_t slice(self, const char* text, Py_ssize_t n, bint grow) except -2
+    cdef Py_ssize_t find_words(
+        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
+    ) except -1 nogil
 
 
 cdef struct Slot:
     PyObject* name    # NULL: free
-    uint32_t hashed   # half of the hash that Python keeps with a string
+    uint32_t hashed   # half of the hash
     int32_t place
 
 
@@ -42,16 +58,17 @@ cdef class Names(Index):
 
     cdef index(self)
     cdef put(self, str name, Py_ssize_t place)
-    cdef Py_ssize_t add(self, str name) except -2
+    cdef Py_ssize_t add(self, str name) except -1
+    cdef Py_ssize_t add_word(self, const char* text, Py_ssize_t n, bint grow) except -2 with gil
 
-    cdef inline Slot* next(self, Slot* slot) noexcept:
+    cdef inline Slot* next(self, Slot* slot) noexcept nogil:
         return slot + 1 if slot < self.slots + self.mask else self.slots
 
-    cdef inline Slot* slot(self, PyObject* name, uint64_t hashed) noexcept:
+    cdef inline Slot* slot(self, Spelling name, uint64_t hashed) noexcept nogil:
         """That of a name, or the free one where it would be."""
         cdef Slot* slot = &self.slots[hashed & self.mask]
         while slot.name != NULL:
-            if slot.name == name or (slot.hashed == <uint32_t>(hashed >> 32) and names_equal(slot.name, name)):
+            if slot.hashed == <uint32_t>(hashed >> 32) and spelling_equal(name_spelling(slot.name), name):
                 break
             slot = self.next(slot)
         return slot

@@ -8,14 +8,9 @@ from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 
 cdef extern from "Python.h":
-    ctypedef struct PyASCIIObject:
-        Py_hash_t hash
-
-    Py_hash_t PyObject_Hash(object text) noexcept
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 
@@ -26,29 +21,34 @@ cdef extern from "vec.h" nogil:
 # Rows are indexed by 32-bit integers.
 cdef Py_ssize_t MOST_NAMES = 2**31 - 1
 
-
 # As many names as the first caches hold.
 cdef Py_ssize_t FEW_NAMES = 4096
 
+# Another one in each process, so that nobody can prepare names that meet in one slot.
+cdef uint64_t SEED = hash("onmargin") & 0xFFFFFFFFFFFFFFFF
 
-cdef inline uint64_t hash_of(PyObject* name) noexcept:
-    """That which Python keeps with a string, once it was asked for; of strings it cannot fail."""
-    cdef Py_hash_t kept = (<PyASCIIObject*>name).hash
-    return <uint64_t>(kept if kept != -1 else PyObject_Hash(<object>name))
+cdef enum:
+    GROUP = 16  # words that are looked up together
+
+
+cdef inline uint64_t hash_of(Spelling name) noexcept nogil:
+    return name_hash(name.bytes, name.n, SEED, False)
 
 
 cdef class Index:
     """The interface: the places of features by their names. A new name is given one (`grow`), or has none.
 
-    find   the places of the names of an example, looked up together; answers how many have one
-    slice  the place of a name given by its UTF-8 bytes, or -1
+    find        the places of the names of an example, looked up together; answers how many have one
+    find_words  the same for n runs of `length` words of a text, which is UTF-8 with 7 bytes more behind it
     """
 
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
         return 0
 
-    cdef Py_ssize_t slice(self, const char* text, Py_ssize_t n, bint grow) except -2:
-        return -1
+    cdef Py_ssize_t find_words(
+        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
+    ) except -1 nogil:
+        return 0
 
     def __len__(self):
         return self.size
@@ -92,7 +92,7 @@ cdef class Names(Index):
         while self.size > n:
             self.size -= 1
             name = self.names.pop()
-            self.slot(<PyObject*>name, hash_of(<PyObject*>name)).name = NULL
+            self.slot(name_spelling(<PyObject*>name), hash_of(name_spelling(<PyObject*>name))).name = NULL
 
     cdef index(self):
         """Make the table anew, with room for as many names again."""
@@ -108,7 +108,7 @@ cdef class Names(Index):
             self.put(<object>PyList_GET_ITEM(self.names, place), place)
 
     cdef put(self, str name, Py_ssize_t place):
-        cdef uint64_t hashed = hash_of(<PyObject*>name)
+        cdef uint64_t hashed = hash_of(name_spelling(<PyObject*>name))
         cdef Slot* slot = &self.slots[hashed & self.mask]
         while slot.name != NULL:
             slot = self.next(slot)
@@ -119,27 +119,60 @@ cdef class Names(Index):
         cdef Py_ssize_t k, kept = 0
         cdef Slot* slot
         for k in range(n):
-            features[k].hashed = hash_of(features[k].name)
+            features[k].hashed = hash_of(name_spelling(features[k].name))
             VEC_PREFETCH(&self.slots[features[k].hashed & self.mask])
         if self.size > FEW_NAMES:
             for k in range(n):
                 VEC_PREFETCH(self.slots[features[k].hashed & self.mask].name)
         for k in range(n):
-            slot = self.slot(features[k].name, features[k].hashed)
+            slot = self.slot(name_spelling(features[k].name), features[k].hashed)
             if slot.name != NULL or grow:
                 found[kept].index = slot.place if slot.name != NULL else <int32_t>self.add(<str>features[k].name)
                 found[kept].value = features[k].value
                 kept += 1
         return kept
 
-    cdef Py_ssize_t slice(self, const char* text, Py_ssize_t n, bint grow) except -2:
+    cdef Py_ssize_t find_words(
+        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
+    ) except -1 nogil:
+        """In three rounds as well. Of words in ASCII the bytes are those of their strings, which need not be made."""
+        cdef Py_ssize_t first = 0, k, size, place, kept = 0
+        cdef Spelling[GROUP] names
+        cdef uint64_t[GROUP] hashed
+        cdef Slot* slot
+        while first < n:
+            size = min(n - first, <Py_ssize_t>GROUP)
+            for k in range(size):
+                names[k].bytes = text + words[first + k].start
+                names[k].n = words[first + k + length - 1].end - words[first + k].start
+                names[k].kind = 1
+                hashed[k] = name_hash(names[k].bytes, names[k].n, SEED, True)
+                VEC_PREFETCH(&self.slots[hashed[k] & self.mask])
+            if self.size > FEW_NAMES:
+                for k in range(size):
+                    VEC_PREFETCH(self.slots[hashed[k] & self.mask].name)
+            for k in range(size):
+                slot = self.slot(names[k], hashed[k]) if is_ascii(names[k].bytes, names[k].n) else NULL
+                if slot != NULL and slot.name != NULL:
+                    place = slot.place
+                else:
+                    place = self.add_word(names[k].bytes, names[k].n, grow)
+                if place >= 0:
+                    found[kept] = <int32_t>place
+                    kept += 1
+            first += size
+        return kept
+
+    cdef Py_ssize_t add_word(self, const char* text, Py_ssize_t n, bint grow) except -2 with gil:
+        """The place of a word that is new or not ASCII, or -1."""
         cdef str name = text[:n].decode("utf-8")
-        cdef Slot* slot = self.slot(<PyObject*>name, hash_of(<PyObject*>name))
+        cdef Spelling spelling = name_spelling(<PyObject*>name)
+        cdef Slot* slot = self.slot(spelling, hash_of(spelling))
         if slot.name != NULL:
             return slot.place
         return self.add(name) if grow else -1
 
-    cdef Py_ssize_t add(self, str name) except -2:
+    cdef Py_ssize_t add(self, str name) except -1:
         cdef Py_ssize_t place = self.size
         if place == MOST_NAMES:
             raise ValueError(f"there are {place} names of features already, and no more can be indexed")
@@ -167,18 +200,15 @@ cdef class Hashed(Index):
         cdef const char* text
         for k in range(n):
             text = PyUnicode_AsUTF8AndSize(<object>features[k].name, &size)
-            found[k].index, found[k].value = <int32_t>Hashed.slice(self, text, size, grow), features[k].value
+            found[k].index = <int32_t>(name_hash(text, size, 0, False) >> (64 - self.bits))
+            found[k].value = features[k].value
         return n
 
-    cdef Py_ssize_t slice(self, const char* text, Py_ssize_t n, bint grow) except -2:
-        """Eight bytes at a time are mixed in by a multiplication, whose high bits know of all the bits below."""
-        cdef uint64_t hashed = <uint64_t>n, word
-        while n > 0:
-            word = 0
-            memcpy(&word, text, min(n, 8))
-            hashed = (hashed ^ word) * <uint64_t>0x9E3779B97F4A7C15
-            hashed ^= hashed >> 32
-            text += 8
-            n -= 8
-        hashed *= <uint64_t>0xD6E8FEB86659FD93
-        return <Py_ssize_t>(hashed >> (64 - self.bits))
+    cdef Py_ssize_t find_words(
+        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
+    ) except -1 nogil:
+        cdef Py_ssize_t k, size
+        for k in range(n):
+            size = words[k + length - 1].end - words[k].start
+            found[k] = <int32_t>(name_hash(text + words[k].start, size, 0, True) >> (64 - self.bits))
+        return n

@@ -1,5 +1,6 @@
 """Sparse rows read from dicts, lists of names, text and vectors."""
 
+from cpython.object cimport PyObject
 from libc.math cimport isfinite
 
 from onmargin._core.names cimport Feature, Index
@@ -9,11 +10,23 @@ from onmargin._core.text cimport Frequencies, Text
 
 cdef class _Column:
     cdef bytearray memory
-    cdef Py_ssize_t used
+    cdef char* start
+    cdef Py_ssize_t size, used
 
-    cdef void* extend(self, Py_ssize_t size) except NULL
-    cdef void* room(self, Py_ssize_t size) except NULL
+    cdef int grow(self, Py_ssize_t size) except -1 with gil
     cdef array(self, dtype)
+
+    cdef inline void* extend(self, Py_ssize_t size) except NULL nogil:
+        """Room for `size` more bytes, to be filled in."""
+        if self.used + size > self.size:
+            self.grow(2 * (self.used + size))
+        self.used += size
+        return self.start + self.used - size
+
+    cdef inline void* room(self, Py_ssize_t size) except NULL nogil:
+        """Room for `size` bytes in all; what was there is lost."""
+        self.used = 0
+        return self.extend(size)
 
 
 cdef class Reader:
@@ -25,7 +38,7 @@ cdef class Reader:
     cdef bint counting
     cdef Py_UCS4 separator
     cdef bint single
-    cdef _Column values, indices, ends, features, entries, spare
+    cdef _Column values, indices, ends, features, entries, spare, places
     cdef Feature* next_feature         # that is to be taken
     cdef Py_ssize_t n_entries
     cdef list held
@@ -40,14 +53,12 @@ cdef class Reader:
     cdef tuple parted(self, str name, Py_ssize_t colon)
     cdef int take(self, name, double value) except -1
     cdef int find_places(self) except -1
-    cdef int take_text(self, str text) except -1
+    cdef int take_text(self, PyObject* text) except -1 nogil
     cdef int settle(self) except -1
-    cdef int count(self) except -1
-    cdef void weigh(self) noexcept
 
     cdef inline bint fits(self, double value) noexcept:
         """Whether a value is finite as the rows have it."""
         return isfinite(<float>value) if self.single else isfinite(value)
 
-    cdef void rewind(self) noexcept
-    cdef int row(self, Row* x) except -1
+    cdef void rewind(self) noexcept nogil
+    cdef int row(self, Row* x) except -1 nogil

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.dict cimport PyDict_Next, PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
-from libc.math cimport isfinite, log, sqrt
+from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
 
-from onmargin._core.names cimport Entry, Feature, Index, entries_sort
+from onmargin._core.names cimport Entry, Feature, Index, entries_count, entries_sort
 from onmargin._core.row cimport Row, Rows
 from onmargin._core.text cimport Frequencies, Text
 
@@ -24,24 +24,17 @@ cdef class _Column:
     """Memory that is appended to."""
 
     def __cinit__(self):
-        self.memory = bytearray(4096)
+        self.memory = bytearray()
+        self.grow(4096)
 
-    cdef void* extend(self, Py_ssize_t size) except NULL:
-        """Room for `size` more bytes, to be filled in."""
-        cdef Py_ssize_t start = self.used
-        if start + size > PyByteArray_GET_SIZE(self.memory):
-            PyByteArray_Resize(self.memory, 2 * (start + size))
-        self.used += size
-        return PyByteArray_AS_STRING(self.memory) + start
-
-    cdef void* room(self, Py_ssize_t size) except NULL:
-        """Room for `size` bytes in all; what was there is lost."""
-        self.used = 0
-        return self.extend(size)
+    cdef int grow(self, Py_ssize_t size) except -1 with gil:
+        PyByteArray_Resize(self.memory, size)
+        self.start, self.size = PyByteArray_AS_STRING(self.memory), size
+        return 0
 
     cdef array(self, dtype):
         """The numbers in it, not copied; then it can grow no more."""
-        PyByteArray_Resize(self.memory, self.used)
+        self.grow(self.used)
         return np.frombuffer(self.memory, dtype)
 
 
@@ -63,7 +56,7 @@ cdef class Reader:
         self.text, self.frequencies = text, frequencies
         self.held = []
         self.values, self.indices, self.ends = _Column(), _Column(), _Column()
-        self.features, self.entries, self.spare = _Column(), _Column(), _Column()
+        self.features, self.entries, self.spare, self.places = _Column(), _Column(), _Column(), _Column()
         (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = 0
 
     def arrays(self):
@@ -83,7 +76,8 @@ cdef class Reader:
         if isinstance(x, dict):
             self.take_pairs(x)
         elif isinstance(x, str) and self.text is not None:
-            self.take_text(str.__str__(x))
+            text = str.__str__(x)
+            self.take_text(<PyObject*>text)
         elif isinstance(x, Rows) or hasattr(x, "tocsr") or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf"):
             raise TypeError(f"features go by name here, and this is a vector: {x!r:.100}")
         elif isinstance(x, str | bytes) or not hasattr(x, "__iter__"):
@@ -179,7 +173,7 @@ cdef class Reader:
 
     cdef int find_places(self) except -1:
         """Look up the features that were taken."""
-        cdef Feature* features = <Feature*>PyByteArray_AS_STRING(self.features.memory)
+        cdef Feature* features = <Feature*>self.features.start
         cdef Py_ssize_t n = self.next_feature - features
         cdef Entry* entries = <Entry*>self.entries.room((n + 1) * sizeof(Entry))
         self.n_entries = self.names.find(features, n, self.grow, entries)
@@ -187,33 +181,28 @@ cdef class Reader:
             self.held.clear()
         return self.settle()
 
-    cdef int take_text(self, str text) except -1:
-        """Every n-gram of words, once for each time it occurs; then what it counts."""
-        cdef Text words = self.text
-        cdef Py_ssize_t i, n, place, lengths
-        cdef const char* data
+    cdef int take_text(self, PyObject* text) except -1 nogil:
+        """Every n-gram of words, and what it counts for how often it occurs."""
+        cdef Py_ssize_t n, most, found = 0
+        cdef int32_t* places
         cdef Entry* entries
-        words.split(text)
-        lengths = words.longest - words.shortest + 1
-        entries = <Entry*>self.entries.room((words.n_words * lengths + 1) * sizeof(Entry))
-        data = PyByteArray_AS_STRING(words.memory)
-        for n in range(words.shortest, words.longest + 1):
-            for i in range(words.n_words - n + 1):
-                place = self.names.slice(
-                    data + words.bounds[i], words.bounds[i + n] - words.bounds[i] - 1, self.grow
-                )
-                if place >= 0:
-                    entries[self.n_entries].index, entries[self.n_entries].value = <int32_t>place, 1
-                    self.n_entries += 1
-        self.settle()
+        self.text.split(text)
+        most = self.text.n_words * (self.text.longest - self.text.shortest + 1)
+        entries = <Entry*>self.entries.room((most + 1) * sizeof(Entry))
+        places = <int32_t*>self.places.room((2 * most + 1) * sizeof(int32_t))
+        for n in range(self.text.shortest, self.text.longest + 1):
+            found += self.names.find_words(
+                self.text.letters, self.text.spans, self.text.n_words - n + 1, n, self.grow, places + found
+            )
+        self.n_entries = entries_count(places, places + most, found, entries)
         if self.frequencies is not None and self.counting:
-            self.count()
-        self.weigh()
+            self.frequencies.count(entries, self.n_entries, self.names.size)
+        self.text.weigh(entries, self.n_entries, self.frequencies)
         return 0
 
     cdef int settle(self) except -1:
         """Sort the entries, and add up what is of one feature."""
-        cdef Entry* entries = <Entry*>PyByteArray_AS_STRING(self.entries.memory)
+        cdef Entry* entries = <Entry*>self.entries.start
         cdef Py_ssize_t k = 1, kept = 0, n = self.n_entries
         while k < n and entries[k - 1].index < entries[k].index:
             k += 1
@@ -231,38 +220,9 @@ cdef class Reader:
         self.n_entries = kept
         return 0
 
-    cdef int count(self) except -1:
-        """One document more, and which features it has."""
-        cdef Entry* entries = <Entry*>PyByteArray_AS_STRING(self.entries.memory)
-        cdef Py_ssize_t k
-        if self.names.size > self.frequencies.n:
-            self.frequencies.reserve(max(self.names.size, 2 * self.frequencies.n))
-        self.frequencies.documents += 1
-        for k in range(self.n_entries):
-            self.frequencies.c[entries[k].index] += 1
-        return 0
-
-    cdef void weigh(self) noexcept:
-        """What the features of a text count."""
-        cdef Entry* entries = <Entry*>PyByteArray_AS_STRING(self.entries.memory)
-        cdef Py_ssize_t k
-        cdef double squares = 0, scale = 1
-        for k in range(self.n_entries):
-            if self.text.binary:
-                entries[k].value = 1
-            elif self.text.logarithmic:
-                entries[k].value = 1 + log(entries[k].value)
-            if self.frequencies is not None:
-                entries[k].value *= self.frequencies.factor(entries[k].index)
-            squares += entries[k].value * entries[k].value
-        if self.text.normalize and squares > 0:
-            scale = 1 / sqrt(squares)
-            for k in range(self.n_entries):
-                entries[k].value *= scale
-
-    cdef int row(self, Row* x) except -1:
+    cdef int row(self, Row* x) except -1 nogil:
         """Append the entries to the columns, and look at them as a row there."""
-        cdef Entry* entries = <Entry*>PyByteArray_AS_STRING(self.entries.memory)
+        cdef Entry* entries = <Entry*>self.entries.start
         cdef Py_ssize_t k, n = self.n_entries
         cdef int32_t* index = <int32_t*>self.indices.extend(n * sizeof(int32_t))
         cdef void* value = self.values.extend(n * (4 if self.single else 8))
@@ -275,6 +235,6 @@ cdef class Reader:
         x.values, x.indices, x.n, x.ahead = value, index, n, n
         return 0
 
-    cdef void rewind(self) noexcept:
+    cdef void rewind(self) noexcept nogil:
         """Forget the rows appended."""
         self.indices.used = self.values.used = 0

@@ -6,11 +6,17 @@ from libc.math cimport isfinite
 from libc.stdint cimport int32_t
 
 from onmargin._core.geometry cimport Geometry
-from onmargin._core.reader cimport Reader
+from onmargin._core.names cimport Hashed
+from onmargin._core.reader cimport Reader, _Column
 from onmargin._core.rounds cimport Stage, Totals, play_round
 from onmargin._core.row cimport Row, Rows, address
 from onmargin._core.step cimport Step
 from onmargin._core.task cimport Task
+
+
+cdef extern from "Python.h":
+    PyObject** PySequence_Fast_ITEMS(object items)
+    bint PyUnicode_CheckExact(object text)
 
 
 cdef double number(value, str name) except? -1:
@@ -65,13 +71,17 @@ cdef class Player:
     cdef Totals totals
     cdef Stage stage
     cdef bint single
+    cdef bint hashes  # words of texts: no lock is needed to find their places
     cdef Rows rows  # of the vector that is looked at
     cdef Row x
+    cdef _Column aims  # target and weight of each example that is to be learned
 
     def __init__(self, learner, Reader reader=None, vector=None):
         self.learner = learner
         self.reader, self.vector = reader, vector
         self.targets = {}
+        self.aims = _Column()
+        self.hashes = reader is not None and reader.text is not None and isinstance(reader.names, Hashed)
         self.take()
 
     def take(self):
@@ -105,7 +115,7 @@ cdef class Player:
             reader.names.forget(known)
         return 0
 
-    cdef int play_row(self, const double* y, Py_ssize_t n_y, double weight) except -1:
+    cdef int play_row(self, const double* y, Py_ssize_t n_y, double weight) except -1 nogil:
         self.stage.r.x[0] = self.x
         self.stage.r.y = y
         self.stage.r.n_y = n_y
@@ -117,9 +127,7 @@ cdef class Player:
         """Play a round, whose target is one number; with weight 0 nothing happens."""
         cdef double w = check_weight(weight), target
         if w > 0:
-            target = number(y, "y")
-            if self.single and not isfinite(<float>target):
-                raise ValueError(f"y must fit the weights, which are float32; got {y!r}")
+            target = self.target(y)
             self.receive(x, True, True)
             self.play_row(&target, 1, w)
 
@@ -136,6 +144,73 @@ cdef class Player:
         self.receive(x, True, True)
         self.play_row(&target, 1, w)
         return True
+
+    def learn_many(self, tuple X, list y, list weights, Py_ssize_t first, bint labelled):
+        """Play rounds with the examples from the first on, up to one whose label is not known or that is refused.
+
+        Answers which one it is; it has left no trace. Without weights all are 1.
+        """
+        cdef Py_ssize_t n = self.aim(y, weights, first, labelled, len(X) - first)
+        cdef double* aims = <double*>self.aims.start
+        cdef PyObject** examples = PySequence_Fast_ITEMS(X) + first
+        cdef Py_ssize_t k = 0, stop
+        while k < n:
+            stop = k
+            while self.hashes and stop < n and PyUnicode_CheckExact(<object>examples[stop]):
+                stop += 1
+            if stop > k:
+                with nogil:
+                    self.learn_texts(examples + k, aims + 2 * k, stop - k)
+                k = stop
+                continue
+            try:
+                if aims[2 * k + 1] > 0:
+                    self.receive(<object>examples[k], True, True)
+                    self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
+            except (TypeError, ValueError):
+                break
+            k += 1
+        return first + k
+
+    cdef Py_ssize_t aim(self, list y, list weights, Py_ssize_t first, bint labelled, Py_ssize_t n) except -1:
+        """Targets and weights of n examples, as far as they are good; answers how far."""
+        cdef double* aims = <double*>self.aims.room((2 * n + 1) * sizeof(double))
+        cdef PyObject* known
+        cdef Py_ssize_t k
+        for k in range(n):
+            try:
+                aims[2 * k + 1] = 1 if weights is None else check_weight(weights[first + k])
+                if aims[2 * k + 1] == 0:
+                    continue
+                if labelled:
+                    known = known_label(self.targets, y[first + k])
+                    if known == NULL:
+                        return k
+                    aims[2 * k] = <object>known
+                else:
+                    aims[2 * k] = self.target(y[first + k])
+            except (TypeError, ValueError):
+                return k
+        return n
+
+    cdef int learn_texts(self, PyObject** texts, const double* aims, Py_ssize_t n) except -1 nogil:
+        """Learn texts whose words are hashed, without the lock."""
+        cdef Py_ssize_t k
+        self.reader.grow = self.reader.counting = True
+        for k in range(n):
+            if aims[2 * k + 1] > 0:
+                self.reader.rewind()
+                self.reader.take_text(texts[k])
+                self.reader.row(&self.x)
+                self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
+        return 0
+
+    cdef double target(self, y) except? -1:
+        """A number that the weights can hold."""
+        cdef double target = number(y, "y")
+        if self.single and not isfinite(<float>target):
+            raise ValueError(f"y must fit the weights, which are float32; got {y!r}")
+        return target
 
     def read(self, x):
         """Take an example that is to be learned, with its names."""

@@ -70,18 +70,18 @@ def read_chunks(
             meter.size = os.fstat(source.fileno()).st_size
         records = settings.read(source, labelled=labelled)
         if settings.kind == "rows":
-            # A thread that waits for a pipe could not be stopped.
-            for X, y, _ in records if path == "-" else prefetch(records):
-                yield from _cut(Chunk(X, y), size)
+            chunks = (Chunk(X, y) for X, y, _ in records)
         else:
-            for group in _grouped(records, size):
-                yield _chunk(group, settings)
+            chunks = (_chunk(group, settings) for group in _grouped(records, size))
+        # A thread that waits for a pipe could not be stopped.
+        for chunk in chunks if path == "-" else prefetch(chunks):
+            yield from _cut(chunk, size)
         meter.file = None
 
 
 def _cut(chunk: Chunk, size: int) -> Iterator[Chunk]:
     """A block as it is, unless smaller pieces were asked for."""
-    if size >= CHUNK:
+    if size >= CHUNK or len(chunk) <= size:
         yield chunk
         return
     for start, stop in pairwise([*range(0, len(chunk), size), len(chunk)]):

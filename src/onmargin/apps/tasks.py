@@ -1,6 +1,6 @@
 """What can be learned: the model of each task, what its labels must be, and what it says of itself."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -157,33 +157,42 @@ class Pupil:
     def learn(self, chunk: Chunk) -> None:
         """Learn examples in turn, up to the first that is refused."""
         if self.task == "tag":
-            self._one_by_one(chunk, lambda x, y, _: self.model.partial_fit([self._tokens(x)], [y]))
+            self._learn_sequences(chunk)
         elif isinstance(chunk.X, SparseRows):
-            self._learn_rows(chunk)
+            y = chunk.y
+            if self.task in {"classify", "ordinal"} and not (y % 1).any():
+                y = y.astype("int64")
+            self._learn_many(chunk.X, y, None)
         else:
-            target, learn_one = KINDS[self.task].target, self.model.learn_one
-            self._one_by_one(chunk, lambda x, y, weight: learn_one(x, target(y), weight))
+            self._learn_records(chunk)
 
-    def _learn_rows(self, chunk: Chunk) -> None:
-        """Rows of numbers all at once; as they have no weights, rounds count them."""
-        before = self.n_examples
-        y = chunk.y
-        if self.task in {"classify", "ordinal"} and not (y % 1).any():
-            y = y.astype("int64")
+    def _learn_records(self, chunk: Chunk) -> None:
+        labels = [None] * len(chunk) if chunk.y is None else chunk.y
+        targets: list[Any] = []
+        problem = None
         try:
-            self.model.learn_many(chunk.X, y)
-        except (TypeError, ValueError) as error:
-            learned = self.n_examples - before
-            problem = str(error).removeprefix(f"example {learned}: ")
-            raise BadExampleError(problem, learned) from error
+            # Strings are names of classes as they are.
+            classes = self.task == "classify" and set(map(type, labels)) == {str}
+            targets.extend(labels if classes else map(KINDS[self.task].target, labels))
+        except ValueError as error:
+            problem = error
+        n = len(targets)
+        self._learn_many(chunk.X[:n], targets, None if chunk.weights is None else chunk.weights[:n])
+        if problem is not None:
+            raise BadExampleError(str(problem), n) from problem
 
-    def _one_by_one(self, chunk: Chunk, learn_one: Callable[[Any, Any, float], Any]) -> None:
-        n = len(chunk)
-        labels: Iterable[Any] = [None] * n if chunk.y is None else chunk.y
-        weights: Iterable[float] = [1.0] * n if chunk.weights is None else chunk.weights
-        for k, (x, y, weight) in enumerate(zip(chunk.X, labels, weights, strict=True)):
+    def _learn_many(self, X: Any, y: Any, weights: Any) -> None:
+        try:
+            self.model.learn_many(X, y, weights)
+        except (TypeError, ValueError) as error:
+            number, _, problem = str(error).removeprefix("example ").partition(": ")
+            raise BadExampleError(problem, int(number)) from error
+
+    def _learn_sequences(self, chunk: Chunk) -> None:
+        labels = [None] * len(chunk) if chunk.y is None else chunk.y
+        for k, (x, y) in enumerate(zip(chunk.X, labels, strict=True)):
             try:
-                learn_one(x, y, weight)
+                self.model.partial_fit([self._tokens(x)], [y])
             except (TypeError, ValueError) as error:
                 raise BadExampleError(str(error), k) from error
 

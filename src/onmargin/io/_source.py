@@ -79,8 +79,7 @@ def lines(stream: BinaryIO, at: Place, newline: str | None = None) -> Generator[
     """
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline=newline)
     try:
-        for raw in text:
-            at.line += 1
+        for at.line, raw in enumerate(text, 1):
             line = raw if raw.isascii() else _decoded(raw, at.line == 1)
             if line:  # and not a byte order mark alone
                 yield line.removesuffix("\n") if newline is None else line

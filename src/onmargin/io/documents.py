@@ -143,7 +143,7 @@ def read_text(path: Source, *, label: bool = True) -> Reader[Record]:
 
     def parse(lines: Iterator[str], _: Place) -> Iterator[Record]:
         for line in lines:
-            if not line.strip():
+            if not line or line.isspace():
                 continue
             if not label:
                 yield Record(line)

@@ -10,6 +10,7 @@ from onmargin.io._source import Place, RecordError, Source
 
 _FEATURES = ("x", "features", "text")
 _TARGETS = ("y", "label")
+_WHITESPACE = " \t\n\r"  # of JSON
 
 
 def read_jsonl(path: Source) -> Reader[Record]:
@@ -48,18 +49,21 @@ def read_jsonl(path: Source) -> Reader[Record]:
 def _json_records(lines: Iterator[str], _: Place) -> Iterator[Record]:
     decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     for line in lines:
-        if not line.strip():
+        if not (text := line.strip(_WHITESPACE)) or text.isspace():
             continue
         try:
-            entry = decoder.decode(line)
+            entry, end = decoder.raw_decode(text)
         except (ValueError, RecursionError) as error:
             raise RecordError(f"the line is not JSON: {error}") from error
+        if end < len(text):
+            raise RecordError(f"the line is not JSON: there is more behind it: {text[end : end + 60]!r}")
         if not isinstance(entry, dict):
-            raise RecordError(f"a record is an object with {' or '.join(_FEATURES)}; got {line.strip()[:60]}")
+            raise RecordError(f"a record is an object with {' or '.join(_FEATURES)}; got {text[:60]}")
         x, y = _one_of(entry, _FEATURES), _one_of(entry, _TARGETS)
         if x is None:
             raise RecordError(f"a record has its features as {' or '.join(_FEATURES)}; got the keys {list(entry)}")
-        yield Record(_features(x), _target(y), check_weight(entry.get("weight", 1.0)))
+        weight = check_weight(entry["weight"]) if "weight" in entry else 1.0
+        yield Record(x if isinstance(x, str) else _features(x), y if isinstance(y, str) else _target(y), weight)
 
 
 def _refuse_constant(name: str) -> Any:
@@ -67,14 +71,19 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _one_of(entry: Mapping[str, Any], keys: Sequence[str]) -> Any:
-    found = [key for key in keys if entry.get(key) is not None]
-    if len(found) > 1:
-        raise RecordError(f"a record has one of {' and '.join(found)}, not both")
-    return entry[found[0]] if found else None
+    found = None
+    for key in keys:
+        value = entry.get(key)
+        if value is not None:
+            if found is not None:
+                both = [key for key in keys if entry.get(key) is not None]
+                raise RecordError(f"a record has one of {' and '.join(both)}, not both")
+            found = value
+    return found
 
 
 def _features(x: Any) -> Any:
-    if isinstance(x, str) or (isinstance(x, list) and all(isinstance(name, str) for name in x)):
+    if isinstance(x, list) and all(isinstance(name, str) for name in x):
         return x
     if isinstance(x, dict):
         return {name: check_field(name, value) for name, value in x.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Rows of a matrix, learned by the compiled loop as far as their labels are known."""
+"""Rows of a matrix or examples of a list, learned by compiled loops as far as their labels are known."""
 
 from collections.abc import Iterator
 from math import nan
@@ -39,6 +39,18 @@ def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
             model._learner.learn(rows.part(done, stop), targets[: stop - done], part)
             done = stop
         if done < rows.n_rows:
+            yield done
+            done += 1
+
+
+def learn_readily(model: Any, X: tuple[Any, ...], y: list[Any], weights: list[float] | None) -> Iterator[int]:
+    """The same for examples whose features have names; who gets a number meets the label, or the error."""
+    done = 0
+    while done < len(X):
+        player = model._opened()
+        if player is not None:
+            done = player.learn_many(X, y, weights, done, model._labelled)
+        if done < len(X):
             yield done
             done += 1
 

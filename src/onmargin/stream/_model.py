@@ -18,7 +18,7 @@ from onmargin._core.task import Task
 from onmargin._core.text import Frequencies, Text
 from onmargin._parameters import FLAG, NOTHING, Character, Number, Rule, Word, check_parameters
 from onmargin.learner import Learner, Totals
-from onmargin.stream._blocks import learn_known, widen
+from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import Vectors, check_lengths, each, is_sparse, is_vector
 
 # The name of a feature; with hashing and for vectors its place.
@@ -241,7 +241,7 @@ class StreamModel:
         return self
 
     def _one_by_one(self, X: Any, y: Any, weights: Any) -> Iterator[tuple[int, Any, Any, float]]:
-        """The examples that are to be learned by themselves, with their numbers: all but rows of known labels."""
+        """The examples to be learned by themselves, with their numbers: all but those of known labels in a list."""
         if is_vector(X):
             X = widen(self, self._vectors().rows(X, "X"))
         examples = self._each(X)
@@ -251,6 +251,12 @@ class StreamModel:
             weights = None if weights is None else list(weights)
             for i in learn_known(self, X, y, weights):
                 yield i, X.part(i, i + 1), y[i], 1.0 if weights is None else weights[i]
+            return
+        if isinstance(X, list | tuple) and y is not None and self._labelled is not None:
+            y, weights = list(y), None if weights is None else list(weights)
+            check_lengths(X=X, y=y, weights=weights)
+            for i in learn_readily(self, tuple(X), y, weights):
+                yield i, X[i], y[i], 1.0 if weights is None else weights[i]
             return
         pairs = ((x, None) for x in examples) if y is None else zip(examples, y, strict=True)
         weighted = ((pair, 1.0) for pair in pairs) if weights is None else zip(pairs, weights, strict=True)

@@ -1,0 +1,76 @@
+/* The words of ASCII text: runs of letters, digits and underscores. */
+#ifndef ONMARGIN_WORDS_H
+#define ONMARGIN_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "bits.h"
+
+enum { WORDS_PADDING = 8 }; /* characters behind a text that may be read and written */
+
+/* Where a word begins and ends. */
+typedef struct {
+    ptrdiff_t start, end;
+} Span;
+
+#define EVERY_BYTE(c) (0x0101010101010101 * (uint64_t)(c))
+
+/* The highest bit of every byte of v, all below 0x80, that is at least c. */
+static inline uint64_t at_least(uint64_t v, uint64_t c) {
+    return (v + EVERY_BYTE(0x80 - c)) & EVERY_BYTE(0x80);
+}
+
+static inline uint64_t between(uint64_t v, uint64_t first, uint64_t last) {
+    return at_least(v, first) & ~at_least(v, last + 1);
+}
+
+/* One bit for each byte of v that words are made of. */
+static inline uint64_t word_characters(uint64_t v) {
+    uint64_t underscores = ~at_least(v ^ EVERY_BYTE('_'), 1) & EVERY_BYTE(0x80);
+    uint64_t found = between(v | EVERY_BYTE(0x20), 'a', 'z') | between(v, '0', '9') | underscores;
+    return (found >> 7) * 0x0102040810204080 >> 56;
+}
+
+/* Copies a text, in lower case or as it is, and finds its words of two characters at least; answers how many.
+ *
+ * In a word of 64 bits, one a character, runs of ones are the words. They begin and end where it differs from itself
+ * shifted by one. `spans` has room for n / 2 + 1, and `out` for n characters and the padding. */
+static inline ptrdiff_t words_find(const char *text, ptrdiff_t n, int lower, char *out, Span *spans) {
+    uint64_t before = 0, run, turns, v;
+    ptrdiff_t base, j, n_turns = 0, n_words = 0, k, *turn = &spans[0].start;
+    for (base = 0; base <= n; base += 64) {
+        for (run = 0, j = 0; j < 64 && base + j < n; j += 8) {
+            ptrdiff_t left = n - base - j;
+            v = left < 8 ? load_some(text + base + j, (int)left) : load_eight(text + base + j);
+            run |= word_characters(v) << j;
+            if (lower) v |= between(v, 'A', 'Z') >> 2;
+            store_eight(out + base + j, v);
+        }
+        for (turns = run ^ (run << 1 | before); turns; turns &= turns - 1) turn[n_turns++] = base + trailing_zeros(turns);
+        before = run >> 63;
+    }
+    for (k = 0; k < n_turns; k += 2) {
+        ptrdiff_t start = turn[k], size = turn[k + 1] - start;
+        spans[n_words].start = start;
+        spans[n_words].end = start + size;
+        n_words += size >= 2;
+    }
+    return n_words;
+}
+
+/* Moves words together, one blank between them, so that those of an n-gram are one slice. */
+static inline void words_join(char *text, Span *spans, ptrdiff_t n) {
+    ptrdiff_t used = 0;
+    for (ptrdiff_t k = 0; k < n; k++) {
+        ptrdiff_t size = spans[k].end - spans[k].start;
+        memmove(text + used, text + spans[k].start, (size_t)size);
+        spans[k].start = used;
+        spans[k].end = used + size;
+        text[used + size] = ' ';
+        used += size + 1;
+    }
+}
+
+#endif
