@@ -344,3 +344,25 @@ def test_prefetch_stops_when_nobody_listens():
     assert next(loop) == 0
     loop.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "onmargin-prefetch"]
+
+
+@given(
+    features=st.lists(
+        st.tuples(
+            st.integers(1, 10**9),
+            st.from_regex(r"\A-?[0-9]{1,9}(\.[0-9]{0,24})?(e-?[0-9])?\Z") | st.floats(-1e9, 1e9).map("{:.17g}".format),
+        ),
+        unique_by=lambda feature: feature[0],
+    ),
+    gap=st.sampled_from([" ", "  ", "\t"]),
+)
+def test_plain_features_are_read_as_any_others(features, gap):
+    """Those that most files have take a short way through the parser, in rows that are far from both ends."""
+    features.sort()
+    row = gap.join(["1", *(f"{index}:{value}" for index, value in features)])
+    text = "\n".join(["1 1:1 2:2"] * 8 + [row] + ["1 1:1 2:2"] * 8 + [""]).encode()
+    _, _, ends, indices, values, _, _, problem = Parser().parse(text, len(text))
+    assert problem is None
+    assert indices[ends[8] : ends[9]].tolist() == [index - 1 for index, _ in features]
+    assert values[ends[8] : ends[9]].tolist() == [float(value) for _, value in features]
+    assert np.signbit(values[ends[8] : ends[9]]).tolist() == [value.startswith("-") for _, value in features]

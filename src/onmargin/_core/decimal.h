@@ -45,30 +45,37 @@ static inline uint64_t eight_digits(uint64_t v) {
     return ((v & 0x000000FF000000FF) * 0x000F424000000064 + ((v >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
 }
 
+/* The highest bit of every byte that is no digit: one is a digit if neither adding 0x46 nor taking 0x30 away sets it. */
+static inline uint64_t other_bytes(uint64_t v) {
+    return ((v + 0x4646464646464646) | (v - 0x3030303030303030)) & 0x8080808080808080;
+}
+
+static const uint64_t decimal_powers[] = {
+    1,         10,         100,         1000,         10000,         100000,         1000000,         10000000,        100000000,
+    1000000000, 10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000};
+static const double decimal_tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
 /* Digits from p on are appended to m, which wraps around; answers where they end.
  *
- * Eight characters are looked at at once. A byte is a digit if neither adding 0x46 nor taking 0x30 away sets its highest
- * bit. Of the last few digits the others are shifted out, which puts zeros before them: no branch depends on how many
- * there are. */
+ * Eight characters are looked at at once. Of the last few digits the others are shifted out, which puts zeros before
+ * them: no branch depends on how many there are. */
 static inline const char *decimal_digits(const char *p, const char *end, uint64_t *m) {
-#if LITTLE_ENDIAN_WORDS
-    static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
     uint64_t v, others;
     int n;
     while (end - p >= 8) {
-        memcpy(&v, p, 8);
-        others = ((v + 0x4646464646464646) | (v - 0x3030303030303030)) & 0x8080808080808080;
+        v = load_eight(p);
+        others = other_bytes(v);
         v -= 0x3030303030303030;
         if (others) {
             n = trailing_zeros(others) >> 3;
             v = (v << (56 - 8 * n)) << 8; /* in two steps, for n = 0 */
-            *m = *m * tens[n] + eight_digits(v);
+            *m = *m * decimal_powers[n] + eight_digits(v);
             return p + n;
         }
         *m = *m * 100000000 + eight_digits(v);
         p += 8;
     }
-#endif
     while (p < end && is_digit(*p)) *m = *m * 10 + (uint64_t)(*p++ - '0');
     return p;
 }
@@ -104,8 +111,6 @@ static inline int decimal_round(uint64_t m, int e, double *value) {
 
 /* Reads sign, digits with a point among them, and exponent from *text on, and moves *text behind them. */
 static inline int decimal_read(const char **text, const char *end, double *value) {
-    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     const char *p = *text, *first, *point = NULL;
     int negative = 0, e_negative = 0, e = 0, n_digits, explicit_e = 0;
     uint64_t m = 0;
@@ -138,7 +143,7 @@ static inline int decimal_read(const char **text, const char *end, double *value
     if (!m) {
         *value = 0;
     } else if (m <= (uint64_t)1 << 53 && e >= -22 && e <= 22) {
-        *value = e < 0 ? (double)m / tens[-e] : (double)m * tens[e];
+        *value = e < 0 ? (double)m / decimal_tens[-e] : (double)m * decimal_tens[e];
     } else if (e < DECIMAL_LEAST || e > DECIMAL_MOST || !decimal_round(m, e, value)) {
         return DECIMAL_HARD;
     }

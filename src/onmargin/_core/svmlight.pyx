@@ -4,7 +4,6 @@ A block of text is parsed in one go without the global lock, into arrays that ar
 """
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
 from libc.math cimport floor, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
@@ -29,6 +28,15 @@ cdef extern from "decimal.h" nogil:
     int decimal_read(const char** text, const char* end, double* value)
     bint is_digit(char c)
 
+cdef extern from "svmlight.h" nogil:
+    enum:
+        PLAIN_BEFORE
+
+    const char* plain_features(
+        const char* p, const char* end, int64_t first, int64_t limit, int64_t* last, int32_t* indices, double* values,
+        Py_ssize_t* n_values,
+    )
+
 
 cdef enum Fault:
     NO_FAULT, LABEL, WHOLE_LABEL, FEATURE, LARGE_INDEX, ZERO_INDEX, INDEX_ORDER, NEW_FEATURE, VALUE, QID, QID_SOMETIMES
@@ -49,6 +57,7 @@ cdef tuple FAULTS = (
 
 
 cdef struct Block:
+    const char* start
     const char* p  # the next character
     const char* end
     double* labels
@@ -76,15 +85,15 @@ cdef class Parser:
         self.n_features = n_features
         self.grouped = -1
 
-    def parse(self, bytes text, Py_ssize_t n, dtype=np.float64):
+    def parse(self, text, Py_ssize_t n, dtype=np.float64):
         """Labels, ends of labels, ends of rows, indices, values, qids or None, number of lines, what is wrong or None.
 
-        The first n characters of the text end with the end of a line. If something is wrong the arrays hold the rows
+        The first n characters of the text, which is bytes or a bytearray, end with the end of a line. If something is wrong the arrays hold the rows
         before it, and it is in the line after those counted.
         """
         cdef Block b
         cdef Fault fault
-        if not 0 < n <= min(PyBytes_GET_SIZE(text), INT32_MAX) or text[n - 1] not in b"\r\n":
+        if not 0 < n <= min(len(text), INT32_MAX) or text[n - 1] not in b"\r\n":
             raise ValueError("expected whole lines of text, less than 2 GB")
         labels, label_ends, row_ends, indices, values, qids = self.room(n)
         b.labels = <double*>address(labels, "d", len(labels), True)
@@ -93,7 +102,7 @@ cdef class Parser:
         b.indices = <int32_t*>address(indices, "i", len(indices), True)
         b.values = <double*>address(values, "d", len(values), True)
         b.qids = <int64_t*>address(qids, "lq", len(qids), True)
-        b.p = PyBytes_AS_STRING(text)
+        b.start = b.p = <const char*>address(text, "B", len(text))
         b.end = b.p + n
         b.n_rows = b.n_labels = b.n_values = b.n_lines = 0
         b.label_ends[0] = b.row_ends[0] = 0
@@ -108,7 +117,7 @@ cdef class Parser:
             values[:n_values].astype(dtype),
             qids[:b.n_rows].copy() if self.grouped == 1 else None,
             b.n_lines,
-            None if fault == NO_FAULT else f"{FAULTS[fault]}; got {token_at(text, b.p - PyBytes_AS_STRING(text))!r}",
+            None if fault == NO_FAULT else f"{FAULTS[fault]}; got {token_at(text[:n], b.p - b.start)!r}",
         )
 
     cdef tuple room(self, Py_ssize_t n):
@@ -139,6 +148,7 @@ cdef class Parser:
         cdef Fault fault
         cdef bint has_qid = False
         cdef int64_t last = -1
+        cdef int64_t limit = INT32_MAX if self.n_features < 0 else self.n_features
         skip_blanks(b)
         if ends_line(b):
             return NO_FAULT
@@ -147,6 +157,11 @@ cdef class Parser:
         fault = self.targets(b, b.p > start)
         while fault == NO_FAULT:
             skip_blanks(b)
+            if b.p - b.start >= PLAIN_BEFORE:
+                b.p = plain_features(
+                    b.p, b.end, not self.zero_based, limit, &last, b.indices, b.values, &b.n_values
+                )
+                skip_blanks(b)
             if ends_line(b):
                 break
             if b.p[0] == b"q":
@@ -271,7 +286,7 @@ cdef double read_by_python(const char* text) noexcept with gil:
     return PyOS_string_to_double(text, &end, NULL)
 
 
-cdef str token_at(bytes text, Py_ssize_t start):
+cdef str token_at(text, Py_ssize_t start):
     """What stands there, for an error; at most 60 characters of it."""
     return text[start:start + 60].splitlines()[0].decode("utf-8", "replace").split(" ")[0]
 

@@ -187,32 +187,42 @@ def read_rows(
     return byte_reader(path, blocks)
 
 
-def _texts(stream: BinaryIO, size: int) -> Iterator[tuple[bytes, int]]:
-    """Pieces of about `size` bytes, and where their last line ends; all whole lines before damaged data come first."""
-    text, damage, started = b"", None, False
-    while damage is None:
+def _texts(stream: BinaryIO, size: int) -> Iterator[tuple[bytearray, int]]:
+    """Pieces of about `size` bytes, and where their last line ends; all whole lines before damaged data come first.
+
+    All are in the same memory: fresh memory costs as much as reading into it.
+    """
+    text, used = bytearray(size + len(_BYTE_ORDER_MARK)), 0
+    damage, more, started = None, True, False
+    while more:
         try:
-            piece: bytes = stream.read1(size)  # type: ignore[attr-defined]
+            n = stream.readinto1(memoryview(text)[used:])  # type: ignore[attr-defined]
         except RecordError as error:
-            piece, damage = b"", error
-        text += piece
-        if piece and len(text) < max(size, len(_BYTE_ORDER_MARK)):
+            n, damage = 0, error
+        used, more = used + n, n > 0
+        if more and used < max(size, len(_BYTE_ORDER_MARK)):
             continue
-        text = text if started else text.removeprefix(_BYTE_ORDER_MARK)
+        if not started and text.startswith(_BYTE_ORDER_MARK, 0, used):
+            used -= len(_BYTE_ORDER_MARK)
+            text[:used] = text[len(_BYTE_ORDER_MARK) : len(_BYTE_ORDER_MARK) + used]
         started = True
-        if not piece and damage is None:
-            if text:
-                yield text + b"\n", len(text) + 1
-            return
-        if stop := _end_of_lines(text):
+        if not more and damage is None and used:
+            text[used:] = b"\n"
+            used += 1
+        stop = _end_of_lines(text, used)
+        if stop:
             yield text, stop
-        text = text[stop:]
-    raise damage
+            text[: used - stop] = text[stop:used]
+            used -= stop
+        if more and used == len(text):  # a line that is longer than all this
+            text.extend(bytes(used))
+    if damage is not None:
+        raise damage
 
 
-def _end_of_lines(text: bytes) -> int:
+def _end_of_lines(text: bytearray, used: int) -> int:
     r"""Where the last whole line ends; a final \r may be half of an end."""
-    return text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
+    return text.rfind(b"\n", 0, used) + 1 or text.rfind(b"\r", 0, used - 1) + 1
 
 
 def _label_sets(labels: NDArray[np.float64], ends: NDArray[np.int32]) -> list[tuple[int, ...]]:
