@@ -1,6 +1,7 @@
 """The command line. Commands import what they need when they run, so that the program starts at once."""
 
 import json
+import os
 from typing import Any
 
 import click
@@ -107,6 +108,8 @@ def main() -> None:
     FILES are svmlight, CSV, JSON lines, Vowpal Wabbit text, lines of label, tab and text, Parquet, Arrow, folders of
     texts, mailboxes, CoNLL or CRFsuite files, compressed or not; - is the standard input.
     """
+    # Nothing here uses the threads that NumPy's OpenBLAS would start, which takes a sixth of a prediction's time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @main.command()

@@ -70,6 +70,8 @@ def guess_task(chunk: Chunk, settings: Settings) -> str:
     """By the labels of the first examples."""
     if settings.kind == "sequences":
         return "tag"
+    if isinstance(chunk.X, SparseRows) and not settings.multilabel:
+        return "regress" if (chunk.y % 1).any() else "classify"
     labels = [] if chunk.y is None else list(chunk.y)
     if not labels or all(label is None for label in labels):
         raise Failure("the examples have no labels: say --task novelty to learn what is usual, or name the --label")
