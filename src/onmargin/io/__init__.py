@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from onmargin.io.crfsuite import read_crfsuite
     from onmargin.io.csv_table import read_csv
     from onmargin.io.documents import read_folder, read_mbox, read_text
-    from onmargin.io.export import to_sklearn
+    from onmargin.io.export import to_onnx, to_sklearn
     from onmargin.io.guess import guess_format
     from onmargin.io.jsonl import read_jsonl
     from onmargin.io.model_file import ModelFileError, load, load_with_notes, save
@@ -42,6 +42,7 @@ _HOME = {
     "read_text": "onmargin.io.documents",
     "read_vw": "onmargin.io.vowpal_wabbit",
     "save": "onmargin.io.model_file",
+    "to_onnx": "onmargin.io.export",
     "to_sklearn": "onmargin.io.export",
 }
 
@@ -68,6 +69,7 @@ __all__ = [
     "read_text",
     "read_vw",
     "save",
+    "to_onnx",
     "to_sklearn",
 ]
 
