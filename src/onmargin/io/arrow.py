@@ -55,7 +55,18 @@ def read_arrow(
 
 
 def column_names(path: Source) -> list[str]:
-    """Those of the table in a file."""
+    """Those of the table in a file.
+
+    Parameters
+    ----------
+    path : str, path-like or file
+        The file, as for `read_arrow`.
+
+    Returns
+    -------
+    names : list of str
+        In their order.
+    """
     try:
         return next((names for names, _ in _batches(path, 1)), [])
     except RecordError as problem:

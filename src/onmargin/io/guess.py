@@ -89,7 +89,18 @@ def _is_crfsuite(lines: list[str]) -> bool:
 
 
 def head(path: str) -> bytes:
-    """The first bytes of a file, unpacked; those of the standard input can still be read."""
+    """The first bytes of a file, unpacked; those of the standard input can still be read.
+
+    Parameters
+    ----------
+    path : str
+        The file; "-" is the standard input.
+
+    Returns
+    -------
+    data : bytes
+        As many as a guess looks at.
+    """
     source: Any = path
     if path == "-":
         stdin: Any = getattr(sys.stdin, "buffer", sys.stdin)
@@ -115,6 +126,17 @@ def _unread(stream: Any) -> io.BytesIO:
 
 
 def first_lines(data: bytes) -> list[str]:
-    """Whole lines of a head; the last one may go on, but one there is."""
+    """Whole lines of a head; the last one may go on, but one there is.
+
+    Parameters
+    ----------
+    data : bytes
+        The first bytes of a file.
+
+    Returns
+    -------
+    lines : list of str
+        Without their ends.
+    """
     lines = data.decode("utf-8-sig", "replace").splitlines()
     return lines[:-1] if len(lines) > 1 and not data.endswith((b"\n", b"\r")) else lines
