@@ -242,3 +242,18 @@ def test_notes_say_how_files_are_read(tmp_path):
     _, notes = load_with_notes(out)
     assert notes["settings"]["columns"] == 2
     assert "w[0]" in notes["features"]["templates"]
+
+
+def test_templates_are_chosen(tmp_path):
+    data, out = conll(tmp_path / "a.conll"), tmp_path / "model"
+    onmargin("train", data, "-o", out, "--template", "w[0]", "--template", "w[-1]|pos[0]", "--checkpoint-every", 4)
+    model, notes = load_with_notes(out)
+    assert notes["features"]["templates"] == ["w[0]", "w[-1]|pos[0]"]
+    names = {name.partition("=")[0] for name in model.feature_names_}
+    assert names == {"w[0]", "w[-1]|pos[0]", "first", "last"}
+    assert onmargin("predict", out, data).split() == [line.split()[2] for line in SENTENCES.splitlines() if line] * 10
+    onmargin("train", data, "-o", out, "--template", "w[0]", "--template", "w[-1]|pos[0]", "--passes", 2, "--resume")
+    assert "other reading" in onmargin("train", data, "-o", out, "--resume", code=1)
+    assert "one of ['w', 'pos']; got 'c2[0]'" in onmargin("train", data, "-o", out, "--template", "c2[0]", code=2)
+    rows = svmlight(tmp_path / "a.svm")
+    assert "svmlight files have none" in onmargin("train", rows, "-o", out, "--template", "w[0]", code=2)

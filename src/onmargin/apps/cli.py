@@ -128,6 +128,13 @@ def main() -> None:
 @click.option(
     "--hash", "bits", type=click.IntRange(1, 31), metavar="BITS", help="Hash names of features to so many bits."
 )
+@click.option(
+    "--template",
+    "templates",
+    multiple=True,
+    metavar="TEMPLATE",
+    help="Features of CoNLL tokens, such as 'w[-1]|pos[0]'; the columns are w, pos, c2, c3 and so on.",
+)
 @click.option("--set", "others", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the model.")
 @click.option("--from", "start", type=click.Path(), metavar="MODEL", help="Go on from this model.")
 @click.option(
@@ -148,6 +155,7 @@ def train(
     update: str | None,
     average: bool,
     bits: int | None,
+    templates: tuple[str, ...],
     others: tuple[str, ...],
     start: str | None,
     every: int | None,
@@ -169,7 +177,7 @@ def train(
         files,
         _chosen(task),
         _chosen(format),
-        _reading(**where),
+        _reading(**where) | ({"templates": list(templates)} if templates else {}),
         _parameters(options, others),
         passes,
     )

@@ -3,7 +3,7 @@
 import csv
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -24,8 +24,8 @@ Kind = Literal["rows", "records", "sequences"]
 class Settings:
     """How files are read. A model file keeps it, so that later files are read alike.
 
-    `label`, `weight` and `text` name columns of a table; `columns` is how many a token has beside its label;
-    `multilabel` says that rows of numbers have any number of labels, and `dtype` is theirs.
+    `label`, `weight` and `text` name columns of a table; `columns` is how many a token has beside its label, and
+    `templates` make its features, the usual ones if there are none; `multilabel` says that rows of numbers have any number of labels, and `dtype` is theirs.
     """
 
     format: str
@@ -36,11 +36,12 @@ class Settings:
     header: bool = True
     zero_based: bool = False
     columns: int = 0
+    templates: Sequence[str] = ()
     multilabel: bool = False
     dtype: str = "float32"
 
     def to_notes(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"templates": list(self.templates)}
 
     @property
     def kind(self) -> Kind:

@@ -124,12 +124,19 @@ def _model_class(task: str) -> Any:
 def _features(settings: Settings) -> Notes:
     """The templates that make features of tokens in columns."""
     if settings.format not in {"conll", "conllu"}:
+        if settings.templates:
+            raise click.UsageError(f"--template is for tokens in columns; {settings.format} files have none")
         return {}
-    from onmargin.features.window import CHUNKING
+    from onmargin.features.window import CHUNKING, WindowFeatures
 
     n = max(1, settings.columns)
     columns = ["w", "pos", *(f"c{k}" for k in range(2, n))][:n]
-    return {"columns": columns, "templates": [t for t in CHUNKING if n > 1 or "pos" not in t]}
+    templates = list(settings.templates) or [t for t in CHUNKING if n > 1 or "pos" not in t]
+    try:
+        WindowFeatures(columns, templates)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--template") from error
+    return {"columns": columns, "templates": templates}
 
 
 def n_features(model: Any) -> int:
