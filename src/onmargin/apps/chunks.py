@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from onmargin.apps.formats import Settings
@@ -89,26 +90,25 @@ def _cut(chunk: Chunk, size: int) -> Iterator[Chunk]:
 
 
 def _grouped(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    group: list[T] = []
-    try:
-        for item in items:
-            group.append(item)
-            if len(group) == size:
+    rest = iter(items)
+    while True:
+        group: list[T] = []
+        try:
+            group.extend(islice(rest, size))  # which keeps what came before an error
+        except ReadError:
+            if group:
                 yield group
-                group = []
-    except ReadError:
-        if group:
-            yield group
-        raise
-    if group:
+            raise
+        if not group:
+            return
         yield group
 
 
 def _chunk(group: list[Any], settings: Settings) -> Chunk:
+    x, y = list(map(itemgetter(0), group)), list(map(itemgetter(1), group))
     if settings.kind == "sequences":
-        x, y = zip(*group, strict=True)
-        return Chunk(list(x), None if y[0] is None else list(y))
-    x, y, weights = zip(*group, strict=True)
+        return Chunk(x, None if y[0] is None else y)
+    weights = list(map(itemgetter(2), group))
     if settings.text is not None:
-        x = tuple(record.get(settings.text, "") for record in x)
-    return Chunk(list(x), list(y), None if set(weights) == {1.0} else list(weights))
+        x = [record.get(settings.text, "") for record in x]
+    return Chunk(x, y, None if set(weights) == {1.0} else weights)

@@ -25,7 +25,8 @@ class Settings:
     """How files are read. A model file keeps it, so that later files are read alike.
 
     `label`, `weight` and `text` name columns of a table; `columns` is how many a token has beside its label, and
-    `templates` make its features, the usual ones if there are none; `multilabel` says that rows of numbers have any number of labels, and `dtype` is theirs.
+    `templates` make its features, the usual ones if there are none; `multilabel` says that rows of numbers have any
+    number of labels, and `dtype` is theirs.
     """
 
     format: str

@@ -49,17 +49,23 @@ def read_jsonl(path: Source) -> Reader[Record]:
 def _json_records(lines: Iterator[str], _: Place) -> Iterator[Record]:
     decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     for line in lines:
-        if not (text := line.strip(_WHITESPACE)) or text.isspace():
+        if not (text := line.strip(_WHITESPACE)):
             continue
         try:
             entry, end = decoder.raw_decode(text)
         except (ValueError, RecursionError) as error:
+            if text.isspace():
+                continue
             raise RecordError(f"the line is not JSON: {error}") from error
         if end < len(text):
             raise RecordError(f"the line is not JSON: there is more behind it: {text[end : end + 60]!r}")
         if not isinstance(entry, dict):
             raise RecordError(f"a record is an object with {' or '.join(_FEATURES)}; got {text[:60]}")
-        x, y = _one_of(entry, _FEATURES), _one_of(entry, _TARGETS)
+        x, y = entry.get("text"), entry.get("y")
+        if x is None or "x" in entry or "features" in entry:
+            x = _one_of(entry, _FEATURES)
+        if y is None or "label" in entry:
+            y = _one_of(entry, _TARGETS)
         if x is None:
             raise RecordError(f"a record has its features as {' or '.join(_FEATURES)}; got the keys {list(entry)}")
         weight = check_weight(entry["weight"]) if "weight" in entry else 1.0

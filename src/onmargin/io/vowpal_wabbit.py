@@ -1,5 +1,6 @@
 """Examples in the text format of Vowpal Wabbit."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from onmargin.io._fields import check_weight
@@ -58,23 +59,27 @@ def _examples(lines: Iterator[str], _: Place) -> Iterator[Record]:
             )
         y = parse_number(words[0], "the label") if words else None
         weight = check_weight(parse_number(words[1], "the importance")) if len(words) > 1 else 1.0
-        x: dict[str, float] = {}
-        for namespace in namespaces:
-            for name, value in _features(namespace):
+        x = _features(namespaces[0])
+        for namespace in namespaces[1:]:
+            for name, value in _features(namespace).items():
                 x[name] = x.get(name, 0.0) + value
         yield Record(x, y, weight)
 
 
-def _features(namespace: str) -> Iterator[tuple[str, float]]:
+def _features(namespace: str) -> dict[str, float]:
     """Names and values of what follows a bar; the namespace, if it has a name, stands close to the bar."""
     words = namespace.split()
     prefix, scale = "", 1.0
     if words and not namespace[0].isspace():
         name, scale = _named(words.pop(0))
         prefix = f"{name}^"
+    if ":" not in namespace:
+        return {prefix + name: float(count) for name, count in Counter(words).items()}
+    x: dict[str, float] = {}
     for word in words:
         name, value = _named(word)
-        yield prefix + name, scale * value
+        x[prefix + name] = x.get(prefix + name, 0.0) + scale * value
+    return x
 
 
 def _named(word: str) -> tuple[str, float]:
