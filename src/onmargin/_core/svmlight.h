@@ -88,8 +88,8 @@ static inline const char *plain_value(const char *p, double *value) {
     return p;
 }
 
-/* Reads the plain features from p on, whose indices increase from *last and are below `limit`, and answers where others,
- * or the end of the line, begin. `first` is the index of the first feature. */
+/* Reads the plain features from p on, whose indices increase from *last and are below `limit`, and answers where
+ * others, or the end of the line, begin. `first` is the index of the first feature. */
 static inline const char *plain_features(const char *p, const char *end, int64_t first, int64_t limit, int64_t *last,
                                          int32_t *indices, double *values, ptrdiff_t *n_values) {
     const char *q;

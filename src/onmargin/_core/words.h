@@ -33,22 +33,53 @@ static inline uint64_t word_characters(uint64_t v) {
     return (found >> 7) * 0x0102040810204080 >> 56;
 }
 
+/* Eight characters at a time, in lower case or as they are: copies them, and says which are of words, one bit each. */
+static inline uint64_t words_of_eight(const char *text, int n, int lower, char *out) {
+    uint64_t v = n < 8 ? load_some(text, n) : load_eight(text), found = word_characters(v);
+    if (lower) v |= between(v, 'A', 'Z') >> 2;
+    store_eight(out, v);
+    return found;
+}
+
+#if defined(__SSE2__) || defined(_M_X64)
+#include <emmintrin.h>
+
+static inline __m128i in_range(__m128i v, char first, char last) {
+    return _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8(first - 1)), _mm_cmplt_epi8(v, _mm_set1_epi8(last + 1)));
+}
+
+/* The same for sixteen. */
+static inline uint64_t words_of_sixteen(const char *text, int lower, char *out) {
+    const __m128i small = _mm_set1_epi8(0x20);
+    __m128i v = _mm_loadu_si128((const __m128i *)text), letters = in_range(_mm_or_si128(v, small), 'a', 'z');
+    __m128i others = _mm_or_si128(in_range(v, '0', '9'), _mm_cmpeq_epi8(v, _mm_set1_epi8('_')));
+    if (lower) v = _mm_or_si128(v, _mm_and_si128(letters, small));
+    _mm_storeu_si128((__m128i *)out, v);
+    return (uint64_t)_mm_movemask_epi8(_mm_or_si128(letters, others));
+}
+#else
+static inline uint64_t words_of_sixteen(const char *text, int lower, char *out) {
+    return words_of_eight(text, 8, lower, out) | words_of_eight(text + 8, 8, lower, out + 8) << 8;
+}
+#endif
+
 /* Copies a text, in lower case or as it is, and finds its words of two characters at least; answers how many.
  *
  * In a word of 64 bits, one a character, runs of ones are the words. They begin and end where it differs from itself
  * shifted by one. `spans` has room for n / 2 + 1, and `out` for n characters and the padding. */
 static inline ptrdiff_t words_find(const char *text, ptrdiff_t n, int lower, char *out, Span *spans) {
-    uint64_t before = 0, run, turns, v;
+    uint64_t before = 0, run, turns;
     ptrdiff_t base, j, n_turns = 0, n_words = 0, k, *turn = &spans[0].start;
     for (base = 0; base <= n; base += 64) {
-        for (run = 0, j = 0; j < 64 && base + j < n; j += 8) {
-            ptrdiff_t left = n - base - j;
-            v = left < 8 ? load_some(text + base + j, (int)left) : load_eight(text + base + j);
-            run |= word_characters(v) << j;
-            if (lower) v |= between(v, 'A', 'Z') >> 2;
-            store_eight(out + base + j, v);
+        ptrdiff_t size = n - base < 64 ? n - base : 64;
+        for (run = 0, j = 0; j + 16 <= size; j += 16)
+            run |= words_of_sixteen(text + base + j, lower, out + base + j) << j;
+        for (; j < size; j += 8) {
+            int left = size - j < 8 ? (int)(size - j) : 8;
+            run |= words_of_eight(text + base + j, left, lower, out + base + j) << j;
         }
-        for (turns = run ^ (run << 1 | before); turns; turns &= turns - 1) turn[n_turns++] = base + trailing_zeros(turns);
+        for (turns = run ^ (run << 1 | before); turns; turns &= turns - 1)
+            turn[n_turns++] = base + trailing_zeros(turns);
         before = run >> 63;
     }
     for (k = 0; k < n_turns; k += 2) {
