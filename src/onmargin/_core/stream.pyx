@@ -74,13 +74,11 @@ cdef class Player:
     cdef bint hashes  # words of texts: no lock is needed to find their places
     cdef Rows rows  # of the vector that is looked at
     cdef Row x
-    cdef _Column aims  # target and weight of each example that is to be learned
 
     def __init__(self, learner, Reader reader=None, vector=None):
         self.learner = learner
         self.reader, self.vector = reader, vector
         self.targets = {}
-        self.aims = _Column()
         self.hashes = reader is not None and reader.text is not None and isinstance(reader.names, Hashed)
         self.take()
 
@@ -150,8 +148,9 @@ cdef class Player:
 
         Answers which one it is; it has left no trace. Without weights all are 1.
         """
-        cdef Py_ssize_t n = self.aim(y, weights, first, labelled, len(X) - first)
-        cdef double* aims = <double*>self.aims.start
+        cdef _Column memory = _Column()
+        cdef double* aims = <double*>memory.room((2 * (len(X) - first) + 1) * sizeof(double))
+        cdef Py_ssize_t n = self.aim(y, weights, first, labelled, aims, len(X) - first)
         cdef PyObject** examples = PySequence_Fast_ITEMS(X) + first
         cdef Py_ssize_t k = 0, stop
         while k < n:
@@ -172,9 +171,10 @@ cdef class Player:
             k += 1
         return first + k
 
-    cdef Py_ssize_t aim(self, list y, list weights, Py_ssize_t first, bint labelled, Py_ssize_t n) except -1:
-        """Targets and weights of n examples, as far as they are good; answers how far."""
-        cdef double* aims = <double*>self.aims.room((2 * n + 1) * sizeof(double))
+    cdef Py_ssize_t aim(
+        self, list y, list weights, Py_ssize_t first, bint labelled, double* aims, Py_ssize_t n
+    ) except -1:
+        """The target and the weight of each of n examples, as far as they are good; answers how far."""
         cdef PyObject* known
         cdef Py_ssize_t k
         for k in range(n):

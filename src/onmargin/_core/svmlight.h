@@ -1,4 +1,4 @@
-/* The features of a row of svmlight text, as nearly all of them are written: `12:0.25 13:-1 17:3.5`.
+/* What svmlight text is made of. Features as nearly all of them are written: `12:0.25 13:-1 17:3.5`.
  *
  * That is one blank between them, indices of eight digits at most, and values without an exponent, of at most seven
  * digits before the point and 19 in all. Such features are read with no branch on a sign and next to none on how many
@@ -13,6 +13,16 @@ enum {
     PLAIN_LENGTH = 64, /* more than the characters of a plain feature, and of what is read behind it */
     PLAIN_BEFORE = 16  /* characters before it that are read too */
 };
+
+static inline const char *skip_blanks(const char *p) {
+    while (*p == ' ' || *p == '\t') p++;
+    return p;
+}
+
+/* Whether a character ends a number. */
+static inline int parts(char c) {
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '#';
+}
 
 /* How many of eight characters are digits, from the first on; `digits` are those, with zeros before them. */
 static inline int leading_digits(const char *p, uint64_t *digits) {

@@ -32,6 +32,8 @@ cdef extern from "svmlight.h" nogil:
     enum:
         PLAIN_BEFORE
 
+    const char* skip_blanks(const char* p)
+    bint parts(char c)
     const char* plain_features(
         const char* p, const char* end, int64_t first, int64_t limit, int64_t* last, int32_t* indices, double* values,
         Py_ssize_t* n_values,
@@ -88,8 +90,8 @@ cdef class Parser:
     def parse(self, text, Py_ssize_t n, dtype=np.float64):
         """Labels, ends of labels, ends of rows, indices, values, qids or None, number of lines, what is wrong or None.
 
-        The first n characters of the text, which is bytes or a bytearray, end with the end of a line. If something is wrong the arrays hold the rows
-        before it, and it is in the line after those counted.
+        The first n characters of the text, which is bytes or a bytearray, end with the end of a line. If something is
+        wrong the arrays hold the rows before it, and it is in the line after those counted.
         """
         cdef Block b
         cdef Fault fault
@@ -109,12 +111,14 @@ cdef class Parser:
         with nogil:
             fault = self.rows(&b)
         n_labels, n_values = b.label_ends[b.n_rows], b.row_ends[b.n_rows]
+        with np.errstate(over="ignore"):  # what is too large for float32 is infinite, and refused by who learns it
+            values = values[:n_values].astype(dtype)
         return (
             labels[:n_labels].copy(),
             label_ends[:b.n_rows + 1].copy(),
             row_ends[:b.n_rows + 1].copy(),
             indices[:n_values].copy(),
-            values[:n_values].astype(dtype),
+            values,
             qids[:b.n_rows].copy() if self.grouped == 1 else None,
             b.n_lines,
             None if fault == NO_FAULT else f"{FAULTS[fault]}; got {token_at(text[:n], b.p - b.start)!r}",
@@ -149,19 +153,19 @@ cdef class Parser:
         cdef bint has_qid = False
         cdef int64_t last = -1
         cdef int64_t limit = INT32_MAX if self.n_features < 0 else self.n_features
-        skip_blanks(b)
+        b.p = skip_blanks(b.p)
         if ends_line(b):
             return NO_FAULT
         b.n_labels = b.label_ends[b.n_rows]
         b.n_values = b.row_ends[b.n_rows]
         fault = self.targets(b, b.p > start)
         while fault == NO_FAULT:
-            skip_blanks(b)
+            b.p = skip_blanks(b.p)
             if b.p - b.start >= PLAIN_BEFORE:
                 b.p = plain_features(
                     b.p, b.end, not self.zero_based, limit, &last, b.indices, b.values, &b.n_values
                 )
-                skip_blanks(b)
+                b.p = skip_blanks(b.p)
             if ends_line(b):
                 break
             if b.p[0] == b"q":
@@ -236,21 +240,12 @@ cdef class Parser:
         return NO_FAULT
 
 
-cdef inline void skip_blanks(Block* b) noexcept nogil:
-    while b.p[0] == b" " or b.p[0] == b"\t":
-        b.p += 1
-
-
 cdef inline bint ends_line(Block* b) noexcept nogil:
     """Whether nothing but a comment is left of the line; if so, goes to its end."""
     if b.p[0] == b"#":
         while b.p[0] != b"\n" and b.p[0] != b"\r":
             b.p += 1
     return b.p[0] == b"\n" or b.p[0] == b"\r"
-
-
-cdef inline bint parts(char c) noexcept nogil:
-    return c == b" " or c == b"\n" or c == b"\t" or c == b"\r" or c == b"#"
 
 
 cdef Fault qid(Block* b) noexcept nogil:

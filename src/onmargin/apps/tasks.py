@@ -1,5 +1,6 @@
 """What can be learned: the model of each task, what its labels must be, and what it says of itself."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
@@ -194,8 +195,10 @@ class Pupil:
         try:
             self.model.learn_many(X, y, weights)
         except (TypeError, ValueError) as error:
-            number, _, problem = str(error).removeprefix("example ").partition(": ")
-            raise BadExampleError(problem, int(number)) from error
+            # What is wrong with all of them at once has no number: none is learned.
+            found = re.match(r"example (\d+): ", str(error))
+            learned = int(found[1]) if found else 0
+            raise BadExampleError(str(error).removeprefix(f"example {learned}: "), learned) from error
 
     def _learn_sequences(self, chunk: Chunk) -> None:
         labels = [None] * len(chunk) if chunk.y is None else chunk.y
