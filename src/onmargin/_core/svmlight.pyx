@@ -162,9 +162,7 @@ cdef class Parser:
         while fault == NO_FAULT:
             b.p = skip_blanks(b.p)
             if b.p - b.start >= PLAIN_BEFORE:
-                b.p = plain_features(
-                    b.p, b.end, not self.zero_based, limit, &last, b.indices, b.values, &b.n_values
-                )
+                b.p = plain_features(b.p, b.end, not self.zero_based, limit, &last, b.indices, b.values, &b.n_values)
                 b.p = skip_blanks(b.p)
             if ends_line(b):
                 break
