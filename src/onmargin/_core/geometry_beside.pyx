@@ -101,4 +101,3 @@ cdef class Beside(Geometry):
             h = &r.halfspaces[i]
             h.up += <int>places if h.up >= 0 else 0
             h.down += <int>places if h.down >= 0 else 0
-

@@ -24,7 +24,7 @@ cdef inline void clear(Round* r) noexcept nogil:
 
 
 cdef class Turn:
-    """The task that some models have in common, and the turns of those after them: the loop over rounds has no lists."""
+    """The task that some models share, and the turns of those after them: the loop over rounds has no lists."""
 
     cdef Task task
     cdef Py_ssize_t n

@@ -11,8 +11,8 @@ cdef double LEAST = 1e-3
 cdef class Softmax(Task):
     """y a column, or -1 and +1 with one column; loss -ln p_y with p the softmax of the scores.
 
-    A half-space for each column that the gradient moves, its `loss` being how far: 1 - p_y up, p_c down. What goes along
-    it by a rate times that descends the gradient.
+    A half-space for each column that the gradient moves, its `loss` being how far: 1 - p_y up, p_c down. A step along
+    each by a rate times that descends the gradient.
     """
 
     cdef void constrain(self, Round* r) noexcept nogil:
