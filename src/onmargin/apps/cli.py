@@ -249,3 +249,34 @@ def demo() -> None:
     from onmargin.apps.demo import run
 
     run()
+
+
+@main.command()
+@click.argument("name")
+@click.option(
+    "-o", "--out", type=click.Path(file_okay=False), default="lab", show_default=True, help="The folder of the results."
+)
+@click.option("--data", type=click.Path(), help="The folder of the data sets, for experiments that read some.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random numbers.")
+@click.option("--repetitions", type=click.IntRange(1), help="By default what each experiment says.")
+@click.option("--jobs", type=click.IntRange(1), help="Processes; by default one a core. They change no result.")
+@quiet
+def lab(
+    *, name: str, out: str, data: str | None, seed: int, repetitions: int | None, jobs: int | None, quiet: bool
+) -> None:
+    """Run the experiment NAME of the papers, all of them, or list them.
+
+    Each leaves a figure, a table and its settings in --out, and verdicts on what the papers say. With all, a report of
+    one page holds everything.
+    """
+    from pathlib import Path
+
+    from onmargin.apps import lab as run
+
+    order = run.Order(Path(out), None if data is None else Path(data), seed, repetitions, jobs, quiet)
+    if name == "list":
+        run.show_list()
+    elif name == "all":
+        run.run_all(order)
+    else:
+        run.run_one(name, order)

@@ -1,0 +1,274 @@
+"""[SIMPROJ] Figures 7 to 9, synthetic blocks: their size, how many features matter, and noise on labels."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from onmargin import BlockClassifier
+from onmargin.lab.experiment import Claim, Experiment, Finding, Settings, Wide, reproduced
+from onmargin.lab.pictures import lines
+from onmargin.lab.table import Row, Table, correlation
+
+ADDITIVE = {
+    "MaxPA.A": "max",
+    "SimPerc.A": "simperc",
+    "ConProj.A": "conproj",
+    "SimProj.A": "simproj",
+    "SimOpt.A": "simopt",
+}
+MULTIPLICATIVE = {"MaxPA.M": "max", "SimPerc.M": "simperc", "ConProj.M": "conproj", "SimProj.M": "simproj"}
+
+_ENTRIES = np.array([-1, 0, 0, 1], np.float32)  # half of them 0: the paper does not say how many
+_PIECE = 8192  # rows drawn at a time
+
+
+class Blocks(NamedTuple):
+    """Rows, a label each, the trial of each, and the margin that the target has on all of them."""
+
+    X: NDArray[np.float32]
+    y: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    margin: float
+
+
+def blocks(
+    random: Generator,
+    n_trials: int,
+    size: int,
+    *,
+    n_features: int = 500,
+    n_relevant: int = 50,
+    contaminated: float = 0.0,
+) -> Blocks:
+    """Rows of -1, 0 and 1, labelled by a target on the simplex; three quarters, those nearest to it, are left out.
+
+    In a part `contaminated` of the blocks each label is flipped with probability 0.4.
+    """
+    target = np.zeros(n_features, np.float32)
+    target[:n_relevant] = random.random(n_relevant)
+    target /= target.sum()
+    n, margin, found = n_trials * size, 0.0, 0
+    rows, scores = [], []
+    while found < n:
+        drawn = _ENTRIES[random.integers(4, size=(_PIECE, n_features), dtype=np.int8)]
+        score = drawn @ target
+        margin = margin or float(np.quantile(np.abs(score), 0.75))
+        clear = np.abs(score) >= margin
+        rows.append(drawn[clear])
+        scores.append(score[clear])
+        found += len(rows[-1])
+    y = np.sign(np.concatenate(scores)[:n]).astype(np.float64)
+    groups = np.repeat(np.arange(n_trials), size)
+    wrong = (random.random(n_trials) < contaminated)[groups] & (random.random(n) < 0.4)
+    return Blocks(np.concatenate(rows)[:n], np.where(wrong, -y, y), groups, margin)
+
+
+def learn_all(trials: Blocks, settings: Settings) -> Iterator[Row]:
+    """Imperfect trials of every learner, for every C and on the simplex for parts of the margin."""
+    X, y, groups, margin = trials
+    for name, update in ADDITIVE.items():
+        # What SimPerc predicts does not depend on C.
+        for C in [1.0] if update == "simperc" else settings["C"]:
+            model = BlockClassifier(update=update, C=C).partial_fit(X, y, groups, classes=[-1, 1])
+            yield {"learner": name, "C": C, "margin": 1.0, "imperfect": model.totals_.mistakes}
+    wide = X.astype(np.float64)
+    for name, update in MULTIPLICATIVE.items():
+        # Nor does it on the margin, on the simplex.
+        for C, part in product(settings["C"], [1.0] if update == "simperc" else settings["margins"]):
+            model = BlockClassifier(update=update, C=C, geometry="entropic", margin=part * margin)
+            totals = model.partial_fit(wide, y, groups, classes=[-1, 1]).totals_
+            yield {"learner": name, "C": C, "margin": part, "imperfect": totals.mistakes}
+
+
+def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
+    """All sizes of blocks, numbers of features that matter and parts of contaminated blocks, with the same target."""
+    seed = random.integers(2**63)
+    for size, relevant, noise in product(settings["sizes"], settings["relevant"], settings["contaminated"]):
+        trials = blocks(np.random.default_rng(seed), settings["trials"], size, n_relevant=relevant, contaminated=noise)
+        for row in learn_all(trials, settings):
+            yield {"size": size, "relevant": relevant, "contaminated": noise, **row}
+
+
+def curve(table: Table, learner: str, along: str, **where: object) -> dict[float, float]:
+    """Imperfect trials by what changes."""
+    rows = table.where(learner=learner, **where)
+    return dict(zip(rows[along], rows["imperfect"], strict=True))
+
+
+def told(name: str, values: dict[float, float]) -> str:
+    """The ends of a curve and what is between, in words."""
+    return f"{name} {' '.join(f'{value:.0f}' for value in values.values())}"
+
+
+def with_size(learners: list[str], worse: bool, table: Table) -> Finding:
+    """Every learner does worse, or better, with the largest blocks than with the smallest, and hardly ever turns."""
+    curves = {name: curve(table, name, "size") for name in learners}
+    sizes = " ".join(map(str, table.distinct("size")))
+    holds = all(
+        _monotone(list(values.values()) if worse else list(values.values())[::-1]) for values in curves.values()
+    )
+    return reproduced(holds, f"imperfect trials in blocks of {sizes}: {'; '.join(told(*c) for c in curves.items())}")
+
+
+def _monotone(values: list[float]) -> bool:
+    """Grows, but for steps back of at most a twentieth."""
+    return values[-1] > 1.05 * values[0] and all(b >= 0.95 * a for a, b in pairwise(values))
+
+
+def insensitive(table: Table) -> Finding:
+    """No additive learner that the figure has changes by more than a fifth from end to end."""
+    changes = {}
+    for size, name in product(table.distinct("size"), [name for name in ADDITIVE if name != "MaxPA.A"]):
+        values = list(curve(table, name, "relevant", size=size).values())
+        changes[f"{name} in blocks of {size}"] = values[-1] / values[0] - 1
+    numbers = ", ".join(f"{name} {change:+.0%}" for name, change in changes.items())
+    return reproduced(
+        max(map(abs, changes.values())) <= 0.2, f"from {_ends(table, 'relevant')} relevant features: {numbers}"
+    )
+
+
+def worse_then_better(table: Table) -> Finding:
+    """On the simplex: most imperfect trials somewhere between the fewest and the most relevant features."""
+    curves = {
+        f"{name} in blocks of {size}": curve(table, name, "relevant", size=size)
+        for size, name in product(table.distinct("size"), MULTIPLICATIVE)
+    }
+    holds = all(min(c) < max(c, key=lambda relevant: c[relevant]) < max(c) for c in curves.values())
+    listed = " ".join(map(str, table.distinct("relevant")))
+    return reproduced(holds, f"imperfect trials with {listed} relevant: {'; '.join(told(*c) for c in curves.items())}")
+
+
+def linear_in_noise(table: Table) -> Finding:
+    """A straight line explains 95 % of how SimProj.A and SimProj.M grow, and MaxPA.A grows by more."""
+    numbers, holds = [], True
+    for size in table.distinct("size"):
+        rise = {}
+        for name in ("SimProj.A", "SimProj.M", "MaxPA.A"):
+            values = curve(table, name, "contaminated", size=size)
+            fit = correlation(list(values), list(values.values())) ** 2
+            rise[name] = values[max(values)] - values[min(values)]
+            holds &= name == "MaxPA.A" or (fit > 0.95 and rise[name] > 0)
+            numbers.append(f"{told(name, values)} (r² {fit:.2f}) in blocks of {size}")
+        holds &= rise["MaxPA.A"] > max(rise["SimProj.A"], rise["SimProj.M"])
+    return reproduced(bool(holds), "; ".join(numbers))
+
+
+def best_in_small_blocks(table: Table) -> Finding:
+    """In blocks of 5, for every part of contaminated blocks."""
+    small = table.where(size=min(table["size"]))
+    winners = {
+        noise: min(small.where(contaminated=noise), key=lambda row: row["imperfect"])["learner"]
+        for noise in small.distinct("contaminated")
+    }
+    numbers = ", ".join(f"{name} with {noise:.0%} contaminated" for noise, name in winners.items())
+    return reproduced(set(winners.values()) == {"SimProj.M"}, f"best in blocks of {min(table['size'])}: {numbers}")
+
+
+def simopt_worse(table: Table) -> Finding:
+    """In the sum over all that have noise, for each size."""
+    pairs, holds = [], True
+    for size in table.distinct("size"):
+        optimal, even = (curve(table, name, "contaminated", size=size) for name in ("SimOpt.A", "SimProj.A"))
+        noisy = [noise for noise in even if noise > 0]
+        holds &= sum(optimal[noise] for noise in noisy) > sum(even[noise] for noise in noisy)
+        pairs.append(f"{told('SimOpt.A', optimal)}, {told('SimProj.A', even)} in blocks of {size}")
+    return reproduced(holds, "; ".join(pairs))
+
+
+def _ends(table: Table, column: str) -> str:
+    return f"{min(table[column])} to {max(table[column])}"
+
+
+_COMMON = {"trials": 1000, "margins": [0.5, 1.0, 2.0], "relevant": [50], "contaminated": [0.0]}
+_GRID = [2.0**k for k in range(-5, 4)]
+
+
+def _experiment(
+    name: str,
+    figure: int,
+    along: str,
+    *,
+    title: str,
+    shows: str,
+    claims: dict[str, Callable[[Table], Finding]],
+    **settings: object,
+) -> Experiment:
+    panel = None if along == "size" else "size"
+    return Experiment(
+        name=name,
+        paper="SIMPROJ",
+        section=f"Fig. {figure}",
+        title=title,
+        shows=shows,
+        settings={**_COMMON, "C": _GRID, **settings},
+        repeat=repeat,
+        keys=("size", "relevant", "contaminated", "learner", "C", "margin"),
+        measures=("imperfect",),
+        best=("C", "margin"),
+        figure=partial(
+            lines,
+            x=along,
+            measures=("imperfect",),
+            panel=panel,
+            labels={
+                "size": "blocks of",
+                "imperfect": "imperfect trials",
+                "relevant": "features that matter",
+                "contaminated": "part of the blocks that are contaminated",
+            },
+        ),
+        claims=tuple(Claim("SIMPROJ", f"Fig. {figure}", statement, judge) for statement, judge in claims.items()),
+        wide=Wide(("size",) if along == "size" else ("size", along), "learner", "imperfect"),
+        repetitions=3,
+        split={"size": "sizes"}.get(along, along),
+    )
+
+
+SIZE = _experiment(
+    "block-size",
+    7,
+    "size",
+    title="The size of blocks",
+    shows="Who uses all of a block learns more from larger ones; who takes the worst instance alone has "
+    "more to get wrong.",
+    claims={
+        "MaxPA.A does worse with larger blocks.": partial(with_size, ["MaxPA.A"], True),
+        "SimProj.A and SimOpt.A do better with larger blocks.": partial(with_size, ["SimProj.A", "SimOpt.A"], False),
+        "All multiplicative learners do worse with larger blocks.": partial(with_size, list(MULTIPLICATIVE), True),
+    },
+    sizes=[1, 5, 10, 20],
+)
+SPARSITY = _experiment(
+    "block-sparsity",
+    8,
+    "relevant",
+    title="How many features matter",
+    shows="Learners that multiply gain where few of the 500 features matter; those that add do not care.",
+    claims={
+        "Additive learners are insensitive to the number of features that matter.": insensitive,
+        "Multiplicative learners do worse up to about 30 % of features that matter, then better.": worse_then_better,
+    },
+    sizes=[5, 20],
+    relevant=[50, 100, 150, 200, 250],
+)
+NOISE = _experiment(
+    "block-noise",
+    9,
+    "contaminated",
+    title="Contaminated blocks",
+    shows="Two fifths of the labels are flipped in a part of the blocks.",
+    claims={
+        "Mistakes grow linearly with the noise for SimProj, and faster for MaxPA.A.": linear_in_noise,
+        "SimProj.M is the best in blocks of 5.": best_in_small_blocks,
+        "SimOpt does worse than SimProj under noise.": simopt_worse,
+    },
+    sizes=[5, 20],
+    contaminated=[0.0, 0.05, 0.1, 0.15, 0.2],
+    C=[2.0**k for k in range(-9, 4)],
+)
+EXPERIMENTS = (SIZE, SPARSITY, NOISE)

@@ -1,0 +1,266 @@
+"""[JMLR] sec. 9: noise on instances, noise on labels, and what C does, in the plane."""
+
+from collections.abc import Iterator
+from functools import partial
+from math import inf, nan, pi
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from onmargin import PassiveAggressiveClassifier
+from onmargin.lab.experiment import Claim, Experiment, Finding, Settings, Wide, reproduced
+from onmargin.lab.pictures import lines
+from onmargin.lab.table import Row, Table
+
+Rows = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+BEST = "best fixed"
+RULES = {"PA": "hinge", "PA-I": "hinge", "PA-II": "squared_hinge"}
+ALIKE, CLEARLY = 0.02, 0.05  # differences of errors that are none, and that are plain to see
+
+
+def plane(
+    random: Generator, n_rounds: int, *, instance_noise: float = 0.0, label_noise: float = 0.0
+) -> tuple[Rows, Labels]:
+    """Label y of -1 or 1, x normal around y (1, 1) with variances 0.2 and 2; noise of a variance on x, flips of y.
+
+    The noise is drawn last: the same `random` gives the same points whatever part of the labels is flipped.
+    """
+    y = random.choice([-1, 1], n_rounds)
+    X = y[:, None] + random.standard_normal((n_rounds, 2)) * np.sqrt([0.2, 2.0])
+    X += np.sqrt(instance_noise) * random.standard_normal((n_rounds, 2))
+    return X, np.where(random.random(n_rounds) < label_noise, -y, y)
+
+
+def least_error(X: Rows, y: Labels) -> float:
+    """The error of the best line through the origin in hindsight, by a sweep over all directions.
+
+    A direction is right about an example if it is less than a quarter turn from y x: from its first to its last angle.
+    """
+    z = y[:, None] * X
+    z = z[z.any(axis=1)]
+    angle = np.arctan2(z[:, 1], z[:, 0])
+    first, last = (angle - pi / 2) % (2 * pi), (angle + pi / 2) % (2 * pi)
+    change = np.repeat([1, -1], len(z))
+    # Of equal angles the ends come first: on the edge itself a direction is wrong.
+    order = np.lexsort((change, np.concatenate([first, last])))
+    right = np.count_nonzero(first > last) + np.cumsum(change[order]).max(initial=0)
+    return 1 - float(right) / len(y)
+
+
+def learner(rule: str, C: float) -> PassiveAggressiveClassifier:
+    """PA, PA-I or PA-II without an intercept."""
+    return PassiveAggressiveClassifier(C=inf if rule == "PA" else C, loss=RULES[rule], fit_intercept=False)
+
+
+def repeat_noise(settings: Settings, random: Generator) -> Iterator[Row]:
+    """Each amount of noise on the same points."""
+    seed = random.integers(2**63)
+    for noise in settings["noise"]:
+        X, y = plane(np.random.default_rng(seed), settings["rounds"], **{settings["kind"]: noise})
+        for rule in RULES:
+            totals = learner(rule, settings["C"]).partial_fit(X, y).totals_
+            yield {
+                "noise": noise,
+                "learner": rule,
+                "error": totals.mistakes / totals.rounds,
+                "loss": totals.loss / totals.rounds,
+            }
+        yield {"noise": noise, "learner": BEST, "error": least_error(X, y), "loss": nan}
+
+
+def repeat_aggressiveness(settings: Settings, random: Generator) -> Iterator[Row]:
+    """Each C and part of labels flipped on the same points."""
+    seed = random.integers(2**63)
+    for noise in settings["noise"]:
+        X, y = plane(np.random.default_rng(seed), settings["rounds"], label_noise=noise)
+        for rule in ("PA-I", "PA-II"):
+            for C in settings["C"]:
+                totals = learner(rule, C).partial_fit(X, y).totals_
+                error, loss = totals.mistakes / totals.rounds, totals.loss / totals.rounds
+                yield {"learner": rule, "flipped": noise, "C": C, "error": error, "loss": loss}
+
+
+def repeat_lengths(settings: Settings, random: Generator) -> Iterator[Row]:
+    """One sequence, its error after more and more rounds."""
+    stops = settings["rounds"]
+    X, y = plane(random, stops[-1], label_noise=settings["noise"])
+    for rule in ("PA-I", "PA-II"):
+        for C in settings["C"]:
+            model, start = learner(rule, C), 0
+            for stop in stops:
+                totals = model.partial_fit(X[start:stop], y[start:stop], classes=[-1, 1]).totals_
+                yield {"learner": rule, "C": C, "rounds": stop, "error": totals.mistakes / totals.rounds}
+                start = stop
+
+
+def alike_without_noise(table: Table) -> Finding:
+    least = min(table["noise"])
+    errors = {rule: table.one("error", noise=least, learner=rule) for rule in RULES}
+    spread = max(errors.values()) - min(errors.values())
+    return reproduced(spread <= ALIKE, f"errors without noise: {_listed(errors)}; alike is within {ALIKE}")
+
+
+def worse_under_noise(table: Table) -> Finding:
+    most = max(table["noise"])
+    errors = {rule: table.one("error", noise=most, learner=rule) for rule in RULES}
+    losses = {rule: table.one("loss", noise=most, learner=rule) for rule in RULES}
+    others = [errors["PA-I"], errors["PA-II"]]
+    holds = (
+        errors["PA"] - max(others) >= CLEARLY
+        and abs(others[0] - others[1]) <= ALIKE
+        and losses["PA"] > max(losses["PA-I"], losses["PA-II"])
+    )
+    best = table.one("error", noise=most, learner=BEST)
+    return reproduced(
+        holds, f"errors at noise {most}: {_listed(errors)}, best fixed {best:.4f}; losses {_listed(losses)}"
+    )
+
+
+def small_c_loses(rule: str, table: Table) -> Finding:
+    """Half of what knowing nothing loses, 1 a round, and nearly the same for every noise."""
+    least = min(table["C"])
+    losses = {noise: table.one("loss", learner=rule, flipped=noise, C=least) for noise in table.distinct("flipped")}
+    spread = max(losses.values()) - min(losses.values())
+    numbers = ", ".join(f"{loss:.3f} with {noise:.0%} flipped" for noise, loss in losses.items())
+    return reproduced(
+        min(losses.values()) > 0.5 and spread < 0.1, f"losses of {rule} at C = {least:g}: {numbers}; knowing nothing: 1"
+    )
+
+
+def large_c_separates(rule: str, table: Table) -> Finding:
+    def spread(C: float) -> float:
+        losses = table.where(learner=rule, C=C)["loss"]
+        return float(max(losses) - min(losses))
+
+    small, large = spread(min(table["C"])), spread(max(table["C"]))
+    numbers = (
+        f"losses of {rule} differ by {small:.3f} between the noise levels at the smallest C, {large:.3f} at the largest"
+    )
+    return reproduced(large > 3 * small, numbers)
+
+
+def noise_wants_small_c(rule: str, table: Table) -> Finding:
+    best = {}
+    for noise in table.distinct("flipped"):
+        rows = table.where(learner=rule, flipped=noise)
+        best[noise] = min(rows, key=lambda row: row["error"])["C"]
+    chosen = list(best.values())
+    numbers = ", ".join(f"{C:.2g} with {noise:.0%} flipped" for noise, C in best.items())
+    return reproduced(chosen == sorted(chosen, reverse=True) and chosen[0] > chosen[-1], f"best C of {rule}: {numbers}")
+
+
+def slow_but_better(rule: str, table: Table) -> Finding:
+    small, large = min(table["C"]), max(table["C"])
+    end = max(table["rounds"])
+    start = min(rounds for rounds in table["rounds"] if rounds >= end / 100)
+
+    def error(C: float, rounds: int) -> float:
+        return float(table.one("error", learner=rule, C=C, rounds=rounds))
+
+    holds = error(small, start) > error(large, start) and error(small, end) < error(large, end)
+    return reproduced(
+        holds,
+        f"{rule}: after {start} rounds error {error(small, start):.4f} with C = {small:g} and "
+        f"{error(large, start):.4f} with C = {large:g}; after {end:,} rounds "
+        f"{error(small, end):.4f} and {error(large, end):.4f}",
+    )
+
+
+def _listed(numbers: dict[str, float]) -> str:
+    return ", ".join(f"{name} {number:.4f}" for name, number in numbers.items())
+
+
+def _noise(name: str, kind: str, where: str, *, amounts: list[float], axis: str, title: str) -> Experiment:
+    return Experiment(
+        name=name,
+        paper="JMLR",
+        section=f"Fig. 3, {where}",
+        title=title,
+        shows="Plain PA believes every example and follows the noise; PA-I and PA-II with a small C stay near the best "
+        "fixed line.",
+        settings={"kind": kind, "noise": amounts, "rounds": 4000, "C": 0.001},
+        repeat=repeat_noise,
+        keys=("noise", "learner"),
+        measures=("error", "loss"),
+        figure=partial(lines, x="noise", measures=("error", "loss"), labels={"noise": axis}),
+        claims=(
+            Claim("JMLR", f"Fig. 3, {where}", "Where there is little noise the three do alike.", alike_without_noise),
+            Claim(
+                "JMLR",
+                f"Fig. 3, {where}",
+                "Where there is much noise PA is clearly worse, and PA-I and PA-II do alike.",
+                worse_under_noise,
+            ),
+        ),
+        wide=Wide(("noise",), "learner", "error"),
+    )
+
+
+INSTANCE_NOISE = _noise(
+    "instance-noise",
+    "instance_noise",
+    "top",
+    amounts=[0.0, 0.5, 1.0, 2.0, 4.0, 7.0, 10.0],
+    axis="variance of the noise on instances",
+    title="Noise on instances",
+)
+LABEL_NOISE = _noise(
+    "label-noise",
+    "label_noise",
+    "bottom",
+    amounts=[0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3],
+    axis="part of the labels that are flipped",
+    title="Noise on labels",
+)
+AGGRESSIVENESS = Experiment(
+    name="aggressiveness",
+    paper="JMLR",
+    section="Fig. 4",
+    title="What C does",
+    shows="With a small C nothing is learned in time, with a large one the noise is. The more noise, the smaller C.",
+    settings={"noise": [0.02, 0.05, 0.1], "rounds": 4000, "C": [10 ** (k / 2) for k in range(-10, 5)]},
+    repeat=repeat_aggressiveness,
+    keys=("learner", "flipped", "C"),
+    measures=("error", "loss"),
+    figure=partial(lines, x="C", measures=("error", "loss"), line="flipped", panel="learner", log="x"),
+    claims=tuple(
+        Claim("JMLR", "Fig. 4", statement.format(rule), partial(judge, rule))
+        for rule in ("PA-I", "PA-II")
+        for statement, judge in (
+            ("A small C of {} has a high loss, whatever the noise.", small_c_loses),
+            ("A large C of {} sets the noise levels apart.", large_c_separates),
+            ("Noisy data want a small C of {}.", noise_wants_small_c),
+        )
+    ),
+    wide=Wide(("learner", "C"), "flipped", "error"),
+)
+LENGTHS = Experiment(
+    name="lengths",
+    paper="JMLR",
+    section="Fig. 5",
+    title="C and the length of the sequence",
+    shows="A small C is slow and is the better one in the end.",
+    settings={
+        "noise": 0.02,
+        "C": [0.001, 100.0],
+        "rounds": [10, 20, 50, 100, 200, 500, 1000, 2000, 3500, 5000, 7000, 10_000],
+    },
+    repeat=repeat_lengths,
+    keys=("learner", "C", "rounds"),
+    measures=("error",),
+    figure=partial(lines, x="rounds", measures=("error",), line="C", panel="learner", log="x"),
+    claims=tuple(
+        Claim(
+            "JMLR",
+            "Fig. 5",
+            f"A small C of {rule} is slow, but in the end it is better.",
+            partial(slow_but_better, rule),
+        )
+        for rule in ("PA-I", "PA-II")
+    ),
+    wide=Wide(("learner", "rounds"), "C", "error"),
+)
+EXPERIMENTS = (INSTANCE_NOISE, LABEL_NOISE, AGGRESSIVENESS, LENGTHS)

@@ -1,0 +1,93 @@
+"""Verdicts follow from tables: each claim can be upheld, and each can be refuted."""
+
+from math import isnan, log10
+
+import pytest
+
+from onmargin import lab
+from onmargin.lab import mail
+from onmargin.lab.errata import ERRATA
+from onmargin.lab.table import Table
+from tests.lab.small import result
+
+CLAIMS = [(name, claim) for name, experiment in lab.EXPERIMENTS.items() for claim in experiment.claims]
+GOOD = {lab.Verdict.REPRODUCED, lab.Verdict.CORRECTED}
+
+# Tables that a paper would be pleased with, where a small run has none.
+IDEAL = {
+    "Where there is little noise the three do alike.": lambda row: {"error": 0.1},
+    "Noisy data want a small C of PA-II.": lambda row: {"error": abs(log10(row["C"]) + 1 + 20 * row["flipped"])},
+    "PA makes slightly fewer mistakes than MIRA.": lambda row: {"mistakes": 10 + (row["learner"] == "MIRA")},
+    "SimProj.A and SimOpt.A do better with larger blocks.": lambda row: {"imperfect": 100 - row["size"]},
+    "Mistakes grow linearly with the noise for SimProj, and faster for MaxPA.A.": lambda row: {
+        "imperfect": row["contaminated"] * (2 if row["learner"] == "MaxPA.A" else 1)
+    },
+    "SimOpt does worse than SimProj under noise.": lambda row: {"imperfect": 10 + (row["learner"] == "SimOpt.A")},
+    "SimProj makes fewer mistakes than SimPerc and ConProj for every user.": lambda row: {
+        "error": 2 - (row["learner"] == "SimProj")
+    },
+    "SimProj and SimOpt are consistently better than MaxPA.": lambda row: {
+        "error": 2 - row["learner"].startswith("Sim")
+    },
+    "Sopopo makes fewer mistakes than MaxPA with a prototype a folder.": lambda row: {
+        "error": 2 - (row["learner"] == "Sopopo")
+    },
+    "The same users are hard to predict for, whatever the learner.": lambda row: {"error": row["published"]},
+}
+
+
+def changed(table, change):
+    return Table({**row, **change(row)} for row in table)
+
+
+def tampered(table, measures):
+    """The measures mirrored, all equal, in the wrong order, counted up, and far beyond whatever was allowed."""
+    sums = {name: max(table[name]) + min(table[name]) for name in measures if not any(map(isnan, table[name]))}
+    yield changed(table, lambda row: {name: total - row[name] for name, total in sums.items()})
+    yield changed(table, lambda row: dict.fromkeys(measures, 1.0))
+    yield Table(
+        {**row, **{name: other[name] for name in measures}}
+        for row, other in zip(table, reversed(table.rows), strict=True)
+    )
+    yield Table({**row, **dict.fromkeys(measures, float(place))} for place, row in enumerate(table))
+    yield changed(table, lambda row: {measures[0]: row[measures[0]] + 1e9})
+
+
+@pytest.mark.parametrize(("name", "claim"), CLAIMS, ids=[f"{name}: {claim.statement}" for name, claim in CLAIMS])
+def test_a_claim_can_be_upheld_and_refuted(name, claim, data):
+    table, measures = result(name, data).table, lab.EXPERIMENTS[name].measures
+    ideal = changed(table, IDEAL.get(claim.statement, lambda row: {}))
+    found = claim.judge(ideal)
+    assert found.verdict in GOOD, found.numbers
+    assert lab.Verdict.NOT_REPRODUCED in {claim.judge(other).verdict for other in tampered(ideal, measures)}
+
+
+@pytest.mark.parametrize("name", ERRATA)
+@pytest.mark.parametrize(
+    ("printed", "ours", "verdict"),
+    [(2, 2, "not reproduced"), (2, 1, "corrected"), (1, 1, "reproduced"), (1, 2, "reproduced")],
+)
+def test_an_erratum_is_corrected_if_only_our_reading_holds(name, printed, ours, verdict, data):
+    claim = lab.EXPERIMENTS["errata"].claims[list(ERRATA).index(name)]
+    suffered = {"as printed": printed, "as corrected": ours}
+    table = changed(result("errata", data).table, lambda row: {"suffered": suffered[row["reading"]], "allowed": 1.0})
+    assert claim.judge(table).verdict == verdict
+
+
+@pytest.mark.parametrize("name", ERRATA)
+def test_errata_fail_as_printed_and_hold_as_corrected(name, data):
+    claim = lab.EXPERIMENTS["errata"].claims[list(ERRATA).index(name)]
+    assert claim.judge(result("errata", data).table).verdict == "corrected"
+
+
+def test_what_the_text_says_of_its_own_tables_is_looked_up(data, monkeypatch):
+    """With tables that bear the text out it is reproduced."""
+    table = changed(result("mail", data).table, lambda row: {"error": 2 - row["learner"].startswith("Sim")})
+    better, optimal = (c for c in lab.EXPERIMENTS["mail"].claims if c.section == "Table 1, text")
+    assert [better.judge(table).verdict, optimal.judge(table).verdict] == ["corrected", "corrected"]
+    # SimProj and SimOpt better than MaxPA for all, SimProj than OptSolv for three.
+    users = dict.fromkeys(list(mail.PUBLISHED)[:3], (3, 3, 3, 1, 1, 2)) | dict.fromkeys(
+        list(mail.PUBLISHED)[3:], (3, 3, 3, 1, 1, 1)
+    )
+    monkeypatch.setattr(mail, "PUBLISHED", users)
+    assert [better.judge(table).verdict, optimal.judge(table).verdict] == ["reproduced", "reproduced"]
