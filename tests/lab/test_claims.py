@@ -23,13 +23,13 @@ IDEAL = {
         "imperfect": row["contaminated"] * (2 if row["learner"] == "MaxPA.A" else 1)
     },
     "SimOpt does worse than SimProj under noise.": lambda row: {"imperfect": 10 + (row["learner"] == "SimOpt.A")},
-    "SimProj makes fewer mistakes than SimPerc and ConProj for every user.": lambda row: {
+    "SimProj makes no more mistakes than SimPerc and ConProj, for every user.": lambda row: {
         "error": 2 - (row["learner"] == "SimProj")
     },
     "SimProj and SimOpt are consistently better than MaxPA.": lambda row: {
         "error": 2 - row["learner"].startswith("Sim")
     },
-    "Sopopo makes fewer mistakes than MaxPA with a prototype a folder.": lambda row: {
+    "Sopopo makes no more mistakes than MaxPA with a prototype a folder, for every user.": lambda row: {
         "error": 2 - (row["learner"] == "Sopopo")
     },
     "The same users are hard to predict for, whatever the learner.": lambda row: {"error": row["published"]},

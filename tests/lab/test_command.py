@@ -1,5 +1,6 @@
 """onmargin lab, as a user would call it."""
 
+import csv
 import os
 import signal
 import subprocess
@@ -35,6 +36,8 @@ def test_all_that_can_be_run_is_reported(tmp_path, monkeypatch):
     printed = onmargin("lab", "all", "--out", tmp_path, "--jobs", 1, "-q")
     assert "0 reproduced, 0 not reproduced, 13 corrected" in printed
     assert "needs data: usps/usps.npz in --data" in printed
+    rows = list(csv.DictReader((tmp_path / "claims.csv").open(encoding="utf-8")))
+    assert {row["verdict"] for row in rows} == {"corrected"}
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "needs data" in report
     assert "Statements that fail as printed" in report
@@ -96,7 +99,7 @@ def test_damaged_files_are_named(name, file, words, tmp_path):
 
 def test_figures_need_matplotlib_before_anything_is_run(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "pip install matplotlib" in onmargin("lab", "errata", "--out", tmp_path, "--jobs", 1, "-q", code=1)
+    assert 'pip install "onmargin[lab]"' in onmargin("lab", "errata", "--out", tmp_path, "--jobs", 1, "-q", code=1)
 
 
 def alive(group):

@@ -176,10 +176,10 @@ def test_tables_in_text():
     table = Table([{"a": "x", "b": 1.23456, "c": nan}, {"a": "y", "b": 12345.67, "c": 2}])
     assert table.csv() == "a,b,c\nx,1.23456,\ny,12345.67,2\n"
     assert table.markdown().splitlines() == [
-        "| a   |       b |   c |",
-        "| --- | ------: | --: |",
-        "| x   |   1.235 |     |",
-        "| y   | 12345.7 |   2 |",
+        "| a   |     b |   c |",
+        "| --- | ----: | --: |",
+        "| x   | 1.235 |     |",
+        "| y   | 12346 |   2 |",
     ]
     wide = Table([{"n": 2, "who": "p", "m": 1}, {"n": 1, "who": "q", "m": 2}]).wide(("n",), "who", "m")
     assert wide.rows == [{"n": 1, "p": None, "q": 2}, {"n": 2, "p": 1, "q": None}]

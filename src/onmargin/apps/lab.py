@@ -63,14 +63,13 @@ def run_all(order: Order) -> None:
     results = run(chosen, order)
     path = order.out / "report.html"
     path.write_text(lab.page(results, waiting), encoding="utf-8")
-    for result in results:
-        click.echo(f"\n{result.experiment.name}")
-        for claim, finding in result.findings:
-            click.echo(f"  {finding.verdict}: {claim.statement} {claim.source}")
-            click.echo(f"    {lab.sentence(finding.numbers)}")
+    found = lab.claims(results)
+    (order.out / "claims.csv").write_text(found.csv(), encoding="utf-8")
+    for row in found:
+        click.echo(f"{row['verdict']}: {row['claim']} {row['source']}\n    {row['numbers']}")
     for experiment, files in waiting:
-        click.echo(f"\n{experiment.name}\n  needs data: {', '.join(files)} in --data")
-    click.echo(f"\n{lab.counts(results)}: {path}")
+        click.echo(f"{experiment.name} needs data: {', '.join(files)} in --data")
+    click.echo(f"{lab.counts(results)}: {path}")
 
 
 def run(experiments: list[lab.Experiment], order: Order) -> list[lab.Result]:

@@ -3,8 +3,8 @@
 from onmargin.lab import blocks, classics, digits, errata, jmlr, mail
 from onmargin.lab.data import DataError
 from onmargin.lab.experiment import Claim, Experiment, Finding, Verdict
-from onmargin.lab.report import counts, page
-from onmargin.lab.runner import Result, missing, run, sentence, units, workers
+from onmargin.lab.report import claims, counts, page
+from onmargin.lab.runner import Result, missing, run, units, workers
 from onmargin.lab.table import Table
 
 # By name, in the order of the report.
@@ -23,11 +23,11 @@ __all__ = [
     "Result",
     "Table",
     "Verdict",
+    "claims",
     "counts",
     "missing",
     "page",
     "run",
-    "sentence",
     "units",
     "workers",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import inf, log, sqrt
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -24,9 +24,6 @@ from onmargin import (
 )
 from onmargin.lab.experiment import Claim, Experiment, Finding, Settings, corrected
 from onmargin.lab.table import Row, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Vector = NDArray[np.float64]
 
@@ -297,7 +294,14 @@ def judge(name: str, table: Table) -> Finding:
     return corrected(holds["as printed"], holds["as corrected"], f"{name}: {', '.join(numbers)}")
 
 
-def figure(table: Table) -> "Figure":
+def _part(row: Row) -> float:
+    """Of what is allowed; at most a thousand times, which is where more than a bound of zero is drawn."""
+    if row["allowed"] == 0:
+        return 1.0 if row["suffered"] == 0 else 1e3
+    return float(min(row["suffered"] / row["allowed"], 1e3))
+
+
+def figure(table: Table) -> Any:
     """What is suffered as a part of what is allowed, on either reading."""
     from onmargin.lab.pictures import panels
 
@@ -305,8 +309,7 @@ def figure(table: Table) -> "Figure":
     names = table.distinct("erratum")
     for reading, marker, color in ("as printed", "x", "C3"), ("as corrected", "o", "C2"):
         rows = table.where(reading=reading)
-        parts = [min(row["suffered"] / row["allowed"], 1e4) if row["allowed"] else row["suffered"] + 1 for row in rows]
-        ax.plot(names, np.maximum(parts, 1e-2), marker, color=color, label=reading)
+        ax.plot(names, [_part(row) for row in rows], marker, color=color, label=reading)
     ax.axhline(1, color="#808080", linestyle=":")
     ax.set_yscale("log")
     ax.set_ylabel("suffered / allowed")

@@ -3,14 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.random import Generator
 
 from onmargin.lab.table import Row, Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Settings = Mapping[str, Any]
 
@@ -122,7 +119,7 @@ class Experiment:
     repeat: Callable[[Settings, Generator], Iterable[Row]]
     keys: tuple[str, ...]
     measures: tuple[str, ...]
-    figure: Callable[[Table], "Figure"]
+    figure: Callable[[Table], Any]
     claims: tuple[Claim, ...]
     wide: Wide | None = None
     repetitions: int = 10

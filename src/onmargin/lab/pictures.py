@@ -3,13 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from onmargin.lab.table import Table, absent, error_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Text and axes are drawn in a colour that nothing else has; in SVG it becomes the colour of the text around.
 _INK = "#010203"
@@ -25,8 +21,9 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "onmargin",
 }
 _SIZE = (4.6, 3.4)  # inches, of a panel
+_FEW = 6  # lines whose names there is room for within a panel
 
-Drawing = Callable[[Table], "Figure"]
+Drawing = Callable[[Table], Any]
 
 
 def require_matplotlib() -> None:
@@ -34,10 +31,10 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError("the figures of the lab need matplotlib: pip install matplotlib") from error
+        raise ImportError('the figures of the lab need matplotlib: pip install "onmargin[lab]"') from error
 
 
-def panels(n: int, *, columns: int = 2, size: tuple[float, float] = _SIZE) -> "tuple[Figure, list[Axes]]":
+def panels(n: int, *, columns: int = 2, size: tuple[float, float] = _SIZE) -> tuple[Any, list[Any]]:
     """A figure with so many panels, in rows of at most `columns`."""
     from matplotlib.figure import Figure
 
@@ -56,7 +53,7 @@ def lines(
     panel: str | None = None,
     log: str = "",
     labels: dict[str, str] | None = None,
-) -> "Figure":
+) -> Any:
     """Each measure against x, a line for each value of a column, a panel for each measure and value of another.
 
     Parameters
@@ -95,11 +92,15 @@ def lines(
             getattr(ax, f"set_{axis}scale")("log")
         if "y" not in log:
             ax.set_ylim(bottom=0)
-    axes[0].legend()
+    handles, names = axes[0].get_legend_handles_labels()
+    if len(names) > _FEW:
+        figure.legend(handles, names, loc="outside center right")
+    else:
+        axes[0].legend()
     return figure
 
 
-def draw(ax: "Axes", table: Table, *, x: str, measure: str, line: str) -> None:
+def draw(ax: Any, table: Table, *, x: str, measure: str, line: str) -> None:
     """The lines of one panel; learners of one name but for .A and .M have one colour, and .M is dashed."""
     stems = list(dict.fromkeys(stem(name) for name in map(str, table.distinct(line))))
     for name in table.distinct(line):

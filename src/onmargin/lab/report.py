@@ -57,6 +57,21 @@ def page(results: Sequence[Result], waiting: Sequence[tuple[Experiment, Sequence
     return "\n".join(parts) + "\n"
 
 
+def claims(results: Sequence[Result]) -> Table:
+    """All claims with their verdicts and numbers."""
+    return Table(
+        {
+            "verdict": str(finding.verdict),
+            "source": claim.source,
+            "claim": claim.statement,
+            "numbers": sentence(finding.numbers),
+            "experiment": result.experiment.name,
+        }
+        for result in results
+        for claim, finding in result.findings
+    )
+
+
 def counts(results: Sequence[Result]) -> str:
     """How many claims have which verdict, in words."""
     found = Counter(finding.verdict for result in results for _, finding in result.findings)

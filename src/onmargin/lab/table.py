@@ -107,11 +107,11 @@ def absent(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """A value as people read it, to four digits."""
+    """A value as people read it, to four digits or the whole number."""
     if absent(value):
         return ""
     if isinstance(value, float):
-        return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return str(value)
 
 
