@@ -6,9 +6,9 @@ One pass over handwritten digits in the feature space of a polynomial kernel of 
 experiment of :cite:p:`JMLR`: the mistakes so far of passive-aggressive learning, of the uniform multiclass Perceptron
 and of MIRA. The plot here is of scikit-learn's bundled digits. With the environment variable ``ONMARGIN_DATA`` naming a
 folder that holds ``usps/usps.npz`` and MNIST's files in ``mnist``, it is of those instead.
+``onmargin lab digits-usps --data FOLDER`` repeats it over shuffles (:doc:`../papers`).
 """
 
-import gzip
 import os
 from itertools import pairwise
 from pathlib import Path
@@ -18,30 +18,18 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from onmargin import PassiveAggressiveClassifier
+from onmargin.lab.data import mnist, standardised, usps
 
 # %%
 # The data, shifted and scaled so that their mean is 0 and their average squared norm is 1, each with the constant of
 # its kernel.
 
-
-def standardised(X):
-    X = X.astype(np.float32)
-    X -= X.mean(axis=0, dtype=np.float64).astype(np.float32)
-    X /= np.sqrt(np.einsum("ij,ij->", X, X, dtype=np.float64) / len(X))
-    return X
-
-
-def mnist(folder, name, header):
-    return np.frombuffer(gzip.decompress((folder / f"train-{name}.gz").read_bytes())[header:], np.uint8)
-
-
 folder = os.environ.get("ONMARGIN_DATA")
 if folder is None:
-    data = {"digits": (*load_digits(return_X_y=True), 1.0)}
+    X, y = load_digits(return_X_y=True)
+    data = {"digits": (standardised(X), y, 1.0)}
 else:
-    usps, of_mnist = np.load(Path(folder, "usps/usps.npz")), Path(folder, "mnist")
-    pixels, labels = mnist(of_mnist, "images-idx3-ubyte", 16), mnist(of_mnist, "labels-idx1-ubyte", 8)
-    data = {"USPS": (usps["X_train"], usps["y_train"], 1.0), "MNIST": (pixels.reshape(-1, 784), labels, 0.5)}
+    data = {"USPS": (*usps(Path(folder)), 1.0), "MNIST": (*mnist(Path(folder)), 0.5)}
 
 # %%
 # One pass of each learner, with a look at the mistakes so far a hundred times on the way. PA-I has C = 100, and MIRA
@@ -49,8 +37,7 @@ else:
 
 learners = {"Perceptron": {"update": "perceptron"}, "MIRA": {"update": "mira", "C": 100.0}, "PA-I": {"C": 100.0}}
 figure, panels = plt.subplots(1, len(data), figsize=(6 * len(data), 4), squeeze=False, layout="constrained")
-for panel, (title, (rows, y, coef0)) in zip(panels[0], data.items(), strict=True):
-    X = standardised(rows)
+for panel, (title, (X, y, coef0)) in zip(panels[0], data.items(), strict=True):
     ends = np.linspace(0, len(X), 101).astype(int)
     for name, options in learners.items():
         model = PassiveAggressiveClassifier(

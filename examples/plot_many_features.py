@@ -8,38 +8,36 @@ nearly as many as chance. Those of the p-norm Perceptron and of Winnow grow with
 
 The dotted lines are what the bounds allow: :math:`R^2 \|u\|_q^2` with :math:`R^2` the curvature of the rows for the
 Perceptron (:math:`p = q = 2`) and the p-norm, and :math:`2 \ln(2n) / \gamma^2` for Winnow, with :math:`\gamma = 1/3`
-the margin of the majority.
+the margin of the majority. ``onmargin lab irrelevant-features`` repeats it (:doc:`../papers`).
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from onmargin import Perceptron, PNormPerceptron, Winnow
+from onmargin.lab.classics import majority, majority_bounds
 
-random = np.random.default_rng(0)
-n_rounds = 2000
-sizes = 2 ** np.arange(3, 14)
-rows = random.choice([-1.0, 1.0], (n_rounds, sizes[-1]))
-y = np.sign(rows[:, 0] + rows[:, 1] - rows[:, 2])
+sizes = [2**k for k in range(3, 14)]
+rows, y = majority(np.random.default_rng(0), 2000, sizes[-1])
 
 # %%
 # The weights of the majority are 1, 1 and -1 with a margin of 1, or a third of that with a margin of 1/3. No example
 # has a loss with them, and the bounds are those of data without noise.
 
-p = np.maximum(2, 2 * np.log(sizes))
 learners = {
-    "Perceptron": (lambda: Perceptron(fit_intercept=False), 3 * sizes),
-    "p-norm Perceptron": (PNormPerceptron, (p - 1) * sizes ** (2 / p) * 3 ** (2 - 2 / p)),
-    "Winnow, balanced": (lambda: Winnow(balanced=True, margin=1 / 3), 18 * np.log(2 * sizes)),
+    "Perceptron": lambda: Perceptron(fit_intercept=False),
+    "p-norm Perceptron": PNormPerceptron,
+    "Winnow": lambda: Winnow(balanced=True, margin=1 / 3),
 }
 fig, ax = plt.subplots(layout="constrained")
-for color, (name, (learner, allowed)) in enumerate(learners.items()):
+for color, (name, learner) in enumerate(learners.items()):
     mistakes = [learner().partial_fit(rows[:, :n].copy(), y).totals_.mistakes for n in sizes]
-    ax.semilogx(sizes - 3, mistakes, "o-", color=f"C{color}", label=name)
-    ax.semilogx(sizes - 3, allowed, ":", color=f"C{color}")
+    irrelevant = [n - 3 for n in sizes]
+    ax.semilogx(irrelevant, mistakes, "o-", color=f"C{color}", label=name)
+    ax.semilogx(irrelevant, [majority_bounds(n)[name] for n in sizes], ":", color=f"C{color}")
     print(f"{name:17}  {mistakes[0]:3} mistakes with {sizes[0]} features, {mistakes[-1]:3} with {sizes[-1]:,}")
 
-ax.set(xlabel="features that do not matter", ylabel=f"mistakes in {n_rounds:,} rounds", ylim=(0, 1000))
+ax.set(xlabel="features that do not matter", ylabel=f"mistakes in {len(y):,} rounds", ylim=(0, 1000))
 ax.set_title("The majority of three features")
 ax.legend()
 plt.show()

@@ -5,35 +5,25 @@ Noise and the choice of C
 The synthetic data of :cite:p:`JMLR`: :math:`y` is -1 or +1, :math:`x` is normal around :math:`y\,(1, 1)` with variances
 0.2 and 2, and a part of the labels is flipped. A wrong label pulls the learner to the wrong side, as far as C allows.
 So the noisier the labels, the smaller the best C. Plain PA is the right end of the curves. The dotted lines are the
-best fixed classifier in hindsight.
+best fixed classifier in hindsight. ``onmargin lab aggressiveness`` repeats it many times (:doc:`../papers`).
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from onmargin import PassiveAggressiveClassifier
-
-random = np.random.default_rng(0)
-n_rounds = 4000
-y = random.choice([-1, 1], n_rounds)
-X = y[:, None] + random.normal(size=(n_rounds, 2)) * np.sqrt([0.2, 2.0])
-
-# %%
-# In the plane the best direction is found by trying them all.
-
-angles = np.linspace(0, 2 * np.pi, 720)
-scores = X @ [np.cos(angles), np.sin(angles)]
+from onmargin.lab.jmlr import least_error, plane
 
 fig, axes = plt.subplots(1, 2, sharey=True, figsize=(9, 4), layout="constrained")
 aggressiveness = np.logspace(-5, 2, 15)
 for noise, color in (0.0, "C0"), (0.1, "C1"), (0.2, "C2"):
-    labels = np.where(random.random(n_rounds) < noise, -y, y)
-    best = (labels[:, None] * scores <= 0).mean(axis=0).min()
+    X, y = plane(np.random.default_rng(0), 4000, label_noise=noise)
+    best = least_error(X, y)
     for ax, name, loss in (axes[0], "PA-I", "hinge"), (axes[1], "PA-II", "squared_hinge"):
         errors = []
         for C in aggressiveness:
             model = PassiveAggressiveClassifier(C=C, loss=loss, fit_intercept=False)
-            errors.append(model.partial_fit(X, labels).totals_.mistakes / n_rounds)
+            errors.append(model.partial_fit(X, y).totals_.mistakes / len(y))
         ax.semilogx(aggressiveness, errors, color=color, label=f"{noise:.0%} of labels flipped")
         ax.axhline(best, color=color, linestyle=":")
         ax.set(xlabel="C", title=name)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from onmargin import BlockClassifier
+from onmargin.lab.blocks import blocks as lab_blocks
+from onmargin.lab.errata import TRIAL_GROUPS, TRIALS
 
 entries = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0])
 aggressiveness = st.floats(0.01, 10)
@@ -46,6 +48,11 @@ def learned(X, y, groups, sets=None, **parameters):
     return BlockClassifier(**parameters).partial_fit(X, y, groups, sets, classes=[-1, 1]).totals_
 
 
+def blocks_of(seed, n_trials, size):
+    """Those of the lab: rows, labels and trials."""
+    return lab_blocks(np.random.default_rng(seed), n_trials, size)[:3]
+
+
 def primal(u, loss, C):
     return u @ u / 2 + C * loss.sum()
 
@@ -72,7 +79,7 @@ def test_simperc_makes_few_mistakes_whatever_c_is(data, trials, C):
 
 def test_mistakes_of_simperc_do_not_depend_on_c():
     """Its weights are those of C = 1, times C: exactly, for powers of 2."""
-    trials = figure_7(np.random.default_rng(0), 100, 5)
+    trials = blocks_of(0, 100, 5)
     models = [BlockClassifier(update="simperc", C=C).partial_fit(*trials) for C in (0.125, 1.0, 64.0)]
     assert len({model.totals_.mistakes for model in models}) == 1
     assert all((model.coef_ / model.C == models[0].coef_ / models[0].C).all() for model in models)
@@ -110,17 +117,13 @@ def test_dual_value_is_below_every_primal(data, trials, update, C):
 
 # What the paper says of SimOpt is not so (E9).
 
-# The last row is our (-6, 7) / sqrt(85) but for a hair, lest rounding decide on the sign of a score of zero.
-COUNTEREXAMPLE = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-6 / sqrt(85), 6.9999 / sqrt(85)]])
-GROUPS = [1, 2, 2, 3]
-
 
 def test_simopt_breaks_the_bound_that_the_paper_claims():
     u, one = np.array([0.28, 0.84]), np.ones(4)
     C, mistakes = 0.5, {}
     for update in "simopt", "conopt", "conproj", "max", "exact":
-        mistakes[update] = learned(COUNTEREXAMPLE, one, GROUPS, update=update, C=C).mistakes
-    loss = losses(u, COUNTEREXAMPLE, one, np.array(GROUPS), np.ones(4, int))
+        mistakes[update] = learned(TRIALS, one, TRIAL_GROUPS, update=update, C=C).mistakes
+    loss = losses(u, TRIALS, one, np.array(TRIAL_GROUPS), np.ones(4, int))
     bound = primal(u, loss, C) / (C - C**2 / 2)
     assert bound == pytest.approx(2.945, abs=5e-4)
     assert mistakes.pop("simopt") == 3
@@ -130,7 +133,7 @@ def test_simopt_breaks_the_bound_that_the_paper_claims():
 def test_simopt_of_two_instances():
     """The second trial above finds w = (.5, 0): losses 1 and .7, squared norms 1, tau = (.4, .1)."""
     model = BlockClassifier(update="simopt", C=0.5)
-    model.partial_fit(COUNTEREXAMPLE[:3], np.ones(3), GROUPS[:3], classes=[-1, 1])
+    model.partial_fit(TRIALS[:3], np.ones(3), TRIAL_GROUPS[:3], classes=[-1, 1])
     np.testing.assert_allclose(model.coef_, [[0.5 + 0.1 * 0.6, 0.4 + 0.1 * 0.8]], rtol=1e-14)
 
 
@@ -158,18 +161,7 @@ def test_optimised_bound_lacks_a_factor_in_print():
     assert printed < mistakes <= ours + 1e-12
 
 
-# The experiment of Figure 7, with half of the entries zero: the paper does not say how many.
-
-
-def figure_7(random, n_trials, size, n_features=500, n_relevant=50):
-    """Rows of -1, 0 and 1 whose score is not among the smallest three quarters, labelled by its sign."""
-    omega = np.zeros(n_features)
-    omega[:n_relevant] = random.random(n_relevant)
-    X = random.choice(np.array([-1, 0, 0, 1], np.float32), (4 * n_trials * size + 400, n_features))
-    scores = X @ omega.astype(np.float32)
-    clear = np.flatnonzero(np.abs(scores) >= np.quantile(np.abs(scores), 0.75))[: n_trials * size]
-    return X[clear], np.sign(scores[clear]), np.repeat(np.arange(n_trials), size)
-
+# The experiment of Figure 7.
 
 # Block size: imperfect trials of MaxPA, SimProj and SimOpt as an implementation in plain NumPy had them.
 REFERENCE = {1: (40, 40, 40), 5: (72, 30, 29), 20: (108, 16, 14)}
@@ -187,7 +179,7 @@ def test_larger_blocks_help_those_who_use_all_of_them():
     """Two repetitions of 500 trials; the reference has 1000, but all three have learned by then."""
     table = {}
     for size, expected in REFERENCE.items():
-        repetitions = [figure_7(np.random.default_rng([seed, size]), 500, size) for seed in range(2)]
+        repetitions = [blocks_of([seed, size], 500, size) for seed in range(2)]
         table[size] = [fewest_mistakes(repetitions, update) for update in ("max", "simproj", "simopt")]
         assert table[size] == pytest.approx(expected, rel=0.25)
     (max_1, simproj_1, simopt_1), (max_5, simproj_5, simopt_5), (max_20, simproj_20, simopt_20) = table.values()

@@ -1,4 +1,4 @@
-"""[JMLR] Crammer et al., Online Passive-Aggressive Algorithms, 2006: its lemma, theorems, examples and synthetic data.
+"""[JMLR] Crammer et al., Online Passive-Aggressive Algorithms, 2006: its lemma, theorems and examples.
 
 R^2 is the largest |v_t|^2: of rows, or with one prototype a class twice that, and |u|^2 is of all prototypes (Cor. 8).
 A theorem is a function of a run and a competitor u that gives both sides of its inequality, left <= right.
@@ -13,7 +13,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onmargin import PassiveAggressiveClassifier
 from tests.streams import EPSILON, PA, Rule, Stream, competitors, gaussian, paper_weights, realizable, rules, streams
 
 TASKS = ("binary", "regression", "multiclass")
@@ -274,7 +273,7 @@ def test_pa2_is_pa_on_rows_with_a_coordinate_of_their_own(task):
     assert actual.totals.loss == pytest.approx(expected.totals.loss)
 
 
-# Worked examples and the synthetic data of its section 9.
+# Worked examples. Its experiments are those of the lab.
 
 
 @pytest.mark.parametrize(
@@ -301,65 +300,3 @@ def test_one_round_of_three_prototypes():
     run = Played(Stream("multiclass", np.array([[1.0]]), np.array([0.0]), 3), PA)
     assert run.losses.tolist() == [1]
     assert run.weights.tolist() == [[0.5, -0.5, 0]]
-
-
-def synthetic(seed: int, *, instance_noise: float = 0.0, label_noise: float = 0.0):
-    """y uniform, x ~ N(y (1, 1), diag(0.2, 2)) in the plane, with noise on x or on y."""
-    random = np.random.default_rng(seed)
-    y = random.choice([-1, 1], 4000)
-    X = y[:, None] + random.standard_normal((4000, 2)) * np.sqrt([0.2, 2.0])
-    X += sqrt(instance_noise) * random.standard_normal((4000, 2))
-    return X, np.where(random.random(4000) < label_noise, -y, y)
-
-
-def errors_and_losses(C: float, squared: bool, **noise: float) -> np.ndarray:
-    """Of 20 repetitions, each in one pass."""
-    loss = "squared_hinge" if squared else "hinge"
-    models = [PassiveAggressiveClassifier(C=C, loss=loss, fit_intercept=False) for _ in range(20)]
-    totals = [model.partial_fit(*synthetic(seed, **noise)).totals_ for seed, model in enumerate(models)]
-    return np.array([(t.mistakes / t.rounds, t.loss / t.rounds) for t in totals])
-
-
-def assert_agree(sample: np.ndarray, published: tuple[float, float], repetitions: int) -> None:
-    """Two means, of our sample and of so many repetitions there, within four standard errors of their difference."""
-    error = sample.std(axis=0, ddof=1) * sqrt(1 / len(sample) + 1 / repetitions)
-    assert (np.abs(sample.mean(axis=0) - published) < 4 * error).all()
-
-
-# ALGORITHMS.md section 15: error of PA, PA-I and PA-II with C = 0.001, then their mean hinge loss.
-NOISE = {
-    ("instance_noise", 0.0): [(0.0243, 0.0313, 0.0190), (0.1061, 0.2034, 0.2145)],
-    ("instance_noise", 1.0): [(0.2431, 0.1492, 0.1438), (0.8961, 0.4049, 0.4567)],
-    ("instance_noise", 4.0): [(0.3884, 0.2669, 0.2673), (1.3585, 0.6249, 0.7160)],
-    ("instance_noise", 10.0): [(0.4425, 0.3407, 0.3445), (1.5115, 0.7608, 0.8506)],
-    ("label_noise", 0.05): [(0.1244, 0.0761, 0.0646), (0.4557, 0.3091, 0.3638)],
-    ("label_noise", 0.1): [(0.2072, 0.1242, 0.1133), (0.6895, 0.4143, 0.5017)],
-    ("label_noise", 0.2): [(0.3404, 0.2217, 0.2123), (1.0266, 0.6063, 0.7248)],
-    ("label_noise", 0.3): [(0.4299, 0.3186, 0.3104), (1.2403, 0.7733, 0.8790)],
-}
-
-
-@pytest.mark.parametrize(("kind", "amount"), NOISE)
-def test_figure3_noise(kind, amount):
-    """Alike at low noise; under high noise PA is clearly worse than PA-I and PA-II."""
-    published = zip(*NOISE[kind, amount], strict=True)
-    for (C, squared), numbers in zip([(inf, False), (1e-3, False), (1e-3, True)], published, strict=True):
-        assert_agree(errors_and_losses(C, squared, **{kind: amount}), numbers, 10)
-
-
-# The same with a tenth of the labels flipped, for each C: error and loss of PA-I, then of PA-II.
-AGGRESSIVENESS = {
-    1e-5: [(0.1652, 0.9740), (0.1632, 0.9520)],
-    1e-3: [(0.1216, 0.4090), (0.1110, 0.4959)],
-    1e-2: [(0.1078, 0.3252), (0.1092, 0.4448)],
-    1e-1: [(0.1131, 0.3398), (0.1368, 0.4423)],
-    1.0: [(0.1714, 0.4901), (0.1837, 0.4972)],
-    100.0: [(0.2019, 0.6539), (0.2019, 0.6422)],
-}
-
-
-@pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("C", AGGRESSIVENESS)
-def test_figure4_aggressiveness(C, squared):
-    """Small C is slow to learn, large C learns the noise."""
-    assert_agree(errors_and_losses(C, squared, label_noise=0.1), AGGRESSIVENESS[C][squared], 4)
