@@ -8,11 +8,10 @@ from rich.syntax import Syntax
 from rich.table import Table
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import normalize, scale
-from sklearn.svm import LinearSVC
 
 from onmargin import PassiveAggressiveClassifier
 from onmargin.learner import Totals
-from onmargin.theory import pa1_mistakes
+from onmargin.theory import certify
 
 NEXT = """\
 from onmargin import PassiveAggressiveClassifier
@@ -37,12 +36,13 @@ def run() -> None:
     )
     model = PassiveAggressiveClassifier()
     learn(model, X, y, console)
-    totals, bound, primal = model.totals_, *hindsight(model, X, y)
+    totals, certificate = model.totals_, certify(model, X, y, classes=np.unique(y))
+    primal = certificate.best.size + model.C * certificate.best.loss
     console.print(summary(totals))
     console.print(
-        f"PA-I made [bold]{totals.mistakes}[/] mistakes; its bound allowed [bold]{bound:.0f}[/]. The bound rests on "
-        f"the best fixed classifier in hindsight, whose objective is {primal:.1f}; the dual value proves that none is "
-        f"below {totals.dual_value:.1f}.\n"
+        f"PA-I made [bold]{totals.mistakes}[/] mistakes; its bound allowed [bold]{certificate.bound:.0f}[/]. The bound "
+        f"rests on the best fixed classifier in hindsight, whose objective is {primal:.1f}; the dual value proves that "
+        f"none is below {totals.dual_value:.1f}.\n"
     )
     console.print("[bold]Try next[/]")
     console.print(Syntax(NEXT, "python", background_color="default"))
@@ -56,18 +56,6 @@ def learn(model: PassiveAggressiveClassifier, X: NDArray[np.float64], y: NDArray
         for i in range(len(y)):
             model.partial_fit(X[i : i + 1], y[i : i + 1], classes=np.unique(y))
             progress.update(bar, advance=1, error=model.totals_.mistakes / model.totals_.rounds)
-
-
-def hindsight(model: PassiveAggressiveClassifier, X: NDArray[np.float64], y: NDArray[np.str_]) -> tuple[float, float]:
-    """The mistake bound for the fixed classifier of least objective on the whole stream, and that objective."""
-    rows = np.column_stack([X, np.full(len(X), model.intercept_scaling_)])
-    best = LinearSVC(loss="hinge", C=model.C, fit_intercept=False, max_iter=100_000, random_state=0).fit(rows, y)
-    margins = best.decision_function(rows) * np.where(y == best.classes_[1], 1, -1)
-    loss, squared_norm = np.maximum(0, 1 - margins).sum(), (best.coef_**2).sum()
-    return (
-        pa1_mistakes(model.C, model.totals_.max_squared_norm, squared_norm, loss),
-        float(squared_norm / 2 + model.C * loss),
-    )
 
 
 def summary(totals: Totals) -> Table:
