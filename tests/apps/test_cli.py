@@ -44,7 +44,9 @@ def test_what_the_demo_proposes_runs(demo):
     assert names["model"].totals_.rounds == len(y)
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["demo", "--help"], ["train", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--version"], ["--help"], ["-h"], ["demo", "--help"], ["train", "--help"], ["lab", "-h"]]
+)
 def test_information_is_printed_without_loading_the_libraries(arguments):
     code = (
         "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onmargin', standalone_mode=False); "

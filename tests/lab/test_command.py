@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_all_that_can_be_run_is_reported(tmp_path, monkeypatch):
     printed = onmargin("lab", "all", "--out", tmp_path, "--jobs", 1, "-q")
     assert "0 reproduced, 0 not reproduced, 13 corrected" in printed
     assert "needs data: usps/usps.npz in --data" in printed
-    rows = list(csv.DictReader((tmp_path / "claims.csv").open(encoding="utf-8")))
+    rows = csv.DictReader((tmp_path / "claims.csv").read_text(encoding="utf-8").splitlines())
     assert {row["verdict"] for row in rows} == {"corrected"}
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "needs data" in report
@@ -95,6 +96,14 @@ def test_damaged_files_are_named(name, file, words, tmp_path):
     printed = onmargin("lab", name, "--out", tmp_path, "--data", folder, "--jobs", 1, "-q", code=1)
     assert f"looked for {words}" in printed
     assert file.split("/")[0] in printed
+
+
+def test_a_process_that_dies_is_noticed(tmp_path, monkeypatch):
+    def die(*_, **__):
+        raise BrokenProcessPool("gone")
+
+    monkeypatch.setattr(lab, "run", die)
+    assert "try --jobs 1" in onmargin("lab", "errata", "--out", tmp_path, "--jobs", 1, "-q", code=1)
 
 
 def test_figures_need_matplotlib_before_anything_is_run(tmp_path, monkeypatch):

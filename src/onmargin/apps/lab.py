@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -97,6 +98,8 @@ def run(experiments: list[lab.Experiment], order: Order) -> list[lab.Result]:
         names = ", ".join(result.experiment.name for result in done) or "none"
         click.echo(f"stopped; finished and in {order.out}: {names}", err=True)
         raise SystemExit(128 + stop.number) from None
+    except BrokenProcessPool as error:
+        raise Failure("a process of --jobs was killed, perhaps for want of memory: try --jobs 1") from error
     except lab.DataError as error:
         raise Failure(str(error)) from error
     return done

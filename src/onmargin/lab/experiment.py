@@ -51,17 +51,49 @@ class Claim:
 
     @property
     def source(self) -> str:
-        """Where it stands, as the documentation cites it."""
+        """Where it stands, as the documentation cites it.
+
+        Returns
+        -------
+        source : str
+            Key of the bibliography, and where.
+        """
         return f"[{self.paper}] {self.section}"
 
 
 def reproduced(holds: bool, numbers: str) -> Finding:
-    """It is as the paper says, or it is not."""
+    """It is as the paper says, or it is not.
+
+    Parameters
+    ----------
+    holds : bool
+        Whether it is.
+    numbers : str
+        What says so.
+
+    Returns
+    -------
+    finding : Finding
+        Reproduced or not.
+    """
     return Finding(Verdict.REPRODUCED if holds else Verdict.NOT_REPRODUCED, numbers)
 
 
 def corrected(printed: bool, ours: bool, numbers: str) -> Finding:
-    """Reproduced if it holds as printed, corrected if only our reading of it does."""
+    """Reproduced if it holds as printed, corrected if only our reading of it does.
+
+    Parameters
+    ----------
+    printed, ours : bool
+        Whether it holds as printed, and as we read it.
+    numbers : str
+        What says so.
+
+    Returns
+    -------
+    finding : Finding
+        Reproduced, corrected or not reproduced.
+    """
     if printed:
         return Finding(Verdict.REPRODUCED, numbers)
     return Finding(Verdict.CORRECTED if ours else Verdict.NOT_REPRODUCED, numbers)
@@ -129,14 +161,37 @@ class Experiment:
 
     @property
     def source(self) -> str:
-        """Where it comes from, as the documentation cites it."""
+        """Where it comes from, as the documentation cites it.
+
+        Returns
+        -------
+        source : str
+            Key of the bibliography, and where.
+        """
         return f"[{self.paper}] {self.section}"
 
     def shown(self, table: Table) -> Table:
-        """The table as people read it."""
+        """The table as people read it.
+
+        Parameters
+        ----------
+        table : Table
+            Of the experiment.
+
+        Returns
+        -------
+        table : Table
+            One measure, wide, or all columns.
+        """
         return table if self.wide is None else table.wide(self.wide.down, self.wide.across, self.wide.measure)
 
     @property
     def caption(self) -> str:
-        """What its cells are."""
+        """What its cells are.
+
+        Returns
+        -------
+        caption : str
+            The measure, or all of them.
+        """
         return ", ".join(self.measures) if self.wide is None else self.wide.measure

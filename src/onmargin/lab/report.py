@@ -58,7 +58,18 @@ def page(results: Sequence[Result], waiting: Sequence[tuple[Experiment, Sequence
 
 
 def claims(results: Sequence[Result]) -> Table:
-    """All claims with their verdicts and numbers."""
+    """All claims with their verdicts and numbers.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        What was run.
+
+    Returns
+    -------
+    table : Table
+        A row a claim.
+    """
     return Table(
         {
             "verdict": str(finding.verdict),
@@ -73,7 +84,18 @@ def claims(results: Sequence[Result]) -> Table:
 
 
 def counts(results: Sequence[Result]) -> str:
-    """How many claims have which verdict, in words."""
+    """How many claims have which verdict, in words.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        What was run.
+
+    Returns
+    -------
+    words : str
+        A number for every verdict.
+    """
     found = Counter(finding.verdict for result in results for _, finding in result.findings)
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in Verdict)
 

@@ -34,7 +34,13 @@ class Unit:
     repetition: int
 
     def run(self) -> list[Row]:
-        """The same rows wherever and beside whatever else it runs: one thread, and random numbers of its own."""
+        """The same rows wherever and beside whatever else it runs: one thread, and random numbers of its own.
+
+        Returns
+        -------
+        rows : list of dict
+            Those of one repetition.
+        """
         from onmargin.lab import EXPERIMENTS
 
         random = np.random.default_rng([self.seed, crc32(self.experiment.encode()), self.repetition])
@@ -50,7 +56,18 @@ class Workers(Protocol):
 
 @contextmanager
 def workers(jobs: int) -> Iterator[Workers]:
-    """So many processes, or none beside this one; whatever they are at ends with the block."""
+    """So many processes, or none beside this one; whatever they are at ends with the block.
+
+    Parameters
+    ----------
+    jobs : int
+        How many; 1 works in this process.
+
+    Yields
+    ------
+    run_units : callable
+        Gives the rows of each unit of a list, in order.
+    """
     if jobs == 1:
         yield lambda units: map(Unit.run, units)
         return
@@ -79,11 +96,23 @@ class Result:
 
     @property
     def findings(self) -> list[tuple[Claim, Finding]]:
-        """What the table says of each claim."""
+        """What the table says of each claim.
+
+        Returns
+        -------
+        findings : list of (Claim, Finding)
+            In the order of the claims.
+        """
         return [(claim, claim.judge(self.table)) for claim in self.experiment.claims]
 
     def markdown(self) -> str:
-        """Title, table and verdicts."""
+        """Title, table and verdicts.
+
+        Returns
+        -------
+        text : str
+            Markdown.
+        """
         this = self.experiment
         parts = [f"# {this.title}", f"{this.source}. {this.shows}"]
         parts += [f"{sentence(this.caption)}", this.shown(self.table).markdown().rstrip()]
@@ -94,7 +123,13 @@ class Result:
         return "\n\n".join(parts) + "\n"
 
     def write(self, folder: Path) -> None:
-        """Figure, table and settings, in a folder of the experiment's name."""
+        """Figure, table and settings, in a folder of the experiment's name.
+
+        Parameters
+        ----------
+        folder : Path
+            Where that folder is made.
+        """
         own = folder / self.experiment.name
         own.mkdir(parents=True, exist_ok=True)
         (own / "figure.png").write_bytes(self.png)
@@ -108,17 +143,58 @@ class Result:
 
 
 def sentence(words: str) -> str:
-    """With a capital and a full stop."""
+    """With a capital and a full stop.
+
+    Parameters
+    ----------
+    words : str
+        Without them.
+
+    Returns
+    -------
+    sentence : str
+        With them.
+    """
     return f"{words[:1].upper()}{words[1:]}."
 
 
 def missing(experiment: Experiment, data: Path | None) -> list[str]:
-    """The files of an experiment that are not there."""
+    """The files of an experiment that are not there.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What is to be run.
+    data : Path or None
+        The folder of the data.
+
+    Returns
+    -------
+    files : list of str
+        Those that are not in it.
+    """
     return [name for name in experiment.data if data is None or not (data / name).is_file()]
 
 
 def units(experiment: Experiment, settings: Settings, seed: int, repetitions: int) -> list[Unit]:
-    """All that is to be run, repetition by repetition."""
+    """All that is to be run, repetition by repetition.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What is to be run.
+    settings : mapping
+        Its settings.
+    seed : int
+        Where all random numbers come from.
+    repetitions : int
+        How often.
+
+    Returns
+    -------
+    units : list of Unit
+        Each may run on its own.
+    """
     split = experiment.split
     values = [None] if split is None else list(settings[split])
     return [

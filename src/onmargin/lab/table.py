@@ -39,24 +39,80 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """Their names."""
+        """Their names.
+
+        Returns
+        -------
+        names : list of str
+            In order.
+        """
         return list(self.rows[0]) if self.rows else []
 
     def where(self, **values: Any) -> "Table":
-        """The rows that have these values."""
+        """The rows that have these values.
+
+        Parameters
+        ----------
+        **values : object
+            A value for each of some columns.
+
+        Returns
+        -------
+        table : Table
+            With the same columns.
+        """
         return Table(row for row in self.rows if all(row[name] == value for name, value in values.items()))
 
     def one(self, column: str, **values: Any) -> Any:
-        """What the one row with these values has in a column."""
+        """What the one row with these values has in a column.
+
+        Parameters
+        ----------
+        column : str
+            Whose value is asked for.
+        **values : object
+            A value for each of some columns, which one row has.
+
+        Returns
+        -------
+        value : object
+            Of that row.
+        """
         (found,) = self.where(**values)[column]
         return found
 
     def distinct(self, column: str) -> list[Any]:
-        """The values of a column, each once, in the order in which they come."""
+        """The values of a column, each once, in the order in which they come.
+
+        Parameters
+        ----------
+        column : str
+            Which one.
+
+        Returns
+        -------
+        values : list
+            Without repetition.
+        """
         return list(dict.fromkeys(self[column]))
 
     def wide(self, down: Sequence[str], across: str, measure: str) -> "Table":
-        """One measure: a row for the values of the columns `down`, sorted; a column for each value of `across`."""
+        """One measure: a row for the values of the columns `down`, sorted; a column for each value of `across`.
+
+        Parameters
+        ----------
+        down : sequence of str
+            Columns that name a row.
+        across : str
+            The column whose values become columns.
+        measure : str
+            The column that fills the cells.
+
+        Returns
+        -------
+        table : Table
+            With None where there is no such row.
+        """
         cells: dict[tuple[Any, ...], Row] = {}
         for row in self.rows:
             key = tuple(row[name] for name in down)
@@ -68,7 +124,13 @@ class Table:
         )
 
     def csv(self) -> str:
-        """All columns, with as many digits as there are."""
+        """All columns, with as many digits as there are.
+
+        Returns
+        -------
+        text : str
+            Comma-separated values.
+        """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -76,7 +138,13 @@ class Table:
         return out.getvalue()
 
     def markdown(self) -> str:
-        """Columns that line up, numbers to the right."""
+        """Columns that line up, numbers to the right.
+
+        Returns
+        -------
+        text : str
+            Markdown.
+        """
         cells = [self.columns, *([text(value) for value in row.values()] for row in self.rows)]
         widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
         right = [all(isinstance(v, int | float | None) for v in self[name]) for name in self.columns]
@@ -102,12 +170,34 @@ def _exact(value: Any) -> Any:
 
 
 def absent(value: Any) -> bool:
-    """Whether there is no such number."""
+    """Whether there is no such number.
+
+    Parameters
+    ----------
+    value : object
+        Of a cell.
+
+    Returns
+    -------
+    absent : bool
+        True for None and nan.
+    """
     return value is None or (isinstance(value, float) and isnan(value))
 
 
 def text(value: Any) -> str:
-    """A value as people read it, to four digits or the whole number."""
+    """A value as people read it, to four digits or the whole number.
+
+    Parameters
+    ----------
+    value : object
+        Of a cell.
+
+    Returns
+    -------
+    text : str
+        Empty if it is absent.
+    """
     if absent(value):
         return ""
     if isinstance(value, float):
@@ -116,14 +206,36 @@ def text(value: Any) -> str:
 
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> float:
-    """Of two columns; 0 if one of them does not vary."""
+    """Of two columns; 0 if one of them does not vary.
+
+    Parameters
+    ----------
+    x, y : sequence of float
+        The columns.
+
+    Returns
+    -------
+    r : float
+        Between -1 and 1.
+    """
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0
     return float(np.corrcoef(np.asarray(x, float), np.asarray(y, float))[0, 1])
 
 
 def error_of(measure: str) -> str:
-    """The column that has the standard error of a measure."""
+    """The column that has the standard error of a measure.
+
+    Parameters
+    ----------
+    measure : str
+        A column.
+
+    Returns
+    -------
+    column : str
+        Its name.
+    """
     return f"{measure} ±"
 
 
