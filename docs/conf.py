@@ -47,7 +47,20 @@ html_title = "onmargin"
 html_static_path = ["_static"]
 html_css_files = ["onmargin.css"]
 html_show_sourcelink = False
-_alone = "index", "start", "choosing", "geometries", "bounds", "batch", "moving*", "model*", "how*", "re*", "changelog"
+_alone = (
+    "index",
+    "start",
+    "choosing",
+    "geometries",
+    "bounds",
+    "batch",
+    "moving*",
+    "model*",
+    "how*",
+    "papers",
+    "re*",
+    "changelog",
+)
 html_sidebars = {page: [] for page in _alone}
 html_theme_options = {
     "show_prev_next": False,

@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from math import nan
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -162,6 +163,16 @@ def test_ids_of_figures_stay_apart(data):
     assert not set(re.findall(r'id="([^"]*)"', inline(svg, "one"))) & set(
         re.findall(r'id="([^"]*)"', inline(svg, "two"))
     )
+
+
+def test_the_documentation_has_the_claims_of_today():
+    text = (Path(__file__).parents[2] / "docs/papers/claims.csv").read_text(encoding="utf-8")
+    printed = [(row["experiment"], row["source"], row["claim"]) for row in csv.DictReader(io.StringIO(text))]
+    assert printed == [
+        (name, claim.source, claim.statement)
+        for name, experiment in lab.EXPERIMENTS.items()
+        for claim in experiment.claims
+    ]
 
 
 def test_summary_takes_means_and_the_best_setting():

@@ -224,13 +224,15 @@ class Erratum:
 
 ERRATA = {
     "E1": Erratum(
-        "SLIDES", "GD", "L(w) ≤ 2 L(u) + 4 X²U² at the rate 1/(2|x|²); so it is at a constant rate.", gradient_descent
+        "SLIDES", "GD", "L(w) ≤ 2 L(u) + 4 X²U² at the rate 1/(2‖x‖²); so it is at a constant rate.", gradient_descent
     ),
     "E2a": Erratum("SLIDES", "EG", "Weights start at 1; they must at 1/n.", exponentiated_start),
     "E2b": Erratum(
         "SLIDES", "EG", "Competitors are in [0, 1]ⁿ; they must be on the simplex.", exponentiated_competitor
     ),
-    "E2c": Erratum("SLIDES", "EG", "The rate goes by the largest |x|; it must by the spread of x.", exponentiated_rate),
+    "E2c": Erratum(
+        "SLIDES", "EG", "The rate goes by the largest entry; it must by the spread of x.", exponentiated_rate
+    ),
     "E3a": Erratum(
         "SLIDES",
         "Perceptron",
@@ -238,13 +240,13 @@ ERRATA = {
         perceptron_loss,
     ),
     "E3b": Erratum(
-        "SLIDES", "Perceptron", "The same at the rate 2/|x|²; so it is at a constant rate.", perceptron_rate
+        "SLIDES", "Perceptron", "The same at the rate 2/‖x‖²; so it is at a constant rate.", perceptron_rate
     ),
     "E4": Erratum("SLIDES", "Winnow", "The rate is 8 gamma/X²; it must be 4 gamma/X².", winnow_rate),
     "E5": Erratum(
         "NIPS",
         "batch",
-        "The index of the output is at most B|w*|²/β; so is the number of updates, one less.",
+        "The index of the output is at most B‖w*‖²/β; so is the number of updates, one less.",
         batch_index,
     ),
     "E6": Erratum(
