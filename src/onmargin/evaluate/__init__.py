@@ -5,5 +5,14 @@ from onmargin.evaluate.progressive import progressive
 from onmargin.evaluate.ranking import RankingReport, ranking_report
 from onmargin.evaluate.tagging import Matches, TaggingReport, spans, tagging_report
 
-__all__ = ["Matches", "RankingReport", "TaggingReport", "ranking_report", "spans", "tagging_report"]
-__all__ = ["Curve", "Curves", "RankingReport", "progressive", "ranking_report"]
+__all__ = [
+    "Curve",
+    "Curves",
+    "Matches",
+    "RankingReport",
+    "TaggingReport",
+    "progressive",
+    "ranking_report",
+    "spans",
+    "tagging_report",
+]
