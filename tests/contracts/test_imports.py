@@ -17,7 +17,7 @@ LAYERS = [
     {"kernel_learner"},
     {"features", "io"},
     {"estimators", "stream"},
-    {"theory"},
+    {"scale", "theory"},
     {"evaluate", "river"},
     {"lab"},
     {"apps"},

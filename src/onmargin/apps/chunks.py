@@ -1,20 +1,19 @@
 """Examples of files, some at a time, and how far one has come."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from onmargin.apps.formats import Settings
-from onmargin.io import ReadError, prefetch
+from onmargin.io import prefetch
+from onmargin.io._reader import grouped
 from onmargin.io.svmlight import SparseRows
 
 CHUNK = 1000  # records of formats that have them one at a time
-
-T = TypeVar("T")
 
 
 class Position(NamedTuple):
@@ -73,7 +72,7 @@ def read_chunks(
         if settings.kind == "rows":
             chunks = (Chunk(X, y) for X, y, _ in records)
         else:
-            chunks = (_chunk(group, settings) for group in _grouped(records, size))
+            chunks = (_chunk(group, settings) for group in grouped(records, size))
         # A thread that waits for a pipe could not be stopped.
         for chunk in chunks if path == "-" else prefetch(chunks):
             yield from _cut(chunk, size)
@@ -87,21 +86,6 @@ def _cut(chunk: Chunk, size: int) -> Iterator[Chunk]:
         return
     for start, stop in pairwise([*range(0, len(chunk), size), len(chunk)]):
         yield chunk.part(start, stop)
-
-
-def _grouped(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    rest = iter(items)
-    while True:
-        group: list[T] = []
-        try:
-            group.extend(islice(rest, size))  # which keeps what came before an error
-        except ReadError:
-            if group:
-                yield group
-            raise
-        if not group:
-            return
-        yield group
 
 
 def _chunk(group: list[Any], settings: Settings) -> Chunk:

@@ -141,6 +141,18 @@ def main() -> None:
     "--checkpoint-every", "every", type=click.IntRange(1), metavar="N", help="Examples; by default each minute."
 )
 @click.option("--resume", is_flag=True, help="Go on where the checkpoint in --out was made, if there is one.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    help="Learn the files beside each other, and mix what comes of it after each pass: by processes, or by Ray.",
+)
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="For --engine; by default one a core.")
+@click.option("--address", help="For --engine ray: that of a cluster; by default one is started here.")
+@click.option(
+    "--mixing",
+    type=click.Choice(["updates", "uniform", "examples"]),
+    help="For --engine: what a file counts; by default its updates.",
+)
 @quiet
 @as_json
 def train(
@@ -160,6 +172,10 @@ def train(
     start: str | None,
     every: int | None,
     resume: bool,
+    engine: str | None,
+    workers: int | None,
+    address: str | None,
+    mixing: str | None,
     quiet: bool,
     as_json: bool,
     **where: Any,
@@ -181,7 +197,19 @@ def train(
         _parameters(options, others),
         passes,
     )
-    done = run(request, out, resume=resume, start=start, every=every, quiet=quiet)
+    elsewhere = {"--workers": workers, "--address": address, "--mixing": mixing}
+    given = [name for name, value in elsewhere.items() if value is not None]
+    if engine is None:
+        if given:
+            raise click.UsageError(f"{given[0]} is for --engine local or --engine ray")
+        done = run(request, out, resume=resume, start=start, every=every, quiet=quiet)
+    else:
+        from onmargin.apps import scaled
+
+        if start is not None or every is not None:
+            raise click.UsageError("--engine begins anew and saves after each pass: no --from, no --checkpoint-every")
+        place = scaled.Place(engine, workers, address, mixing or "updates")
+        done = scaled.train(request, out, place, resume=resume, quiet=quiet)
     report.show(report.trained(done), as_json=as_json)
 
 

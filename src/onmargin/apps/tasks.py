@@ -11,6 +11,7 @@ import click
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
+from onmargin.io.sharding import Batch
 from onmargin.io.svmlight import SparseRows
 
 Notes = dict[str, Any]
@@ -169,10 +170,7 @@ class Pupil:
         if self.task == "tag":
             self._learn_sequences(chunk)
         elif isinstance(chunk.X, SparseRows):
-            y = chunk.y
-            if self.task in {"classify", "ordinal"} and not (y % 1).any():
-                y = y.astype("int64")
-            self._learn_many(chunk.X, y, None)
+            self._learn_many(chunk.X, self._row_labels(chunk), None)
         else:
             self._learn_records(chunk)
 
@@ -190,6 +188,19 @@ class Pupil:
         self._learn_many(chunk.X[:n], targets, None if chunk.weights is None else chunk.weights[:n])
         if problem is not None:
             raise BadExampleError(str(problem), n) from problem
+
+    def batch(self, chunk: Chunk) -> Batch:
+        """Examples as the model takes them, all at once."""
+        if isinstance(chunk.X, SparseRows):
+            return Batch(chunk.X, self._row_labels(chunk))
+        if self.task == "tag":
+            return Batch([self._tokens(x) for x in chunk.X], chunk.y)
+        target = KINDS[self.task].target
+        return Batch(chunk.X, None if chunk.y is None else [target(y) for y in chunk.y], chunk.weights)
+
+    def _row_labels(self, chunk: Chunk) -> Any:
+        whole = self.task in {"classify", "ordinal"} and not (chunk.y % 1).any()
+        return chunk.y.astype("int64") if whole else chunk.y
 
     def _learn_many(self, X: Any, y: Any, weights: Any) -> None:
         try:

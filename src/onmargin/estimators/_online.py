@@ -4,6 +4,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy, deepcopy
+from functools import wraps
+from importlib import import_module
 from inspect import currentframe
 from math import inf
 from typing import Any, ClassVar
@@ -21,6 +23,7 @@ from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._parameters import FLAG, NOTHING, Instance, Number, Rule, check_parameters
 from onmargin._updates import projection
+from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
@@ -33,6 +36,18 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame is not None and frame.f_globals.get("__name__", "").startswith("onmargin."):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A `fit` that gives shards to :func:`onmargin.scale.fit`, which stands above all estimators."""
+
+    @wraps(fit)
+    def either(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+        if isinstance(X, Shards):
+            return import_module("onmargin.scale").fit(self, X, *arguments, **options)
+        return fit(self, X, *arguments, **options)
+
+    return either
 
 
 class OnlineLearner(BaseEstimator):  # type: ignore[misc]
@@ -66,6 +81,11 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     n_iter_: int
     _learner: Learner[Any]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            cls.fit = _or_shards(vars(cls)["fit"])
 
     def _task(self) -> Task:
         """What is learned, with the parameters as they are now."""

@@ -15,16 +15,20 @@ if TYPE_CHECKING:
     from onmargin.io.jsonl import read_jsonl
     from onmargin.io.model_file import ModelFileError, load, load_with_notes, save
     from onmargin.io.prefetch import prefetch
+    from onmargin.io.sharding import Batch, Shard, Shards, shards
     from onmargin.io.svmlight import Block, read_svmlight
     from onmargin.io.vowpal_wabbit import read_vw
 
 # Imported when first touched, as those of `onmargin` are: who reads one format does not wait for the others.
 _HOME = {
+    "Batch": "onmargin.io.sharding",
     "Block": "onmargin.io.svmlight",
     "ModelFileError": "onmargin.io.model_file",
     "ReadError": "onmargin.io._reader",
     "Reader": "onmargin.io._reader",
     "Record": "onmargin.io._reader",
+    "Shard": "onmargin.io.sharding",
+    "Shards": "onmargin.io.sharding",
     "TaggedSequence": "onmargin.io._reader",
     "guess_format": "onmargin.io.guess",
     "load": "onmargin.io.model_file",
@@ -43,15 +47,19 @@ _HOME = {
     "read_vw": "onmargin.io.vowpal_wabbit",
     "save": "onmargin.io.model_file",
     "to_onnx": "onmargin.io.export",
+    "shards": "onmargin.io.sharding",
     "to_sklearn": "onmargin.io.export",
 }
 
 __all__ = [
+    "Batch",
     "Block",
     "ModelFileError",
     "ReadError",
     "Reader",
     "Record",
+    "Shard",
+    "Shards",
     "TaggedSequence",
     "guess_format",
     "load",
@@ -69,6 +77,7 @@ __all__ = [
     "read_text",
     "read_vw",
     "save",
+    "shards",
     "to_onnx",
     "to_sklearn",
 ]

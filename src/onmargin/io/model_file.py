@@ -13,8 +13,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as save_bytes
 from safetensors.numpy import save_file
 
 from onmargin.io._values import DTYPES, Reader, Writer, public_name, sha256
@@ -75,6 +77,75 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
     >>> again.predict([[0.9, 0.1]]).item(), again.totals_ == model.totals_
     ('spam', True)
     """
+    text, arrays = _described(model, notes)
+    with _replacing(Path(os.path.realpath(path))) as temporary:
+        try:
+            save_file(arrays, temporary, metadata={KEY: text})
+        except SafetensorError as error:
+            raise OSError(f"cannot write {os.fspath(path)!r}: {error}") from error
+
+
+def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
+    """The bytes of the file that `save` would write, for another process.
+
+    Parameters
+    ----------
+    model : object
+        As for `save`.
+    notes : dict or None, default=None
+        As for `save`.
+
+    Returns
+    -------
+    data : bytes
+        The file.
+    """
+    text, arrays = _described(model, notes)
+    return bytes(save_bytes(arrays, metadata={KEY: text}))
+
+
+def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Write what `to_bytes` made as `save` writes a model: a file that is there is replaced in one step.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    path : str or path-like
+        Where to write it.
+    """
+    with _replacing(Path(os.path.realpath(path))) as temporary:
+        temporary.write_bytes(data)
+
+
+def from_bytes(data: bytes | memoryview) -> Any:
+    """The model of `to_bytes`, checked as `load` checks a file.
+
+    Parameters
+    ----------
+    data : bytes or memoryview
+        The file.
+
+    Returns
+    -------
+    model : object
+        As from `load`.
+
+    Raises
+    ------
+    ModelFileError
+        As `load` does.
+    """
+    try:
+        tensors = _Tensors(memoryview(data))
+        document = _read_document(tensors.metadata())
+        return Reader(_arrays(tensors, document["arrays"]), _check_given(document["parameters"], {})).model(document)
+    except Exception as error:  # as a file
+        raise ModelFileError(f"cannot load a model from bytes: {error or type(error).__name__}") from error
+
+
+def _described(model: Any, notes: Mapping[str, Any] | None) -> tuple[str, dict[str, NDArray[Any]]]:
+    """What goes into the file of a model: its description, and its arrays by name."""
     if public_name(type(model)) is None:
         raise TypeError(
             f"save takes an estimator of onmargin; got a {type(model).__name__}. Of a pipeline or a search save the "
@@ -90,11 +161,30 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
         raise TypeError(
             f"the labels, names and numbers of this model take {len(text)} bytes as text, more than a header can hold"
         )
-    with _replacing(Path(os.path.realpath(path))) as temporary:
-        try:
-            save_file(dict(sorted(writer.arrays.items())), temporary, metadata={KEY: text})
-        except SafetensorError as error:
-            raise OSError(f"cannot write {os.fspath(path)!r}: {error}") from error
+    return text, dict(sorted(writer.arrays.items()))
+
+
+class _Tensors:
+    """The tensors of a safetensors file in memory, not copied, as `safe_open` gives those of one on the disk."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._start = 8 + int.from_bytes(data[:8], "little")
+        self._header = json.loads(bytes(data[8 : self._start]))
+        self._metadata = self._header.pop("__metadata__", None)
+        self._data = data
+
+    def metadata(self) -> Any:
+        return self._metadata
+
+    def keys(self) -> list[str]:
+        return list(self._header)
+
+    def get_tensor(self, name: str) -> NDArray[Any]:
+        entry = self._header[name]
+        dtype = np.dtype(next(ours for ours, theirs in DTYPES.items() if theirs == entry["dtype"]))
+        first, last = entry["data_offsets"]
+        part = self._data[self._start + first : self._start + last]
+        return np.frombuffer(part, dtype).reshape(entry["shape"])
 
 
 def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None = None) -> Any:

@@ -35,6 +35,7 @@ from onmargin.reference.kernel import (
     smallest,
     uniclass_kernel,
 )
+from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
 from onmargin.reference.rounds import Run, play, with_intercept
 from onmargin.reference.second_order import (
     Adaptive,
@@ -117,6 +118,9 @@ __all__ = [
     "label_pairs",
     "label_ranking",
     "largest",
+    "mix_epochs",
+    "mixed",
+    "mixed_gaussians",
     "multiclass",
     "nherd",
     "oldest",

@@ -1,0 +1,34 @@
+"""Training on shards of data, by processes of one machine or by a Ray cluster."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onmargin.scale.comparing import Outcome, compare
+    from onmargin.scale.engine import Engine, LocalEngine
+    from onmargin.scale.ray import RayEngine
+    from onmargin.scale.training import Report, fit
+
+# Imported when first touched, as the names of `onmargin` are.
+_HOME = {
+    "Engine": "onmargin.scale.engine",
+    "LocalEngine": "onmargin.scale.engine",
+    "Outcome": "onmargin.scale.comparing",
+    "RayEngine": "onmargin.scale.ray",
+    "Report": "onmargin.scale.training",
+    "compare": "onmargin.scale.comparing",
+    "fit": "onmargin.scale.training",
+}
+
+__all__ = ["Engine", "LocalEngine", "Outcome", "RayEngine", "Report", "compare", "fit"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'onmargin.scale' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

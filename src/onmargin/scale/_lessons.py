@@ -1,0 +1,231 @@
+"""How a model takes the batches of a shard, and how it is made ready for all of them."""
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import RegressorMixin
+
+from onmargin._core.names import Names
+from onmargin._core.reader import Reader
+from onmargin._core.rounds import Totals
+from onmargin._core.text import Frequencies
+from onmargin._parts import put_together, take_apart
+from onmargin.estimators._blocks import BlockLearner
+from onmargin.estimators._chain import ChainLearner
+from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators.dual_ascent import DualAscentClassifier
+from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
+from onmargin.io.sharding import Batch
+from onmargin.scale._findings import Findings
+from onmargin.scale._mixing import can_mix
+from onmargin.stream._model import StreamModel
+from onmargin.stream.label_ranker import LabelRanker
+
+
+class Lesson:
+    """How one kind of model takes batches."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def labels(self, y: Any) -> Any:
+        """Those of each example: an array of one each, or a list of lists; None: targets are no labels."""
+        raise NotImplementedError
+
+    def read_names(self, X: Any, names: Names) -> None:
+        """Add the names of the features of examples to those known."""
+        raise NotImplementedError
+
+    def learn(self, batch: Batch) -> None:
+        """Learn examples in their order."""
+        raise NotImplementedError
+
+    def begin(self, found: Findings) -> None:
+        """Meet all features and labels of the shards; what is learned by that does not matter."""
+        raise NotImplementedError
+
+    def extend(self, found: Findings) -> None:
+        """Meet features of the shards that are new, and keep what was learned."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Leave the model as its user will find it."""
+
+
+class RowLesson(Lesson):
+    """Estimators of rows: rows of numbers as they are, and dicts or lists of names by their names."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        # scikit-learn would miss them in the rows, which are matrices.
+        known = vars(model).pop("feature_names_in_", None)
+        self._names = None if known is None else Names(known.tolist())
+
+    def labels(self, y: Any) -> Any:
+        return None if isinstance(self.model, RegressorMixin) else y
+
+    def read_names(self, X: Any, names: Names) -> None:
+        reader = Reader(names, grow=True, dtype=np.float64)
+        for x in X:
+            reader.read(x)
+
+    def learn(self, batch: Batch) -> None:
+        weights = None if batch.weights is None else np.asarray(batch.weights, np.float64)
+        if weights is None or weights.any():  # nothing happens by examples that weigh nothing
+            self.model.partial_fit(self._rows(batch.X, self.model.n_features_in_), batch.y, sample_weight=weights)
+
+    def _rows(self, X: Any, n_features: int) -> Any:
+        """Examples as a matrix of all features."""
+        if hasattr(X, "indptr"):
+            width = max(n_features, X.shape[1])
+            return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+        if self._names is None:
+            raise ValueError("this model has learned features by number, and those of the shards have names")
+        reader = Reader(self._names, grow=False, dtype=np.float64)
+        for x in X:
+            reader.read(x)
+        return sparse.csr_matrix(reader.arrays(), shape=(len(X), len(self._names)))
+
+    def begin(self, found: Findings) -> None:
+        if found.names is not None:
+            self._names = Names(found.names)
+        X = [self._rows(first.X, found.n_features) for first in found.firsts]
+        y = list(chain.from_iterable(first.y for first in found.firsts))
+        self.model.partial_fit(sparse.vstack(X, format="csr"), y)
+
+    def extend(self, found: Findings) -> None:
+        n = self.model.n_features_in_
+        new = [name for name in found.names or () if self._names is None or self._names.get(name) < 0]
+        if new or found.n_features > n:
+            what = repr(new[0]) if new else f"number {found.n_features}"
+            raise ValueError(
+                f"the shards have the feature {what}, and this model has learned {n} others: learn anew with "
+                "warm_start=False, or with a model of onmargin.stream, which takes new features"
+            )
+
+    def finish(self) -> None:
+        if self._names is not None:
+            self.model.feature_names_in_ = np.array(self._names.names, dtype=object)
+
+
+class ChainLesson(Lesson):
+    """Taggers: sequences of tokens."""
+
+    def labels(self, y: Any) -> Any:
+        return y
+
+    def read_names(self, X: Any, names: Names) -> None:
+        reader = Reader(names, grow=True, dtype=np.float64, separator=self.model.separator)
+        for token in chain.from_iterable(X):
+            reader.read(token)
+
+    def learn(self, batch: Batch) -> None:
+        self.model.partial_fit(batch.X, batch.y)
+
+    def begin(self, found: Findings) -> None:
+        model = self.model
+        model._begin_chain([], average=int(model.average is None or model.average))
+        model._names = Names(found.names or ())
+        for first in found.firsts:
+            model.partial_fit(first.X, first.y)
+
+    def extend(self, found: Findings) -> None:
+        model = self.model
+        model._names = Names(dict.fromkeys([*model._names.names, *(found.names or ())]))
+        model._make_room(len(model._names))
+        model.n_features_in_ = len(model._names)
+
+
+class StreamLesson(Lesson):
+    """Models of streams: whatever they read."""
+
+    def labels(self, y: Any) -> Any:
+        return y if self.model._labelled or isinstance(self.model, LabelRanker) else None
+
+    def read_names(self, X: Any, names: Names) -> None:
+        if self.model.n_features is None:
+            vars(self.model).setdefault("_frequencies", None)  # a model that has learned nothing has none
+            reader = self.model._reader(names)
+            for x in X:
+                reader.read(x)
+
+    def learn(self, batch: Batch) -> None:
+        self.model.learn_many(batch.X, batch.y, batch.weights)
+
+    def begin(self, found: Findings) -> None:
+        self.model._begin(found.firsts[0].X if found.names is None else found.firsts[0].X[0])
+        self._widen(found)
+        for first in found.firsts:
+            self.learn(first)
+
+    def extend(self, found: Findings) -> None:
+        self._widen(found)
+
+    def _widen(self, found: Findings) -> None:
+        """Know all features, in the order of the shards, after those that are known."""
+        model, n_features = self.model, found.n_features
+        if found.names is not None and isinstance(model._names, Names):
+            model._names = Names(dict.fromkeys([*model._names.names, *found.names]))
+            n_features = len(model._names)
+        geometry = model._learner.geometry
+        if n_features > geometry.n_features:
+            model._learner.geometry = geometry.resized(n_features)
+        model._player = None
+
+
+_LESSONS: dict[type, type[Lesson]] = {
+    StreamModel: StreamLesson,
+    ChainLearner: ChainLesson,
+    LinearLearner: RowLesson,
+    QuasiAdditiveClassifier: RowLesson,
+}
+
+
+def check_kind(model: Any) -> type[Lesson]:
+    """How its kind of model takes batches; one whose weights cannot be mixed is refused."""
+    found = next((lesson for kind, lesson in _LESSONS.items() if isinstance(model, kind)), None)
+    if found is None or isinstance(model, BlockLearner | DualAscentClassifier):
+        raise TypeError(
+            "shards are for classifiers, regressors, label rankers, taggers and models of onmargin.stream with plain "
+            f"weights or confidences; got {type(model).__name__}"
+        )
+    if getattr(model, "kernel", None) is not None or getattr(model, "geometry", None) in {"entropic", "pnorm"}:
+        raise ValueError(_no_mix(model))
+    return found
+
+
+def lesson_for(model: Any) -> Lesson:
+    """How a model takes batches."""
+    return check_kind(model)(model)
+
+
+def check_mixable(model: Any) -> None:
+    """The same, where only the geometry tells."""
+    if not can_mix(model._learner.geometry):
+        raise ValueError(_no_mix(model))
+
+
+def _no_mix(model: Any) -> str:
+    return (
+        f"the weights of {model!r:.80} cannot be mixed: shards need plain weights or ones with a metric, so "
+        "kernel=None and geometry='euclidean', 'adaptive' or 'normalized'"
+    )
+
+
+def forget(model: Any) -> None:
+    """Make a model one that has learned nothing but what features and labels there are, and the intercept's size."""
+    learner = model._learner
+    geometry = put_together(take_apart(learner.geometry)._replace(state=None))
+    state = {"clock": 0, **geometry.arrays()}
+    if "places" in state:  # of the features that weigh steps, which are no weights
+        state["places"] = learner.geometry.places
+    geometry.__setstate__(state)
+    learner.geometry, learner._totals = geometry, Totals()
+    if hasattr(model, "class_counts_"):
+        model.class_counts_ = np.zeros_like(model.class_counts_)
+    if getattr(model, "_frequencies", None) is not None:
+        model._frequencies = Frequencies()
+    if isinstance(model, StreamModel):
+        model._player = None

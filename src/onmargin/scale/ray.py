@@ -1,0 +1,151 @@
+"""Ray as an engine: tasks on the machines of a cluster."""
+
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Shared = TypeVar("Shared")
+Result = TypeVar("Result")
+
+_PATIENCE = 5.0  # seconds in which a cluster must answer
+
+# A node that does not answer so often, at this interval, is dead: after seconds, not after Ray's half minute.
+_HEALTH = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 1000,
+    "health_check_timeout_ms": 2000,
+    "health_check_failure_threshold": 3,
+}
+
+
+class RayEngine:
+    """Tasks of a Ray cluster.
+
+    Each call is a task of one core. What is shared goes into Ray's object store once a `map`, and each machine fetches
+    it once. A task whose worker or machine dies is run again, as often as it takes; what a function raises is raised
+    here, and not tried again. Needs Ray: ``pip install 'onmargin[ray]'``, on every machine.
+
+    Use it when one machine is not enough, or a cluster is there. On one machine :class:`LocalEngine` does the same with
+    less. The results are the same, bit for bit, if the machines are of one kind.
+
+    Parameters
+    ----------
+    address : str or None, default=None
+        Of a cluster that runs, such as "10.0.0.1:6379", or "auto" for the one that this machine belongs to. None: the
+        cluster that this process is connected to already or, if it is not, one is started on this machine.
+    workers : int or None, default=None
+        How many tasks may run at the same time. None: one a core.
+    memory : int or None, default=None
+        For a cluster that is started: bytes of its object store. None: Ray's default, a third of the memory.
+
+    Notes
+    -----
+    Ray's statistics of usage are switched off. Machines that stop answering are given up after some three seconds where
+    this class starts the cluster; for others set ``RAY_health_check_period_ms`` and its kin before ``ray start``. Ray
+    kills tasks when a machine runs out of memory, and they are run again: see ``RAY_memory_usage_threshold``.
+    """
+
+    def __init__(self, address: str | None = None, *, workers: int | None = None, memory: int | None = None) -> None:
+        if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+            raise ValueError(f"workers must be an integer at least 1, or None for one a core; got {workers!r}")
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # which Ray reads when it is imported
+        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of several shards, the first to fail is raised
+        try:
+            self._ray: Any = import_module("ray")
+        except ImportError as error:
+            raise ImportError("the engine 'ray' needs Ray: pip install 'onmargin[ray]'") from error
+        self._own = not self._ray.is_initialized()
+        if self._own:
+            self._connect(address, workers, memory)
+        elif address not in (None, "auto", here := self._ray.get_runtime_context().gcs_address):
+            raise ValueError(
+                f"this process is connected to the Ray cluster at {here!r} already: call ray.shutdown() first"
+            )
+        # Of a cluster that is started for it, the cores say how many.
+        self._at_once = None if self._own and address is None else workers
+
+    def _connect(self, address: str | None, workers: int | None, memory: int | None) -> None:
+        if address is None:
+            # Ray would join a cluster that runs here already: who wants that says "auto".
+            where: dict[str, Any] = {
+                "address": "local",
+                "num_cpus": workers,
+                "object_store_memory": memory,
+                "include_dashboard": False,
+                "_system_config": _HEALTH,
+            }
+        else:
+            _check_answer(address)
+            where = {"address": address}
+        try:
+            self._ray.init(**where, log_to_driver=False, logging_level="warning", configure_logging=False)
+        except (ConnectionError, TimeoutError) as error:
+            raise ConnectionError(_no_cluster(str(address), str(error))) from error
+
+    def map(self, fn: Callable[[Item, Shared], Result], items: Sequence[Item], shared: Shared) -> Iterator[Result]:
+        """As :class:`Engine` says.
+
+        Parameters
+        ----------
+        fn : callable
+            A function of a module that workers can import, or one that Ray can send.
+        items : sequence
+            What there is one task for.
+        shared : object
+            What all tasks are given. Arrays in it are not copied: tasks must not write to them.
+
+        Returns
+        -------
+        results : iterator
+            The results in the order of the items.
+        """
+        ray = self._ray
+        given = ray.put(shared)
+        task = ray.remote(_call).options(max_retries=-1, num_cpus=1)
+        ahead = self._at_once or len(items)
+        calls: dict[int, Any] = {}
+        try:
+            for turn in range(len(items)):
+                for k in range(turn, min(turn + ahead, len(items))):
+                    if k not in calls:
+                        calls[k] = task.remote(fn, items[k], given)
+                try:
+                    result = ray.get(calls.pop(turn))
+                except ray.exceptions.RayTaskError as error:
+                    raise (error.cause or error) from None
+                yield result
+        finally:
+            for call in calls.values():
+                ray.cancel(call, force=True)
+
+    def close(self) -> None:
+        """Leave the cluster, if this object joined it; end it, if it was started for it."""
+        if self._own:
+            self._ray.shutdown()
+            self._own = False
+
+
+def _call(fn: Callable[[Item, Shared], Result], item: Item, shared: Shared) -> Result:
+    """In a worker: call the function, which may be of any kind; Ray takes plain ones only."""
+    return fn(item, shared)
+
+
+def _check_answer(address: str) -> None:
+    """Ray would go on trying for a minute where nobody listens."""
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+    except OSError as error:
+        raise ConnectionError(_no_cluster(address, error.strerror or str(error))) from error
+
+
+def _no_cluster(address: str, problem: str) -> str:
+    return (
+        f"there is no Ray cluster at {address!r}: {problem}. Start one with `ray start --head`, or leave address out "
+        "to start one on this machine."
+    )
