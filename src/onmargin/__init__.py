@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onmargin.apps.serve.client import Client
+    from onmargin.apps.serve.connection import ServiceError
     from onmargin.estimators.auto import AutoClassifier, AutoRegressor
     from onmargin.estimators.block_classifier import BlockClassifier
     from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
@@ -30,6 +32,7 @@ _HOME = {
     "AutoRegressor": "onmargin.estimators.auto",
     "BlockClassifier": "onmargin.estimators.block_classifier",
     "ClassFeatureClassifier": "onmargin.estimators.class_feature_classifier",
+    "Client": "onmargin.apps.serve.client",
     "DualAscentClassifier": "onmargin.estimators.dual_ascent",
     "ExponentiatedGradientRegressor": "onmargin.estimators.gradient",
     "GradientDescentRegressor": "onmargin.estimators.gradient",
@@ -45,6 +48,7 @@ _HOME = {
     "QuasiAdditiveClassifier": "onmargin.estimators.quasi_additive",
     "SCWClassifier": "onmargin.estimators.confidence_weighted",
     "SequenceTagger": "onmargin.estimators.sequence_tagger",
+    "ServiceError": "onmargin.apps.serve.connection",
     "StructuredPredictor": "onmargin.estimators.structured",
     "Winnow": "onmargin.estimators.perceptrons",
     "load": "onmargin.io.model_file",
@@ -58,6 +62,7 @@ __all__ = [
     "AutoRegressor",
     "BlockClassifier",
     "ClassFeatureClassifier",
+    "Client",
     "DualAscentClassifier",
     "ExponentiatedGradientRegressor",
     "GradientDescentRegressor",
@@ -73,6 +78,7 @@ __all__ = [
     "QuasiAdditiveClassifier",
     "SCWClassifier",
     "SequenceTagger",
+    "ServiceError",
     "StructuredPredictor",
     "Winnow",
     "load",

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -269,6 +270,74 @@ def convert(files: tuple[str, ...], target: str, out: Any, names: Any, format: s
     from onmargin.apps.convert import convert as run
 
     run(files, format=_chosen(format), reading=_reading(**where), target=target, out=out, names=names)
+
+
+@main.command()
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of journal and snapshots.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need --tokens.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8700, show_default=True, help="0: any that is free.")
+@click.option(
+    "--tokens", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File of who may read, learn, admin."
+)
+@click.option("--rate", type=click.FloatRange(0), default=0, help="Requests a second of one address; 0: no limit.")
+@click.option("--max-body", type=click.IntRange(1024), default=4 * 2**20, show_default=True, help="Bytes of a request.")
+@click.option("--timeout", type=click.FloatRange(1), default=30, show_default=True, help="Seconds for a request.")
+@click.option("--max-features", type=click.IntRange(1), default=2**20, show_default=True, help="Names kept by a model.")
+@click.option("--max-weights", type=click.IntRange(1), default=2**25, show_default=True, help="Weights of a model.")
+@click.option("--max-waiting", type=click.IntRange(1), default=8192, show_default=True, help="Examples in the queue.")
+@click.option(
+    "--snapshot-every", type=click.IntRange(1), default=50_000, show_default=True, help="Examples between snapshots."
+)
+@click.option("--compact", is_flag=True, help="Keep of the journal only what came after the snapshot before the last.")
+def serve(
+    *,
+    data: Path,
+    host: str,
+    port: int,
+    tokens: Path | None,
+    rate: float,
+    max_body: int,
+    timeout: float,
+    max_features: int,
+    max_weights: int,
+    max_waiting: int,
+    snapshot_every: int,
+    compact: bool,
+) -> None:
+    """Serve models that learn what is posted to them, with a page to watch them.
+
+    Every example is in the journal before it is learned and acknowledged. The page is at /, the OpenAPI document at
+    /openapi.json.
+    """
+    try:
+        from onmargin.apps.serve.run import serve as run
+    except ModuleNotFoundError as error:
+        raise Failure(f"{error.name} is not installed: pip install 'onmargin[serve]'") from error
+    from onmargin.apps.serve.limits import Limits
+    from onmargin.apps.serve.service import Settings
+    from onmargin.apps.serve.student import Room
+
+    room = Room(features=max_features, weights=max_weights)
+    settings = Settings(room=room, waiting=max_waiting, snapshot_every=snapshot_every, compact=compact)
+    run(data, (host, port), tokens, Limits(body=max_body, seconds=timeout, rate=rate), settings)
+
+
+@main.command()
+@click.argument("scope", type=click.Choice(["read", "learn", "admin"]))
+def token(scope: str) -> None:
+    """Make a token for `onmargin serve`: SCOPE is what it may do.
+
+    The token is printed once. The line goes into the file of --tokens, which holds no token.
+    """
+    from onmargin.apps.serve.tokens import line, new_token
+
+    made = new_token()
+    click.echo(f"token: {made}\nline:  {line(scope, made)}")
 
 
 @main.command()

@@ -96,7 +96,7 @@ def begin(task: str, settings: Settings, parameters: dict[str, Any]) -> "Pupil":
                 f"--hash is for features with names; those of {settings.format} files are kept apart"
             )
         parameters["n_features"] = 2**bits
-    kind = _model_class(task)
+    kind = model_class(task)
     if settings.kind == "rows" and "dtype" in signature(kind).parameters:
         parameters.setdefault("dtype", settings.dtype)
     unknown = sorted(parameters.keys() - signature(kind).parameters.keys())
@@ -113,7 +113,7 @@ def begin(task: str, settings: Settings, parameters: dict[str, Any]) -> "Pupil":
     return Pupil(task, model, _features(settings))
 
 
-def _model_class(task: str) -> Any:
+def model_class(task: str) -> Any:
     if task == "tag":
         from onmargin import SequenceTagger
 

@@ -1,0 +1,186 @@
+"""The service under load: what 64 clients get from one core, how long they wait, and how much memory it takes.
+
+    python benchmarks/serve.py                    learn and predict, one example a request and many
+    python benchmarks/serve.py --memory 3600000   memory over as many examples as an hour brings at 1,000 a second
+    python -m tests.apps.crashes 100              kill it a hundred times
+
+The service has a core to itself, and the clients another one: they speak HTTP over sockets that stay open, send the
+next request when the last one is answered, and check nothing but its status. Beside the rate stands the time of the
+core that an example takes, which says what the rate is where nothing else runs.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+
+import uvloop
+
+N_CLIENTS = 64
+CODE = "from onmargin.apps.cli import main; main()"
+HEAD = (
+    "POST /v1/models/{}/{} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
+)
+
+
+@contextmanager
+def service(folder, *options):
+    """The program as a user starts it, on the first core; its port and its number."""
+    command = [sys.executable, "-c", CODE, "serve", "--data", folder, "--port", "0", *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(process.pid, cores[:1])
+    os.sched_setaffinity(0, cores[1:] or cores)
+    try:
+        yield int(re.search(r":(\d+)/", process.stderr.readline())[1]), process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+def used(pid):
+    """Seconds of a core, and megabytes."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        pages = int(file.read().split()[1])
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+class Client(asyncio.Protocol):
+    """Sends a request when the last one is answered, until `stop`; `times` has how long each took."""
+
+    def __init__(self, requests, times, statuses):
+        self.requests, self.times, self.statuses = requests, times, statuses
+        self.buffer, self.stop = b"", False
+
+    def connection_made(self, transport):
+        self.transport = transport
+        self.send()
+
+    def send(self):
+        self.started = time.perf_counter()
+        self.transport.write(next(self.requests))
+
+    def data_received(self, data):
+        self.buffer += data
+        end = self.buffer.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        length = int(self.buffer[self.buffer.index(b"content-length: ") + 16 : end].split(b"\r\n", 1)[0])
+        if len(self.buffer) < end + 4 + length:
+            return
+        status = self.buffer[9:12]
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self.buffer = self.buffer[end + 4 + length :]
+        self.times.append(time.perf_counter() - self.started)
+        if self.stop:
+            self.transport.close()
+        else:
+            self.send()
+
+
+def requests(name, kind, size, seed):
+    """Requests about short records, a few thousand of them over and over."""
+    random_ = random.Random(seed)
+    made = []
+    for _ in range(max(1, 2000 // size)):
+        xs = [
+            {f"f{random_.randrange(500)}": round(random_.gauss(0, 1), 3) for _ in range(8)} | {"colour": "red"}
+            for _ in range(size)
+        ]
+        examples = [{"x": x, "y": "yes" if sum(map(hash, x)) % 3 else "no"} for x in xs] if kind == "learn" else xs
+        body = json.dumps({"examples": examples}).encode()
+        made.append(HEAD.format(name, kind, len(body)).encode() + body)
+    while True:
+        yield from made
+
+
+async def load(port, pid, kind, size, seconds):
+    """Requests a second, percentiles of the wait in ms, and microseconds of the service's core that an example took."""
+    times, statuses = [], {}
+    loop = asyncio.get_running_loop()
+    clients = []
+    for k in range(N_CLIENTS):
+        _, client = await loop.create_connection(
+            lambda k=k: Client(requests("m", kind, size, k), times, statuses), "127.0.0.1", port
+        )
+        clients.append(client)
+    await asyncio.sleep(1.0)  # to warm up
+    times.clear()
+    statuses.clear()
+    core, _ = used(pid)
+    started = time.perf_counter()
+    await asyncio.sleep(seconds)
+    elapsed, n = time.perf_counter() - started, len(times)
+    core = used(pid)[0] - core
+    for client in clients:
+        client.stop = True
+    await asyncio.sleep(1.0)
+    assert set(statuses) == {b"200"}, statuses
+    ordered = sorted(times[:n])
+    p50, p99 = (1000 * ordered[int(q * (n - 1))] for q in (0.5, 0.99))
+    return n * size / elapsed, p50, p99, 1e6 * core / (n * size), core / elapsed
+
+
+def create(port, name):
+    """A model of hashed names, whose memory is what it is."""
+    from onmargin import Client as Asking
+
+    with Asking(f"http://127.0.0.1:{port}") as client:
+        client.create(name, n_features=2**16)
+        client.learn_many(name, [{"a": 1.0}, {"b": 1.0}], ["yes", "no"])
+
+
+def measure(seconds):
+    print(f"{N_CLIENTS} clients, the service on one core, load of the machine {os.getloadavg()[0]:.1f}\n")
+    print("| request | examples/s | p50 ms | p99 ms | core µs an example | core used | examples/s of a whole core |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for kind, size in (("learn", 1), ("learn", 32), ("predict", 1), ("predict", 32)):
+        with tempfile.TemporaryDirectory() as folder, service(folder) as (port, pid):
+            create(port, "m")
+            rate, p50, p99, core, share = uvloop.run(load(port, pid, kind, size, seconds))
+        print(f"| {kind} {size} | {rate:,.0f} | {p50:.1f} | {p99:.1f} | {core:.0f} | {share:.0%} | {1e6 / core:,.0f} |")
+
+
+async def remember(port, pid, n):
+    """Memory while examples come, many a request."""
+    times, statuses = [], {}
+    loop = asyncio.get_running_loop()
+    for k in range(8):
+        await loop.create_connection(
+            lambda k=k: Client(requests("m", "learn", 200, k), times, statuses), "127.0.0.1", port
+        )
+    shown = 0
+    while 200 * len(times) < n:
+        await asyncio.sleep(0.5)
+        done = 200 * len(times)
+        if done >= shown:
+            print(f"| {done:,} | {used(pid)[1]:.0f} |", flush=True)
+            shown += n // 10
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--memory", type=int, metavar="EXAMPLES")
+    arguments = parser.parse_args()
+    if arguments.memory is None:
+        measure(arguments.seconds)
+        return
+    print("| examples | MB |\n| ---: | ---: |")
+    with tempfile.TemporaryDirectory() as folder, service(folder, "--compact") as (port, pid):
+        create(port, "m")
+        uvloop.run(remember(port, pid, arguments.memory))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""What each operation of the service does: one function an operation, and the table of them all."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from onmargin.apps.serve import schema
+from onmargin.apps.serve.limits import Limits
+from onmargin.apps.serve.metrics import Times, quantile
+from onmargin.apps.serve.problems import BadExampleError, BusyError, ProblemError
+from onmargin.apps.serve.served import Served
+from onmargin.apps.serve.service import Service
+
+_encode = msgspec.json.Encoder().encode
+
+
+def json(answer: Any, status: int = 200) -> Response:
+    return Response(_encode(answer), status, media_type="application/json")
+
+
+@dataclass
+class Context:
+    """What the operations work with."""
+
+    service: Service
+    limits: Limits
+    stopping: asyncio.Event
+    watchers: int = 0
+
+
+async def learn(context: Context, name: str, sent: schema.Learn) -> schema.Learned:
+    return await context.service.learn(name, sent)
+
+
+async def predict(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
+    state = context.service.get(name).state
+    student = state.student
+    predictions = []
+    for k, x in enumerate(sent.examples):
+        try:
+            predictions.append(student.predict(x))
+        except BadExampleError as error:
+            raise BadExampleError(f"example {k}: {error}") from error
+    context.service.metrics.predicted += len(predictions)
+    scores = [student.scores(x) for x in sent.examples] if sent.scores else None
+    return schema.Predicted(state.seq, predictions, scores)
+
+
+async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:
+    state = context.service.get(name).state
+    label, intercept, parts = state.student.explain(sent.x, sent.label, sent.top)
+    prediction = state.student.predict(sent.x)
+    return schema.Explained(state.seq, prediction, label, intercept, [schema.Part(*part) for part in parts.items()])
+
+
+async def create(context: Context, name: str, sent: schema.Create) -> schema.Model:
+    return await context.service.create(sent)
+
+
+async def rewind(context: Context, name: str, sent: schema.Rewind) -> schema.Model:
+    return await context.service.rewind(name, sent.seq)
+
+
+async def compact(context: Context, name: str, sent: None) -> schema.Model:
+    return await context.service.compact(name)
+
+
+async def delete(context: Context, name: str, sent: None) -> None:
+    await context.service.delete(name)
+
+
+async def models(context: Context, name: str, sent: None) -> schema.Models:
+    return schema.Models([model.describe() for model in context.service.models.values()])
+
+
+async def model(context: Context, name: str, sent: None) -> schema.Model:
+    return context.service.get(name).describe()
+
+
+async def health(context: Context, name: str, sent: None) -> schema.Health:
+    service = context.service
+    return schema.Health(service.problem is None, len(service.models), service.waiting, service.problem)
+
+
+async def certificate(context: Context, name: str, sent: None) -> schema.Certificate:
+    return await context.service.certificate(context.service.get(name), context.limits.certified)
+
+
+async def weights(context: Context, request: Request) -> Response:
+    """Of a label that is given as it is written in JSON, or as a plain string."""
+    student = context.service.get(request.path_params["name"]).state.student
+    text = request.query_params.get("label")
+    top = request.query_params.get("top", "20")
+    if not (top.isascii() and top.isdigit() and 1 <= len(top) <= 4 and 1 <= int(top) <= 1000):
+        raise ProblemError(f"top must be a whole number from 1 to 1000; got {top!r:.40}", 422)
+    label = next((known for known in student.classes if str(known) == text), text)
+    parts = student.weights(label, int(top))
+    return json(schema.Weights(label, [schema.Part(*part) for part in parts.items()]))
+
+
+async def metrics(context: Context, request: Request) -> Response:
+    return Response(
+        context.service.metrics.text(context.service), media_type="text/plain; version=0.0.4; charset=utf-8"
+    )
+
+
+async def journal(context: Context, request: Request) -> Response:
+    model = context.service.get(request.path_params["name"])
+    return StreamingResponse(context.service.export(model), media_type="application/jsonl")
+
+
+async def progress(context: Context, name: str, sent: None) -> schema.Progress:
+    return _progress(context.service.get(name))
+
+
+def _progress(model: Served) -> schema.Progress:
+    state = model.state
+    confusion = [(*cell, count) for cell, count in state.confusion.most_common(400)]
+    totals = state.totals
+    last = [(state.seq, totals.mistakes, totals.loss)] if state.seq else []
+    return schema.Progress(model.describe(), [*state.curve.points, *last], confusion)
+
+
+async def events(context: Context, request: Request) -> Response:
+    model = context.service.get(request.path_params["name"])
+    if context.watchers >= context.limits.watchers:
+        raise BusyError(f"{context.watchers} pages watch already: come again", 10)
+    return StreamingResponse(_watch(context, model), media_type="text/event-stream")
+
+
+async def _watch(context: Context, model: Served) -> AsyncIterator[bytes]:
+    """Progress every second, until somebody stops."""
+    metrics = context.service.metrics
+    watched = {kind: metrics.requests[kind] for kind in ("learn", "predict")}
+    before = {kind: list(times.counts) for kind, times in watched.items()}
+    counts, then = (metrics.learned, metrics.predicted), time.perf_counter() - 1
+    context.watchers += 1
+    try:
+        while not model.deleted:
+            shown = _progress(model)
+            elapsed = time.perf_counter() - then
+            shown.rates = ((metrics.learned - counts[0]) / elapsed, (metrics.predicted - counts[1]) / elapsed)
+            shown.latency = {kind: _latency(times, before[kind]) for kind, times in watched.items()}
+            before = {kind: list(times.counts) for kind, times in watched.items()}
+            counts, then = (metrics.learned, metrics.predicted), time.perf_counter()
+            yield b"data: " + _encode(shown) + b"\n\n"
+            try:
+                await asyncio.wait_for(context.stopping.wait(), 1.0)
+                return
+            except TimeoutError:
+                pass
+    finally:
+        context.watchers -= 1
+
+
+def _latency(times: Times, before: list[int]) -> tuple[float | None, float | None]:
+    new = [now - then for now, then in zip(times.counts, before, strict=True)]
+    return quantile(new, 0.5), quantile(new, 0.99)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation: where it is, who may ask for it, what it is sent and what it answers.
+
+    One that answers a type of `schema` is called with the context, the name of the model and what was sent; others,
+    with the context and the request.
+    """
+
+    method: str
+    path: str
+    scope: int | None  # of `tokens.SCOPES`; None: anybody's
+    run: Callable[..., Awaitable[Any]]
+    sent: type | None
+    answer: type | str | None
+    words: str
+    status: int = 200
+    query: tuple[str, ...] = ()
+
+
+ONE = "/v1/models/{name}"
+OPERATIONS = (
+    Operation("GET", "/health", None, health, None, schema.Health, "Whether the service learns."),
+    Operation("GET", "/metrics", 0, metrics, None, "text/plain", "Counters in the format of Prometheus."),
+    Operation("GET", "/v1/models", 0, models, None, schema.Models, "All models."),
+    Operation("POST", "/v1/models", 2, create, schema.Create, schema.Model, "Create a model.", 201),
+    Operation("GET", ONE, 0, model, None, schema.Model, "A model."),
+    Operation("DELETE", ONE, 2, delete, None, None, "Delete a model and its journal.", 204),
+    Operation("POST", f"{ONE}/learn", 1, learn, schema.Learn, schema.Learned, "Predict examples, then learn them."),
+    Operation("POST", f"{ONE}/predict", 0, predict, schema.Predict, schema.Predicted, "Predict examples."),
+    Operation("POST", f"{ONE}/explain", 0, explain, schema.Explain, schema.Explained, "Take a score apart."),
+    Operation(
+        "GET", f"{ONE}/weights", 0, weights, None, schema.Weights, "The heaviest features.", query=("label", "top")
+    ),
+    Operation("GET", f"{ONE}/certificate", 0, certificate, None, schema.Certificate, "What a theorem allows."),
+    Operation("GET", f"{ONE}/progress", 0, progress, None, schema.Progress, "How a model does."),
+    Operation("GET", f"{ONE}/events", 0, events, None, "text/event-stream", "How a model does, every second."),
+    Operation("GET", f"{ONE}/journal", 2, journal, None, "application/jsonl", "All examples in the journal."),
+    Operation("POST", f"{ONE}/rewind", 2, rewind, schema.Rewind, schema.Model, "Go back, and forget what came after."),
+    Operation("POST", f"{ONE}/compact", 2, compact, None, schema.Model, "Put a snapshot in the place of the journal."),
+)

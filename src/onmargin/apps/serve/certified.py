@@ -1,0 +1,117 @@
+"""Certificates of what the journal holds: the same learner on the same stream, as a matrix.
+
+To find the best competitor takes a while and a whole core: it is done by a process of its own, which reads the task,
+the parameters and then the examples as lines of JSON, and is gone when it has answered.
+"""
+
+import asyncio
+import os
+import sys
+from inspect import signature
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from onmargin._core.names import Hashed, Names
+from onmargin.apps.serve import schema
+from onmargin.apps.serve.problems import ConflictError
+from onmargin.apps.serve.served import decode
+from onmargin.apps.serve.student import Room, Student, read
+
+ESTIMATORS = {
+    "classify": "PassiveAggressiveClassifier",
+    "regress": "PassiveAggressiveRegressor",
+    "rank": "LabelRanker",
+    "ordinal": "OrdinalRegressor",
+    "novelty": "PassiveAggressiveUniclass",
+    "tag": "SequenceTagger",
+}
+N_POINTS = 200  # of the curve
+
+
+async def certify_beside(task: str, parameters: dict[str, Any], bodies: list[bytes]) -> schema.Certificate:
+    """A certificate from a process of its own; it ends with whoever waits for it."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        given = b"\n".join([msgspec.json.encode([task, parameters]), *bodies])
+        answer, _ = await process.communicate(given)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode == 0:
+        return msgspec.json.decode(answer, type=schema.Certificate)
+    raise ConflictError(answer.decode() or "the examples could not be certified")
+
+
+def main() -> None:
+    """The process: from the standard input to the standard output."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    first, *bodies = sys.stdin.buffer.read().split(b"\n")
+    task, parameters = msgspec.json.decode(first)
+    student = Student.begin(task, parameters, Room())
+    try:
+        answer = msgspec.json.encode(certificate(student, [decode(body) for body in bodies]))
+    except ConflictError as error:
+        sys.stdout.write(str(error))
+        sys.exit(1)
+    sys.stdout.buffer.write(answer)
+
+
+def certificate(student: Student, examples: list[schema.Example]) -> schema.Certificate:
+    """What a theorem allows on these examples, and what the learner suffers on them."""
+    if any(example.weight != 1 for example in examples):
+        raise ConflictError("no theorem speaks of examples with weights")
+    if getattr(student.model, "idf", False):
+        raise ConflictError("no theorem speaks of texts whose features change what they count (idf)")
+    student.learn(examples[0])  # which says what its examples are
+    import onmargin
+    from onmargin.theory import certify
+
+    kind = getattr(onmargin, ESTIMATORS[student.task])
+    given = student.model.get_params()
+    model = kind(**{name: given[name] for name in signature(kind).parameters if name in given})
+    X = _matrix(student, [read(student.task, example.x) for example in examples])
+    y = None if student.task == "novelty" else [example.y for example in examples]
+    try:
+        found = certify(model, X, y, classes=getattr(student.model, "ranks", None))
+    except ValueError as error:  # no theorem, or no stream for one: of a single class, say
+        raise ConflictError(str(error)) from error
+    losses = found.competitor.losses
+    rounds = np.unique(np.linspace(min(1, len(losses)), len(losses), N_POINTS).astype(int))
+    loss, squared = np.cumsum(losses), np.cumsum(losses**2)
+    size = found.competitor.size
+    return schema.Certificate(
+        found.theorem,
+        found.counted,
+        len(examples),
+        float(found.suffered),
+        float(found.bound),
+        found.holds,
+        [schema.Condition(one.needs, one.measured, bool(one.met)) for one in found.conditions],
+        [(int(t), float(found._bound_of(size, loss[t - 1], squared[t - 1], int(t)))) for t in rounds if t],
+    )
+
+
+def _matrix(student: Student, X: list[Any]) -> Any:
+    """Examples as rows; sequences as they are."""
+    if student.task == "tag":
+        return X
+    if isinstance(X[0], np.ndarray):
+        return np.array(X, dtype=student.model.dtype)
+    size = student.model.n_features
+    names = Names() if size is None else Hashed(int(size).bit_length() - 1)
+    reader = student.model._reader(names)
+    for x in X:
+        reader.read(x)
+    from scipy import sparse
+
+    return sparse.csr_array(reader.arrays(), shape=(len(X), max(1, len(names))))
+
+
+if __name__ == "__main__":
+    main()

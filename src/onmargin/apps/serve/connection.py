@@ -1,0 +1,83 @@
+"""Requests over one connection that is kept, and what is done when it breaks."""
+
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+
+class ServiceError(Exception):
+    """What a service answered to a request that it did not grant.
+
+    Parameters
+    ----------
+    status : int
+        The HTTP status, kept as an attribute.
+    message : str
+        What was wrong.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Connection:
+    """Sends requests until they are answered: those that change nothing, or are learned once, are sent again."""
+
+    def __init__(self, url: str, token: str | None, timeout: float, retries: int) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError(f"url must be like 'http://127.0.0.1:8700'; got {url!r}")
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = kind(parts.hostname, parts.port, timeout=timeout)
+        self._base = parts.path.rstrip("/")
+        self._headers = {"Content-Type": "application/json"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._retries = retries
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def exchange(self, method: str, path: str, body: bytes | None) -> bytes:
+        """The answer to a request."""
+        left = self._retries if method == "GET" or path.endswith(("/learn", "/predict", "/explain")) else 0
+        while True:
+            try:
+                answer = self._send(method, path, body)
+                content = answer.read()
+            except (http.client.HTTPException, OSError):
+                self._connection.close()
+                if not left:
+                    raise
+                wait = 0.1
+            else:
+                if answer.status < 400:
+                    return content
+                if answer.status not in {429, 503} or not left:
+                    _raise(answer.status, content)
+                wait = min(float(answer.getheader("Retry-After", "0.2")), 10.0)
+            left -= 1
+            time.sleep(wait)
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """The lines of a long answer, as they come."""
+        answer = self._send("GET", path, None)
+        if answer.status >= 400:
+            _raise(answer.status, answer.read())
+        yield from answer
+
+    def _send(self, method: str, path: str, body: bytes | None) -> http.client.HTTPResponse:
+        self._connection.request(method, self._base + path, body, self._headers)
+        return self._connection.getresponse()
+
+
+def _raise(status: int, content: bytes) -> NoReturn:
+    try:
+        message = str(json.loads(content)["error"])
+    except (ValueError, KeyError, TypeError):
+        message = content.decode("utf-8", "replace")[:200]
+    raise ServiceError(status, message)

@@ -1,0 +1,41 @@
+"""How much of the service one client can take."""
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from onmargin.apps.serve.problems import BusyError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on requests."""
+
+    body: int = 4 * 2**20  # bytes
+    seconds: float = 30.0  # to send a request, and to answer it
+    rate: float = 0.0  # requests a second of a client; 0: as many as there are
+    watchers: int = 32  # pages that watch at a time
+    certified: int = 20_000  # examples
+
+
+class Rate:
+    """A bucket for each client: `rate` requests a second, and as many at once as come in two."""
+
+    _MOST = 10_000  # clients that are remembered
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._full = max(2 * rate, 1.0)
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, client: str) -> None:
+        """Count a request, or refuse it."""
+        now = time.monotonic()
+        left, then = self._buckets.pop(client, (self._full, now))
+        left = min(self._full, left + (now - then) * self._rate)
+        self._buckets[client] = max(left - 1, 0.0) if left >= 1 else left, now
+        while len(self._buckets) > self._MOST:
+            self._buckets.popitem(last=False)
+        if left < 1:
+            wait = int((1 - left) / self._rate) + 1
+            raise BusyError(f"more than {self._rate:g} requests a second: come again", wait)

@@ -1,0 +1,91 @@
+"""What a service counts, for Prometheus and for the page."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
+
+# Upper ends in seconds.
+ENDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Times:
+    """How often something took how long."""
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(ENDS) + 1)
+        self.sum = 0.0
+
+    def observe(self, seconds: float) -> None:
+        self.counts[bisect_left(ENDS, seconds)] += 1
+        self.sum += seconds
+
+    @property
+    def n(self) -> int:
+        return sum(self.counts)
+
+    def lines(self, name: str, labels: str) -> list[str]:
+        lines, below = [], 0
+        for end, count in zip((*map(str, ENDS), "+Inf"), self.counts, strict=True):
+            below += count
+            lines.append(f'{name}_bucket{{{labels}le="{end}"}} {below}')
+        labels = f"{{{labels.rstrip(',')}}}" if labels else ""
+        return [*lines, f"{name}_sum{labels} {self.sum}", f"{name}_count{labels} {below}"]
+
+
+def quantile(counts: Sequence[int], q: float) -> float | None:
+    """The end of the bucket that a quantile is in; None: there is none."""
+    total = sum(counts)
+    rest = q * total
+    for end, count in zip((*ENDS, ENDS[-1]), counts, strict=True):
+        rest -= count
+        if rest <= 0 and total:
+            return end
+    return None
+
+
+class Metrics:
+    """Counters since the service started."""
+
+    def __init__(self) -> None:
+        self.learned = 0
+        self.predicted = 0
+        self.refused = 0
+        self.failed_snapshots = 0
+        self.last_failure: str | None = None
+        self.commits = Times()
+        self.requests: dict[str, Times] = {"learn": Times(), "predict": Times(), "other": Times()}
+        self.statuses: dict[int, int] = {}
+
+    def observe(self, kind: str, status: int, seconds: float) -> None:
+        """Count an answer."""
+        self.requests[kind].observe(seconds)
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+
+    def text(self, service: Any) -> str:
+        """All of it in the format of Prometheus."""
+        lines: list[str] = []
+
+        def family(name: str, kind: str, words: str, *samples: str) -> None:
+            lines.extend((f"# HELP onmargin_{name} {words}", f"# TYPE onmargin_{name} {kind}"))
+            lines.extend(f"onmargin_{sample}" for sample in samples)
+
+        def by_model(name: str, kind: str, words: str, value: Any) -> None:
+            family(name, kind, words, *(f'{name}{{model="{m.name}"}} {value(m)}' for m in service.models.values()))
+
+        family("learned_total", "counter", "Examples learned.", f"learned_total {self.learned}")
+        family("predicted_total", "counter", "Examples predicted.", f"predicted_total {self.predicted}")
+        family("refused_total", "counter", "Requests to learn that were refused.", f"refused_total {self.refused}")
+        family("waiting", "gauge", "Examples that wait to be learned.", f"waiting {service.waiting}")
+        family("learning", "gauge", "1 while the journal can be written.", f"learning {int(service.problem is None)}")
+        failures = f"failed_snapshots_total {self.failed_snapshots}"
+        family("failed_snapshots_total", "counter", "Snapshots that could not be written.", failures)
+        answers = (f'answers_total{{status="{status}"}} {n}' for status, n in sorted(self.statuses.items()))
+        family("answers_total", "counter", "Answers by status.", *answers)
+        times = (t for kind, seen in self.requests.items() for t in seen.lines("request_seconds", f'kind="{kind}",'))
+        family("request_seconds", "histogram", "Time to an answer.", *times)
+        family("commit_seconds", "histogram", "Time to write a group.", *self.commits.lines("commit_seconds", ""))
+        by_model("seq", "gauge", "Examples learned by a model.", lambda m: m.state.seq)
+        by_model("mistakes", "gauge", "Mistakes, each made before learning.", lambda m: m.state.totals.mistakes)
+        by_model("loss", "gauge", "Losses, each suffered before learning.", lambda m: m.state.totals.loss)
+        by_model("features", "gauge", "Features of a model.", lambda m: m.state.student.features)
+        return "\n".join(lines) + "\n"

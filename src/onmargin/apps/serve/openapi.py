@@ -1,0 +1,85 @@
+"""The OpenAPI document, made from the types that requests are checked against."""
+
+import re
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from onmargin.apps.serve import schema
+from onmargin.apps.serve.answers import OPERATIONS, Operation
+from onmargin.apps.serve.tokens import SCOPES
+
+PROBLEMS = {
+    400: "What was sent is no JSON.",
+    401: "A token is needed.",
+    403: "The token does not go so far.",
+    404: "There is no such model.",
+    409: "It does not go with what is there.",
+    413: "Too much was sent.",
+    415: "What was sent is not said to be JSON.",
+    421: "The request is for another host.",
+    422: "What was sent cannot be learned, predicted or done; nothing has changed.",
+    429: "More than is let in at once: come again after Retry-After seconds.",
+    503: "The journal cannot be written, or it took too long.",
+    507: "The disk is full.",
+}
+
+
+def document(*, tokens: bool) -> bytes:
+    """The document as JSON."""
+    kinds = {one.sent for one in OPERATIONS} | {one.answer for one in OPERATIONS if not isinstance(one.answer, str)}
+    types = sorted({*(kind for kind in kinds if kind is not None), schema.Problem}, key=lambda kind: kind.__name__)
+    _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    paths: dict[str, dict[str, Any]] = {}
+    for one in OPERATIONS:
+        paths.setdefault(one.path, {})[one.method.lower()] = _described(one, tokens=tokens)
+    described: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": "onmargin serve", "version": version("onmargin")},
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+    if tokens:
+        described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    return msgspec.json.encode(described)
+
+
+def _described(one: Operation, *, tokens: bool) -> dict[str, Any]:
+    answers = {str(one.status): _answer(one)}
+    problem = {"application/json": {"schema": _reference(schema.Problem)}}
+    answers |= {str(status): {"description": words, "content": problem} for status, words in PROBLEMS.items()}
+    operation: dict[str, Any] = {
+        "operationId": one.run.__name__,
+        "summary": one.words,
+        "parameters": _parameters(one),
+        "responses": answers,
+    }
+    if tokens and one.scope is not None:
+        operation["security"] = [{"token": []}]
+        operation["description"] = f"Needs a token that may {SCOPES[one.scope]}."
+    if one.sent is not None:
+        content = {"application/json": {"schema": _reference(one.sent)}}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def _answer(one: Operation) -> dict[str, Any]:
+    if one.answer is None:
+        return {"description": "Done."}
+    if isinstance(one.answer, str):
+        return {"description": one.words, "content": {one.answer: {"schema": {"type": "string"}}}}
+    return {"description": one.words, "content": {"application/json": {"schema": _reference(one.answer)}}}
+
+
+def _reference(kind: type) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
+
+
+def _parameters(one: Operation) -> list[dict[str, Any]]:
+    path = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)}", one.path)
+    ]
+    kinds = {"label": {"type": "string"}, "top": {"type": "integer", "minimum": 1, "maximum": 1000}}
+    return path + [{"name": name, "in": "query", "schema": kinds[name]} for name in one.query]

@@ -1,0 +1,79 @@
+"""Starting the service, and ending it when asked: what waits is learned and answered before."""
+
+import gc
+import ipaddress
+import socket
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+import click
+import uvicorn
+
+from onmargin.apps.failure import Failure
+from onmargin.apps.serve.app import App
+from onmargin.apps.serve.journal import JournalError
+from onmargin.apps.serve.limits import Limits
+from onmargin.apps.serve.protocol import Guarded
+from onmargin.apps.serve.service import Service, Settings
+from onmargin.apps.serve.tokens import TokenFileError, Tokens
+
+
+def serve(folder: Path, address: tuple[str, int], tokens: Path | None, limits: Limits, settings: Settings) -> None:
+    """Serve until a signal comes."""
+    host, port = address
+    if tokens is None and not _local(host):
+        raise click.UsageError(
+            f"{host} can be reached from elsewhere: give --tokens FILE, with lines that `onmargin token` prints"
+        )
+    try:
+        known = Tokens() if tokens is None else Tokens.read(tokens)
+        service = Service.open(folder, settings)
+    except (JournalError, TokenFileError) as error:
+        raise Failure(str(error)) from error
+    try:
+        listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise Failure(f"cannot listen on {host}, port {port}: {error.strerror or error}") from error
+    name = f"[{host}]" if ":" in host else host
+    click.echo(f"onmargin serves {len(service.models)} models at http://{name}:{listening.getsockname()[1]}/", err=True)
+    gc.freeze()  # what is loaded now stays: it is not looked through again and again while requests come and go
+    configured(App(service, known, limits)).run(sockets=[listening])
+
+
+def configured(app: App) -> uvicorn.Server:
+    """The server of an application."""
+    config = uvicorn.Config(
+        app,
+        http=partial(Guarded, seconds=app.context.limits.seconds),  # type: ignore[arg-type]
+        log_level="warning",
+        access_log=False,
+        lifespan="on",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        limit_concurrency=1024,
+        timeout_keep_alive=60,
+        timeout_graceful_shutdown=int(app.context.limits.seconds) + 1,
+    )
+    return _Server(config, app)
+
+
+def _local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class _Server(uvicorn.Server):
+    """Tells pages that watch that it ends: they would never."""
+
+    def __init__(self, config: uvicorn.Config, app: App) -> None:
+        super().__init__(config)
+        self._app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._app.context.stopping.set()

@@ -1,0 +1,199 @@
+"""What is sent and answered, as types: JSON is checked against them before anything looks at it.
+
+JSON has no NaN and no infinity, and a type has an end: what is nested deeper than an example can be is refused while it
+is read.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Label = str | Whole
+# Squares of larger numbers, and sums of them, would no longer be finite, and a model would never recover.
+Number = Annotated[float, Meta(ge=-1e100, le=1e100)]
+Feature = Number | str
+# Text, features by name, a vector, names alone, or the tokens of a sequence: which of them, the model says.
+X = str | dict[str, Feature] | list[Number | str | list[str] | dict[str, Feature]]
+Y = str | Whole | Number | list[Label] | None
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$(?!\n)")]
+Key = Annotated[str, Meta(min_length=1, max_length=128)]
+Task = Literal["classify", "regress", "rank", "ordinal", "novelty", "tag"]
+Scalar = bool | Whole | float | str | None
+
+MOST_EXAMPLES = 10_000  # of one request
+
+
+class Request(Struct, forbid_unknown_fields=True):
+    """What a client sends; a field that is not known is refused."""
+
+
+class Create(Request):
+    """A new model: its task, and parameters of its class; C may be "inf"."""
+
+    name: Name
+    task: Task = "classify"
+    parameters: dict[str, Scalar | list[Scalar]] = field(default_factory=dict)
+
+
+class Example(Request):
+    """An example to learn: features, target, and a factor on C."""
+
+    x: X
+    y: Y = None
+    weight: Annotated[float, Meta(ge=0, le=1e100)] = 1.0
+
+
+class Learn(Request):
+    """Examples to learn in this order, all or none. A request that is sent again with its key is learned once."""
+
+    examples: Annotated[list[Example], Meta(min_length=1, max_length=MOST_EXAMPLES)]
+    key: Key | None = None
+
+
+class Predict(Request):
+    """Examples to predict; with `scores` the scores of the labels come too."""
+
+    examples: Annotated[list[X], Meta(min_length=1, max_length=MOST_EXAMPLES)]
+    scores: bool = False
+
+
+class Explain(Request):
+    """An example whose score is to be taken apart; without a label that of the label predicted."""
+
+    x: X
+    label: Label | None = None
+    top: Annotated[int, Meta(ge=1, le=1000)] = 20
+
+
+class Rewind(Request):
+    """The sequence number to go back to: all learned after it is undone."""
+
+    seq: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
+class Learned(Struct):
+    """The sequence numbers of what was learned, and what was predicted of each example before it was.
+
+    A request that was learned before is answered with its numbers, and with its predictions if they are still known.
+    """
+
+    first: int
+    last: int
+    predictions: list[Any] | None
+    repeated: bool = False
+
+
+class Predicted(Struct):
+    """Predictions by the model as it was after `seq` examples."""
+
+    seq: int
+    predictions: list[Any]
+    scores: list[Any] | None = None
+
+
+class Part(Struct):
+    """What a feature adds to a score, or weighs; a vector's goes by position."""
+
+    feature: str | int
+    value: float
+
+
+class Explained(Struct):
+    """A prediction, and what each feature adds to the score of a label; with the intercept it is their sum."""
+
+    seq: int
+    prediction: Any
+    label: Any
+    intercept: float | None
+    parts: list[Part]
+
+
+class Totals(Struct):
+    """What the rounds came to, each predicted before it was learned."""
+
+    rounds: int
+    mistakes: int
+    updates: int
+    loss: float
+    squared_loss: float
+    dual_value: float
+
+
+class Model(Struct):
+    """A model: how far it has come, and from which number on it can be rewound."""
+
+    name: str
+    task: Task
+    parameters: dict[str, Any]
+    seq: int
+    earliest: int
+    classes: list[Any]
+    features: int
+    totals: Totals
+
+
+class Models(Struct):
+    """All models."""
+
+    models: list[Model]
+
+
+class Condition(Struct):
+    """What a theorem asks for, what was measured, and whether that will do."""
+
+    needs: str
+    measured: str
+    met: bool
+
+
+class Certificate(Struct):
+    """What a theorem allows on the examples of the journal, and what a learner that begins anew suffers on them.
+
+    `curve` has the bound after some of the rounds: their number, and what is allowed up to there.
+    """
+
+    theorem: str
+    counted: str
+    rounds: int
+    suffered: float
+    bound: float
+    holds: bool
+    conditions: list[Condition]
+    curve: list[tuple[int, float]]
+
+
+class Weights(Struct):
+    """The heaviest features of a label."""
+
+    label: Any
+    parts: list[Part]
+
+
+class Health(Struct):
+    """Whether the service learns; if not, why."""
+
+    learning: bool
+    models: int
+    waiting: int
+    problem: str | None = None
+
+
+class Problem(Struct):
+    """What was wrong, and what to do."""
+
+    error: str
+
+
+class Progress(Struct):
+    """How a model does: sums of mistakes and losses after some numbers of examples, and its confusions.
+
+    `rates` are examples learned and predicted a second, `latency` the median and the 99th percentile in seconds of the
+    requests to learn and to predict, all of the last second.
+    """
+
+    model: Model
+    curve: list[tuple[int, int, float]]
+    confusion: list[tuple[Any, Any, int]]
+    rates: tuple[float, float] = (0.0, 0.0)
+    latency: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)

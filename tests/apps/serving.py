@@ -1,0 +1,110 @@
+"""Services to test: one in this process, and one as a process of its own."""
+
+import random
+import re
+import signal
+import socket
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from copy import deepcopy
+
+import httpx
+
+import onmargin
+from onmargin.apps.serve.app import App
+from onmargin.apps.serve.limits import Limits
+from onmargin.apps.serve.run import configured
+from onmargin.apps.serve.service import Service, Settings
+from onmargin.apps.serve.tokens import Tokens
+from tests.apps.program import start
+
+
+@contextmanager
+def served(folder, settings=None, limits=None, tokens=None, **options):
+    """The service in a thread of this process, and a client that asks it; `client.service` is the service itself."""
+    service = Service.open(folder, settings or Settings())
+    app = App(service, tokens or Tokens(), limits or Limits())
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = configured(app)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=30, **options) as client:
+            client.service = service
+            yield client
+    finally:
+        app.context.stopping.set()
+        server.should_exit = True
+        thread.join(30)
+        listening.close()
+
+
+@contextmanager
+def process(folder, *options):
+    """The service as a process; its address and the process. It is ended by SIGTERM if it still runs."""
+    running = start("serve", "--data", folder, "--port", 0, *options, text=True)
+    try:
+        line = running.stderr.readline()
+        found = re.search(r"http://\S+:\d+", line)
+        assert found, line + running.stderr.read()
+        yield found[0], running
+    finally:
+        if running.poll() is None:
+            running.send_signal(signal.SIGTERM)
+        running.wait(30)
+        running.stderr.close()
+
+
+def blocked(service):
+    """Keep the thread of the journal from working; set what is returned to let it."""
+    go_on = threading.Event()
+    service._disk.submit(go_on.wait)
+    return go_on
+
+
+def learn(client, name, *pairs, key=None):
+    examples = [{"x": x, "y": y} for x, y in pairs]
+    return client.post(f"/v1/models/{name}/learn", json={"examples": examples, "key": key})
+
+
+def create(client, name="m", task="classify", **parameters):
+    answer = client.post("/v1/models", json={"name": name, "task": task, "parameters": parameters})
+    assert answer.status_code == 201, answer.text
+    return name
+
+
+def records(n, seed=0, n_names=30):
+    """Dicts with labels that a hidden rule gives them, with some noise."""
+    random_ = random.Random(seed)
+    rule = {f"f{k}": random_.gauss(0, 1) for k in range(n_names)}
+    for _ in range(n):
+        x = {name: round(random_.gauss(0, 1), 3) for name in random_.sample(sorted(rule), 6)}
+        x["colour"] = random_.choice(["red", "green"])
+        score = sum(rule[name] * value for name, value in x.items() if name in rule) + random_.gauss(0, 0.3)
+        yield x, "yes" if score > 0 else "no"
+
+
+def learned(service, name="m"):
+    """All that a model has learned, exactly; what a state is compared by."""
+    state = service.models[name].state
+    model = state.student.model
+    labels = state.student.classes if len(state.student.classes) > 2 else [None]
+    return {
+        "seq": state.seq,
+        "chain": state.chain,
+        "totals": state.totals,
+        "curve": deepcopy(state.curve),
+        "confusion": Counter(state.confusion),
+        "weights": [model.weights(label) for label in labels] if state.student.begun else None,
+    }
+
+
+def alone(pairs, **parameters):
+    """A model that learned the same by itself, and what it predicted before."""
+    model = onmargin.stream.Classifier(**parameters)
+    predictions = []
+    for x, y in pairs:
+        predictions.append(model.predict_one(x))
+        model.learn_one(x, y)
+    return model, predictions

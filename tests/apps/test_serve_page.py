@@ -1,0 +1,125 @@
+"""The page in a real browser: it follows a model, answers, works with keys alone, in the dark and on a phone."""
+
+import shutil
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from onmargin.apps.serve.tokens import Tokens, line
+from tests.apps.serving import create, learn, records, served
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
+PAIRS = list(records(200))
+MARKUP = "<img src=x onerror=document.title='owned'>"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def client(tmp_path):
+    with served(tmp_path) as client:
+        create(client, C=0.3)
+        learn(client, "m", *PAIRS[:100])
+        create(client, "other", "regress")
+        yield client
+
+
+@pytest.fixture
+def opened(browser, client):
+    """The page, what it asked for, and what went wrong on it; settings of a browser open another."""
+    contexts = []
+
+    def open_page(**settings):
+        context = browser.new_context(**settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.asked, page.wrong = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        page.on("console", lambda message: page.wrong.append(message.text) if message.type == "error" else None)
+        page.goto(str(client.base_url))
+        expect(page.locator("#state")).to_have_text("live", timeout=20_000)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def test_it_follows_a_model(client, opened):
+    page = opened()
+    expect(page.locator("#numbers")).to_contain_text("100")
+    learn(client, "m", *PAIRS[100:])
+    expect(page.locator("#numbers")).to_contain_text("200", timeout=10_000)
+    expect(page.locator("#error .scatterlayer .trace")).to_have_count(2, timeout=60_000)  # the error and its bound
+    expect(page.locator("#said")).to_contain_text("allows")
+    expect(page.locator("#load .scatterlayer .trace")).to_have_count(3)
+    expect(page.locator("#confusion td")).to_have_count(4)
+    expect(page.locator("#weights tr")).to_have_count(12)
+    heaviest = next(iter(client.service.models["m"].state.student.model.weights("yes", top=1)))
+    expect(page.locator("#weights th").first).to_have_text(heaviest)
+    page.select_option("#models", "other")
+    expect(page.locator("#numbers")).to_contain_text("regress")
+    origin = str(client.base_url)
+    assert all(url.startswith((origin, "data:")) for url in page.asked)
+    # Plotly brings a style sheet for maps, which there are none of: the policy refuses it, and nothing else.
+    assert all("sha256-" in words and "inline style" in words for words in page.wrong), page.wrong
+    assert len(page.wrong) <= 1
+
+
+def test_a_prediction_with_keys_alone(client, opened):
+    page = opened()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "x"
+    page.keyboard.type('{"f1": 2.5, "colour": "red"}')
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    predicted = client.post("/v1/models/m/predict", json={"examples": [{"f1": 2.5, "colour": "red"}]}).json()
+    expect(page.locator("#answer .result")).to_have_text(predicted["predictions"][0])
+    expect(page.locator("#answer tr")).to_have_count(2)
+    page.fill("#x", "[1, 2]")
+    page.press("#x", "Control+Enter")
+    expect(page.locator("#answer .wrong")).to_contain_text("vector")
+
+
+def test_names_are_text(client, opened):
+    create(client, "marked")
+    learn(client, "marked", ({MARKUP: 1.0}, MARKUP), ({"b": 1.0}, "x"), ({MARKUP: 1.0}, MARKUP))
+    page = opened()
+    page.select_option("#models", "marked")
+    expect(page.locator("#weights")).to_contain_text(MARKUP)
+    assert page.locator("img").count() == 0
+    assert page.title() == "onmargin serve"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_dark_and_light_at_the_width_of_a_phone(opened, scheme):
+    page = opened(color_scheme=scheme, viewport={"width": 360, "height": 740})
+    expect(page.locator("#error .scatterlayer .trace").first).to_be_visible()
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(int(part) for part in background.strip("rgb()").split(",")) / 3
+    assert (brightness < 60) == (scheme == "dark")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_token_is_asked_for(browser, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(line("read", "secret"))
+    with served(tmp_path / "data", tokens=Tokens.read(tokens)) as client:
+        page = browser.new_page()
+        page.goto(str(client.base_url))
+        page.fill("#token", "secret")
+        page.press("#token", "Enter")
+        expect(page.locator("#none")).to_be_visible()
+        expect(page.locator("#enter")).to_be_hidden()
+        page.close()

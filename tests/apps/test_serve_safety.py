@@ -1,0 +1,233 @@
+"""Who is let in, how much, how often and how long; and nothing of the file system is within reach."""
+
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+
+from onmargin.apps.serve.limits import Limits, Rate
+from onmargin.apps.serve.problems import BusyError
+from onmargin.apps.serve.service import Settings
+from onmargin.apps.serve.tokens import TokenFileError, Tokens, line, new_token
+from tests.apps.program import onmargin as command
+from tests.apps.serving import blocked, create, learn, process, served
+
+EXAMPLE = {"examples": [{"x": "some words", "y": "a"}]}
+# What needs which scope.
+ASKED = [
+    ("GET", "/v1/models", None, "read"),
+    ("GET", "/metrics", None, "read"),
+    ("GET", "/v1/models/m", None, "read"),
+    ("POST", "/v1/models/m/predict", {"examples": ["words"]}, "read"),
+    ("POST", "/v1/models/m/explain", {"x": "words"}, "read"),
+    ("GET", "/v1/models/m/weights", None, "read"),
+    ("GET", "/v1/models/m/progress", None, "read"),
+    ("POST", "/v1/models/m/learn", EXAMPLE, "learn"),
+    ("GET", "/v1/models/m/journal", None, "admin"),
+    ("POST", "/v1/models/m/rewind", {"seq": 1}, "admin"),
+    ("POST", "/v1/models/m/compact", None, "admin"),
+    ("POST", "/v1/models", {"name": "other"}, "admin"),
+    ("DELETE", "/v1/models/m", None, "admin"),
+]
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    """A file of three tokens, and the tokens by scope."""
+    made = {scope: new_token() for scope in ("read", "learn", "admin")}
+    lines = [f"{line(scope, token)}  # of a {scope}er" for scope, token in made.items()]
+    path = tmp_path / "tokens"
+    path.write_text("\n".join(["# who may", "", *lines]))
+    return path, made
+
+
+def test_scopes(tmp_path, tokens):
+    path, made = tokens
+    with served(tmp_path / "data", tokens=Tokens.read(path)) as client:
+        bearer = {scope: {"Authorization": f"Bearer {token}"} for scope, token in made.items()}
+        bearer["wrong"] = {"Authorization": "Bearer " + "x" * 43}
+        create_it = {"name": "m", "parameters": {}}
+        assert client.post("/v1/models", json=create_it, headers=bearer["admin"]).status_code == 201
+        for method, where, body, needed in ASKED:
+            for scope in (None, "wrong", "read", "learn", "admin"):
+                headers = bearer.get(scope, {})
+                answer = client.request(method, where, json=body, headers=headers)
+                if scope in {None, "wrong"}:
+                    assert answer.status_code == 401, (where, scope)
+                    assert answer.headers["www-authenticate"] == "Bearer"
+                elif ("read", "learn", "admin").index(scope) < ("read", "learn", "admin").index(needed):
+                    assert answer.status_code == 403, (where, scope)
+                else:
+                    assert answer.status_code < 300, (where, scope, answer.text)
+        for where in ("/", "/health", "/openapi.json"):
+            assert client.get(where).status_code == 200
+
+
+def test_token_files(tmp_path):
+    for text in ("", "# nobody", "read abc", "write " + "0" * 64, "read"):
+        path = tmp_path / "tokens"
+        path.write_text(text)
+        with pytest.raises(TokenFileError):
+            Tokens.read(path)
+    assert "line" in command("token", "learn")
+
+
+def test_elsewhere_needs_tokens(tmp_path):
+    for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
+        assert "--tokens" in command("serve", "--data", tmp_path / "data", "--host", host, code=2)
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_port_that_is_taken(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        words = command("serve", "--data", tmp_path, "--port", taken.getsockname()[1], code=1)
+    assert "cannot listen" in words
+
+
+def test_what_is_sent_is_bounded_and_is_json(tmp_path):
+    with served(tmp_path, limits=Limits(body=2000)) as client:
+        create(client)
+        long = b'{"examples": [{"x": "' + b"a" * 3000 + b'", "y": "b"}]}'
+        headers = {"content-type": "application/json"}
+        assert client.post("/v1/models/m/learn", content=long, headers=headers).status_code == 413
+        chunks = (long[k : k + 500] for k in range(0, len(long), 500))
+        assert client.post("/v1/models/m/learn", content=chunks, headers=headers).status_code == 413
+        plain = {"content-type": "text/plain"}
+        assert client.post("/v1/models/m/learn", content=b"{}", headers=plain).status_code == 415
+        assert client.post("/v1/models/m/learn", content=b"{", headers=headers).status_code == 400
+        assert client.post("/v1/models", content=b"{", headers=headers).status_code == 400
+        assert client.post("/v1/models", json={"name": "../m"}).status_code == 422
+        assert client.post("/v1/models", json={"name": "m\n"}).status_code == 422
+        assert client.get("/v1/models/m").json()["seq"] == 0
+
+
+def test_only_this_machine_by_its_own_names(tmp_path):
+    with served(tmp_path) as client:
+        create(client)
+        for host in ("evil.example", "evil.example:8700", "127.0.0.1.evil.example", ""):
+            assert client.get("/v1/models", headers={"host": host}).status_code == 421
+            assert client.post("/v1/models/m/learn", json=EXAMPLE, headers={"host": host}).status_code == 421
+        assert client.get("/v1/models", headers={"host": "localhost:1"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../etc/passwd",
+        "/page.js/../../journal.sqlite",
+        "/v1/models/..%2f..%2fetc",
+        "/v1/models/%00",
+        "/journal.sqlite",
+    ],
+)
+def test_no_way_to_the_files(tmp_path, path):
+    with served(tmp_path) as client:
+        answer = client.get(path)
+        assert answer.status_code == 404
+        assert b"sqlite" not in answer.content.lower()
+
+
+def test_more_than_the_queue_holds_is_sent_away(tmp_path):
+    with served(tmp_path, Settings(waiting=3)) as client:
+        create(client)
+        learn(client, "m", ("a", "x"), ("b", "y"))
+        go_on = blocked(client.service)
+        statuses = []
+        threads = [
+            threading.Thread(target=lambda: statuses.append(learn(client, "m", ("a", "x")).status_code))
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.2)  # the first is being written, three wait
+        refused = learn(client, "m", ("a", "x"))
+        assert refused.status_code == 429
+        assert int(refused.headers["retry-after"]) >= 1
+        assert client.post("/v1/models/m/predict", json={"examples": ["a"]}).status_code == 200
+        go_on.set()
+        for thread in threads:
+            thread.join()
+        assert statuses == [200] * 4
+        assert client.get("/v1/models/m").json()["seq"] == 6
+
+
+def test_no_answer_for_ever(tmp_path):
+    with served(tmp_path, limits=Limits(seconds=0.5)) as client:
+        create(client)
+        go_on = blocked(client.service)
+        answer = learn(client, "m", ("a", "x"), key="k")
+        go_on.set()
+        assert answer.status_code == 503
+        again = learn(client, "m", ("a", "x"), key="k")
+        assert again.json()["last"] == 1
+
+
+def test_a_client_that_does_not_end_its_request(tmp_path):
+    with served(tmp_path, limits=Limits(seconds=0.5)) as client:
+        create(client)
+        with socket.create_connection((client.base_url.host, client.base_url.port)) as slow:
+            slow.sendall(b"POST /v1/models/m/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
+            slow.sendall(b"Content-Length: 100\r\n\r\n{")
+            slow.settimeout(10)
+            assert b" 503 " in slow.recv(1000).splitlines()[0]
+
+
+@pytest.mark.parametrize("begun", [b"", b"POST /v1/models/m/le", b"GET / HTTP/1.1\r\nHost: localhost\r\n"])
+def test_a_client_that_does_not_even_begin(tmp_path, begun):
+    with (
+        served(tmp_path, limits=Limits(seconds=0.3)) as client,
+        socket.create_connection((client.base_url.host, client.base_url.port)) as slow,
+    ):
+        slow.sendall(begun)
+        slow.settimeout(10)
+        assert slow.recv(1000) == b""
+        assert client.get("/health").status_code == 200
+
+
+def test_a_head_without_end(tmp_path):
+    with (
+        served(tmp_path) as client,
+        socket.create_connection((client.base_url.host, client.base_url.port)) as slow,
+    ):
+        slow.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        endless = b"".join(b"X-%d: %s\r\n" % (k, b"a" * 1000) for k in range(50_000))
+        with pytest.raises(OSError, match=r"reset|pipe|aborted"):
+            slow.sendall(endless)
+        assert client.get("/health").status_code == 200
+
+
+def test_rates():
+    rate = Rate(2)
+    for _ in range(4):
+        rate.take("a")
+    with pytest.raises(BusyError) as caught:
+        rate.take("a")
+    assert caught.value.retry_after == 1
+    rate.take("b")
+    for k in range(20_000):
+        rate.take(str(k))
+    assert len(rate._buckets) <= 10_000
+
+
+def test_too_often(tmp_path):
+    with process(tmp_path, "--rate", 3) as (address, _):
+        answers = [httpx.get(f"{address}/v1/models") for _ in range(20)]
+    assert {answer.status_code for answer in answers} == {200, 429}
+    assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 429)
+
+
+def test_headers(tmp_path):
+    with served(tmp_path) as client:
+        create(client)
+        for answer in (client.get("/v1/models"), learn(client, "m", ("a", "x")), client.get("/nothing")):
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["cache-control"] == "no-store"
+            assert "server" not in answer.headers
+        policy = client.get("/").headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "http" not in policy
+        assert client.post("/v1/models/m").status_code == 405
+        assert client.options("/v1/models").status_code == 405
