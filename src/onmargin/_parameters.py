@@ -53,7 +53,7 @@ class Numbers(Number):
         return several and all(super(Numbers, self).accepts(item) for item in value)
 
     def __str__(self) -> str:
-        return f"a sequence of them, each {super().__str__()}"
+        return f"a sequence, each {super().__str__()}"
 
 
 @dataclass(frozen=True, init=False)

@@ -263,7 +263,7 @@ def test_initial_weights_must_fit_their_type(kind):
 # Parameters.
 
 PARAMETERS = {
-    "C": [0, -1.0, np.nan, "1", None, True, [1.0], 1j],
+    "C": [0, -1.0, np.nan, "1", None, True, [0.0], 1j],
     "fit_intercept": ["no", 0, None],
     "intercept_scaling": [0, -1.0, np.nan, np.inf, "Auto", None],
     "max_iter": [0, 2.5, np.inf, None, True],

@@ -15,7 +15,7 @@ CODES = (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
 
 @pytest.mark.parametrize("C", [[], [0.0], [1.0, -1.0], ["a"], [[1.0]], "each", np.zeros((1, 1)), [True]])
 def test_sequences_of_what_is_no_price_are_refused(C):
-    with pytest.raises(ValueError, match=r"C must be a number greater than 0, or a sequence of them.* or 'auto'"):
+    with pytest.raises(ValueError, match=r"C must be a number greater than 0, or a sequence.* or 'auto'"):
         PassiveAggressiveClassifier(C=C).fit(X, CODES)
 
 

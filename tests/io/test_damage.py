@@ -138,7 +138,10 @@ FORGERIES = {
     "class that is none": (set_in("class", "os"), "'os' is no public class"),
     "class that is no model": (set_in("class", "save"), "'save' is no public class"),
     "private class": (set_in("class", "_HOME"), "is no public class"),
-    "parameter that is wrong": (set_in("parameters", "C", -1.0), "C must be a number greater than 0; got -1.0"),
+    "parameter that is wrong": (
+        set_in("parameters", "C", -1.0),
+        "C must be a number greater than 0, or a sequence.*; got -1.0",
+    ),
     "parameter that is none": (set_in("parameters", "D", 1.0), "unexpected keyword argument 'D'"),
     "method": (set_in("state", "predict", 1), "predict of PassiveAggressiveClassifier are not learned"),
     "parameter as state": (set_in("state", "C", 1.0), "C of PassiveAggressiveClassifier are not learned"),

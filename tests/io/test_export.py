@@ -9,12 +9,18 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
-from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin import AutoClassifier, PassiveAggressiveClassifier, PassiveAggressiveRegressor
 from onmargin.io import to_onnx, to_sklearn
 from onmargin.io.export import CLASSIFIERS, REGRESSORS
 from tests.saved import CASES, ESTIMATORS, Case
 
-LINEAR = [case for case in CASES if case.name in CLASSIFIERS | REGRESSORS and "kernel" not in case.parameters]
+LINEAR = [
+    case
+    for case in CASES
+    if case.name in CLASSIFIERS | REGRESSORS
+    and "kernel" not in case.parameters
+    and getattr(case.model(), "combine", "leader") == "leader"
+]
 
 
 @pytest.mark.parametrize("case", LINEAR, ids=str)
@@ -78,7 +84,7 @@ def test_onnx_keeps_labels(labels, tmp_path):
 
 
 def test_onnx_refusals(monkeypatch):
-    with pytest.raises(TypeError, match="ONNX has no operator like LabelRanker; to_onnx takes BlockClassifier"):
+    with pytest.raises(TypeError, match="ONNX has no operator like LabelRanker; to_onnx takes AROWClassifier"):
         to_onnx(Case("LabelRanker").model())
     with pytest.raises(TypeError, match="ONNX has no operator like PassiveAggressiveClassifier with a kernel"):
         to_onnx(PassiveAggressiveClassifier(kernel="rbf").partial_fit([[1.0], [-1.0]], [0, 1]))
@@ -91,11 +97,13 @@ def test_onnx_refusals(monkeypatch):
 
 @pytest.mark.parametrize("name", ESTIMATORS.keys() - CLASSIFIERS - REGRESSORS)
 def test_others_are_refused(name):
-    with pytest.raises(TypeError, match=f"scikit-learn has no predictor like {name}; to_sklearn takes BlockClassifier"):
+    with pytest.raises(TypeError, match=f"scikit-learn has no predictor like {name}; to_sklearn takes AROWClassifier"):
         to_sklearn(Case(name).model())
 
 
 def test_refusals():
+    with pytest.raises(TypeError, match="no predictor like AutoClassifier with combine='hedge'"):
+        to_sklearn(AutoClassifier().partial_fit([[1.0], [-1.0]], [0, 1]))
     with pytest.raises(TypeError, match="no predictor like PassiveAggressiveClassifier with a kernel"):
         to_sklearn(PassiveAggressiveClassifier(kernel="rbf").partial_fit([[1.0], [-1.0]], [0, 1]))
     with pytest.raises(NotFittedError):

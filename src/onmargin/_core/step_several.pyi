@@ -5,6 +5,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.step import Step
 
+class Turn:
+    def __init__(self, steps: Sequence[Step]) -> None: ...
+
 class Steps(Step):
     def __init__(self, steps: Sequence[Step]) -> None: ...
     @property

@@ -6,6 +6,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.task import Task
 
+class Turn:
+    def __init__(self, tasks: Sequence[Task]) -> None: ...
+
 class Several(Task):
     def __init__(
         self,

@@ -1,5 +1,7 @@
 """Probabilities of classes instead of margins."""
 
+import numpy as np
+
 from libc.math cimport exp, log, log1p
 
 from onmargin._core.task cimport Round, Task, demand, suffer
@@ -50,3 +52,6 @@ cdef class Softmax(Task):
             if s[c] > s[best]:
                 best = c
         votes[best] += weight
+
+    def decode(self, scores):
+        return (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)

@@ -8,16 +8,26 @@ from numpy.typing import NDArray
 
 # Scores of these are linear in the features, one a class (one for two classes), and the highest wins.
 CLASSIFIERS = {
+    "AROWClassifier",
+    "AutoClassifier",
     "BlockClassifier",
     "DualAscentClassifier",
+    "NHERDClassifier",
     "PNormPerceptron",
     "PassiveAggressiveClassifier",
     "Perceptron",
     "QuasiAdditiveClassifier",
+    "SCWClassifier",
     "Winnow",
 }
 # Predictions of these are.
-REGRESSORS = {"ExponentiatedGradientRegressor", "GradientDescentRegressor", "PassiveAggressiveRegressor"}
+REGRESSORS = {
+    "AROWRegressor",
+    "AutoRegressor",
+    "ExponentiatedGradientRegressor",
+    "GradientDescentRegressor",
+    "PassiveAggressiveRegressor",
+}
 
 
 def to_sklearn(model: Any) -> Any:
@@ -143,6 +153,8 @@ def _linear_form(model: Any, refusal: str, function: str) -> _Linear:
     check_is_fitted(model)
     if getattr(model, "kernel", None) not in {None, "linear"}:
         raise TypeError(f"{refusal} {name} with a kernel: its weights are in another space")
+    if getattr(model._learner.task, "hedge", False):
+        raise TypeError(f"{refusal} {name} with combine='hedge': a vote of several models; learn with combine='leader'")
     classes = model.classes_.copy() if name in CLASSIFIERS else None
     if classes is not None and len(classes) < 2:
         raise ValueError(

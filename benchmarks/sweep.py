@@ -1,0 +1,47 @@
+"""What several models at once cost: one pass over a workload, against one model in the same run."""
+
+import argparse
+
+import numpy as np
+from learners import Estimator
+from timing import race
+from workloads import WORKLOADS
+
+from onmargin import AutoClassifier, PassiveAggressiveClassifier
+
+
+def grid(n: int) -> list[float]:
+    return np.geomspace(0.01, 10, n).tolist()
+
+
+LEARNERS = {
+    "PA-I": PassiveAggressiveClassifier,
+    "PA-I, ovr": lambda: PassiveAggressiveClassifier(strategy="ovr"),
+    "8 values of C, leader": lambda: PassiveAggressiveClassifier(C=grid(8)),
+    "8 values of C, hedge": lambda: PassiveAggressiveClassifier(C=grid(8), combine="hedge"),
+    "16 values of C, leader": lambda: PassiveAggressiveClassifier(C=grid(16)),
+    "16 values of C, hedge": lambda: PassiveAggressiveClassifier(C=grid(16), combine="hedge"),
+    "AutoClassifier": AutoClassifier,
+}
+
+
+def main() -> None:
+    """Print a Markdown table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="A by default; others with classes: B, C, C64")
+    parser.add_argument("--repeats", type=int, default=9, help="turns of each learner, of which the best counts")
+    arguments = parser.parse_args()
+    for name in arguments.workloads or ["A"]:
+        work = WORKLOADS[name]()
+        runners = {who: Estimator(lambda work, make=make: make(), work) for who, make in LEARNERS.items()}
+        seconds = race({who: runner.learn for who, runner in runners.items()}, arguments.repeats)
+        print(f"\n{name}: {work.title}\n\n| learner | s | times PA-I | mistakes, % |")
+        print("| --- | ---: | ---: | ---: |")
+        for who, runner in runners.items():
+            totals = runner.learn().totals_
+            wrong = 100 * totals.mistakes / totals.rounds
+            print(f"| {who} | {seconds[who]:.3f} | {seconds[who] / seconds['PA-I']:.2f} | {wrong:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
