@@ -11,6 +11,7 @@ from scipy import sparse
 
 from onmargin import (
     AROWClassifier,
+    AutoClassifier,
     BlockClassifier,
     DualAscentClassifier,
     LabelRanker,
@@ -312,6 +313,8 @@ def test_new_labels_and_features_of_a_warm_start():
     [
         PassiveAggressiveClassifier(kernel="rbf"),
         PassiveAggressiveClassifier(geometry="entropic"),
+        PassiveAggressiveClassifier(C="auto"),
+        AutoClassifier(),
         PassiveAggressiveUniclass(),
         DualAscentClassifier(),
         BlockClassifier(),

@@ -15,6 +15,7 @@ from onmargin._parts import put_together, take_apart
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._chain import ChainLearner
 from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._several import SeveralModels
 from onmargin.estimators.dual_ascent import DualAscentClassifier
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.io.sharding import Batch
@@ -203,14 +204,14 @@ def lesson_for(model: Any) -> Lesson:
 
 def check_mixable(model: Any) -> None:
     """The same, where only the geometry tells."""
-    if not can_mix(model._learner.geometry):
+    if not can_mix(model._learner.geometry) or (isinstance(model, SeveralModels) and model._names()):
         raise ValueError(_no_mix(model))
 
 
 def _no_mix(model: Any) -> str:
     return (
         f"the weights of {model!r:.80} cannot be mixed: shards need plain weights or ones with a metric, so "
-        "kernel=None and geometry='euclidean', 'adaptive' or 'normalized'"
+        "one C, kernel=None and geometry='euclidean', 'adaptive' or 'normalized'"
     )
 
 
