@@ -1,12 +1,15 @@
 """What goes wrong with disks, files, clocks and processes: clear errors, and nothing is corrupted or lost."""
 
+import asyncio
 import json
 import os
 import sqlite3
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 import onmargin
@@ -39,6 +42,23 @@ def test_kill_under_load(tmp_path):
     *_, (kills, acknowledged, found) = crash(tmp_path, 3)
     assert kills == 3
     assert 0 < acknowledged <= found
+
+
+def test_the_end_does_not_wait_for_a_certificate(tmp_path, monkeypatch):
+    asked = threading.Event()
+
+    async def never(*_):
+        asked.set()
+        await asyncio.sleep(3600)
+
+    monkeypatch.setattr("onmargin.apps.serve.service.certify_beside", never)
+    with ThreadPoolExecutor(1) as beside, served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS)
+        answer = beside.submit(httpx.get, f"{client.base_url}/v1/models/m/certificate", timeout=30)
+        assert asked.wait(30)
+    assert answer.result().status_code == 503
+    assert "shutting down" in answer.result().json()["error"]
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.5, 0.95])

@@ -89,7 +89,17 @@ async def health(context: Context, name: str, sent: None) -> schema.Health:
 
 
 async def certificate(context: Context, name: str, sent: None) -> schema.Certificate:
-    return await context.service.certificate(context.service.get(name), context.limits.certified)
+    """Takes as long as it takes, but the end of the service does not wait for it."""
+    found = asyncio.create_task(context.service.certificate(context.service.get(name), context.limits.certified))
+    stopped = asyncio.create_task(context.stopping.wait())
+    try:
+        await asyncio.wait([found, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if not found.done():
+            raise ProblemError("the service is shutting down", 503)
+        return found.result()
+    finally:
+        found.cancel()
+        stopped.cancel()
 
 
 async def weights(context: Context, request: Request) -> Response:
