@@ -1,12 +1,21 @@
 """Models side by side are what each is alone, and votes are weighed as the NumPy twin does."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
-from onmargin import AROWClassifier, AutoClassifier, PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin import (
+    AROWClassifier,
+    AutoClassifier,
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    SCWClassifier,
+)
 from onmargin._core.geometry import Euclidean
 from onmargin._core.step_several import Projections
 from onmargin._core.task import Regression
@@ -95,15 +104,27 @@ def lose(task, losses):
     learner.learn(as_rows(np.ones((1, models))), np.zeros(1))
 
 
-@given(stream=streams("multiclass"), form=formats)
-def test_an_expert_learns_as_if_alone(stream, form):
-    X = form(stream.X)
-    classes = np.arange(stream.columns)
-    auto = AutoClassifier().partial_fit(X, stream.y.astype(int), classes=classes)
-    alone = AROWClassifier(r=1.0).partial_fit(X, stream.y.astype(int), classes=classes)
+ALONE = {
+    "adaptive": PassiveAggressiveClassifier(geometry="adaptive", C=10.0, strategy="ovr"),
+    "normalized": PassiveAggressiveClassifier(geometry="normalized", C=0.4, strategy="ovr"),
+    "AROW": AROWClassifier(r=1.0),
+    "SCW": SCWClassifier(C=0.1),
+    "AROW that forgets": AROWClassifier(r=0.1, forgetting=0.1),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+@given(stream=streams("binary", "multiclass"), dtype=dtypes, form=formats)
+def test_an_expert_learns_as_if_alone(name, stream, dtype, form):
+    """Bit for bit."""
+    X, y = form(stream.X.astype(dtype)), stream.y.astype(int)
+    classes = [-1, 1] if stream.task == "binary" else np.arange(stream.columns)
+    auto = AutoClassifier().partial_fit(X, y, classes=classes)
+    alone = clone(ALONE[name]).partial_fit(X, y, classes=classes)
     standing = auto.experts_
-    expert = standing.names.index("AROW")
+    expert = standing.names.index(name)
     np.testing.assert_array_equal(standing.coef[expert], alone.coef_)
+    np.testing.assert_array_equal(standing.intercept[expert], alone.intercept_)
     assert standing.mistakes[expert] == alone.totals_.mistakes
 
 
@@ -115,3 +136,20 @@ def test_what_would_be_predicted_wrongly_is_a_mistake(stream, combine):
         wrong = hasattr(model, "classes_") and model.predict(x) != label
         model.partial_fit(x, label, classes=np.unique(y) if len(np.unique(y)) > 1 else [-1, 1])
         assert model.totals_.mistakes - before >= wrong
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_experts_that_lie_together_learn_as_those_that_do_not(seed):
+    """Sparse rows of two classes are learned in one piece of memory, until a third class comes; dense ones never."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(90, 12)) * (rng.random((90, 12)) < 0.4), rng.integers(0, 3, 90)
+    X[:, 0] += y - 1
+    y[:60] = np.minimum(y[:60], 1)
+    dense, mixed = AutoClassifier(), AutoClassifier()
+    for part in (slice(0, 30), slice(30, 60), slice(60, 90)):
+        dense.partial_fit(X[part], y[part])
+        mixed.partial_fit(sparse.csr_array(X[part]), y[part])
+        mixed = pickle.loads(pickle.dumps(mixed))
+        for one, other in zip(dense.experts_.coef, mixed.experts_.coef, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(dense.experts_.mistakes, mixed.experts_.mistakes)

@@ -48,7 +48,7 @@ cdef class Euclidean(Columns):
     cdef double* lb
 
     cdef Py_ssize_t count_vectors(self)
-    cdef Weights place(self, object memory)
+    cdef Weights place(self, object memory, Py_ssize_t k=*)
     cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil
     cdef void measure_row(self, Row* x) noexcept nogil
     cdef void shift(self, const Round* r, const Weights* w, double* b, double scale) noexcept nogil

@@ -147,23 +147,26 @@ cdef class Euclidean(Columns):
     cdef Py_ssize_t count_vectors(self):
         return self.n_columns
 
-    def blank(self):
-        """Memory for weights, all zero, from the start of a cache line."""
-        shape = (self.n_features, self.n_scores) if self.feature_major else (self.vectors, self.n_features)
+    def blank(self, Py_ssize_t sets=1):
+        """Memory for weights, all zero, from the start of a cache line; or for several sets of them."""
+        shape = (self.n_features, sets * self.n_scores) if self.feature_major else (sets * self.vectors, self.n_features)
         size = shape[0] * shape[1] * self.dtype.itemsize
         raw = np.zeros(size + 64, dtype=np.uint8)
         first = -raw.ctypes.data % 64
         return raw[first:first + size].view(self.dtype).reshape(shape)
 
-    def view(self, memory):
-        """The weights in it, columns by features."""
-        return memory.T[:self.vectors] if self.feature_major else memory
+    def view(self, memory, Py_ssize_t k=0):
+        """The weights of set k in it, columns by features."""
+        first = k * (self.n_scores if self.feature_major else self.vectors)
+        return (memory.T if self.feature_major else memory)[first:first + self.vectors]
 
-    cdef Weights place(self, object memory):
+    cdef Weights place(self, object memory, Py_ssize_t k=0):
         cdef Weights w
-        w.W = <void*>address(memory, "fd", memory.size, writable=True)
+        cdef Py_ssize_t first = k * (self.n_scores if self.feature_major else self.vectors * self.n_features)
+        cdef Py_ssize_t itemsize = self.dtype.itemsize
+        w.W = <char*>address(memory, "fd", memory.size, writable=True) + first * itemsize
         w.columns = self.vectors
-        w.stride = self.n_scores if self.feature_major else 1
+        w.stride = memory.shape[1] if self.feature_major else 1
         w.gap = 1 if self.feature_major else self.n_features
         return w
 

@@ -5,6 +5,11 @@ from onmargin._core.metric cimport Metric
 from onmargin._core.row cimport Row, Weights
 
 
+cdef inline double inverse(double number) noexcept nogil:
+    """1 / number, and 0 where that has no number."""
+    return 1 / number if number > 1e-300 else 0
+
+
 cdef class Diagonal(Euclidean):
     cdef readonly object metric            # vectors x n_features: what stands beside each weight
     cdef readonly object metric_intercept  # n_columns

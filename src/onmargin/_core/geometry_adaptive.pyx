@@ -17,16 +17,20 @@ cdef class Diagonal(Euclidean):
     length of a half-space's direction is the sum of x'A_c x over its columns. Half-spaces must not share columns.
 
     The intercept is the weight of a coordinate of value `bias`, in score units: a move of tau adds tau A bias^2. What
-    makes up A is kept in `metric`, which lies as the weights do, and for the intercepts in `metric_intercept`.
+    makes up A is kept in `metric`, which lies beside the weights, and for the intercepts in `metric_intercept`.
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
         self.primitives = metric_for(self.dtype.itemsize)
-        memory = self.blank()
-        memory[:] = self.start
-        self.m, self.metric = self.place(memory), self.view(memory)
+        memory = self.blank(3 if average else 2)  # all that a weight needs in one place
+        self.w, self.weights = self.place(memory, 0), self.view(memory, 0)
+        self.m, self.metric = self.place(memory, 1), self.view(memory, 1)
+        if average:
+            self.l, self.lag = self.place(memory, 2), self.view(memory, 2)
+        if self.start:
+            self.metric[:] = self.start
         self.metric_intercept = np.full(n_columns, self.start)
         self.mb = <double*>address(self.metric_intercept, "d", n_columns, writable=True)
 
@@ -91,11 +95,6 @@ cdef class Diagonal(Euclidean):
                 if h.down >= 0:
                     self.go(r.x, h.down, -h.tau, h.beta)
         return squares
-
-
-cdef inline double inverse(double number) noexcept nogil:
-    """1 / number, and 0 where that has no number."""
-    return 1 / number if number > 1e-300 else 0
 
 
 cdef class Adaptive(Diagonal):

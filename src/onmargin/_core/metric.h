@@ -7,6 +7,24 @@
 
 #include "vec.h"
 
+/* Columns of several kinds side by side, at most METRIC_MOST: first those that keep roots, `scaled` of which, the last
+   ones, have scales; then those that keep variances. */
+#define METRIC_MOST 16
+typedef struct {
+    ptrdiff_t roots, scaled, columns;
+} Kinds;
+
+/* Numbers kept for the columns with roots, in whole vectors: their roots, and as many rates. */
+static inline ptrdiff_t metric_kept(const Kinds *kinds)
+{
+    return (kinds->roots + 3) / 4 * 4;
+}
+
+/* What a move does to each column: W += a A x; 0: nothing, and the metric stays too. beta and growth as below. */
+typedef struct {
+    double a[METRIC_MOST], beta[METRIC_MOST], growth[METRIC_MOST];
+} Moves;
+
 /* The numbers beside the weights lie as the weights do; x is a row, c a column of both.
 
    roots: the root h of a sum of squares, and for each feature a scale s, or NULL. With m = max(s, |x_j|), or 1 without
@@ -27,6 +45,11 @@ typedef struct {
     void (*variance_move)(const Row *x, const Weights *w, const Weights *v, ptrdiff_t c, double a, const double *rates);
     /* l += a v x_j */
     void (*variance_add)(const Row *x, const Weights *l, const Weights *v, ptrdiff_t c, double a);
+    /* The lengths q of all columns of a feature-major layout; `rates`, 2 metric_kept for each value, keeps what the
+       moves along the same row need */
+    void (*lengths)(const Row *x, const Kinds *kinds, const Weights *m, const void *scales, double *rates, double *q);
+    void (*moves)(const Row *x, const Kinds *kinds, const Weights *w, const Weights *m, const double *rates,
+                  const Moves *by);
 } Metric;
 
 /* A variance never falls to zero, which it could not leave again. */
@@ -34,24 +57,28 @@ typedef struct {
 
 #define TARGET
 #define WIDTH narrow
+#define BYTES VEC_NARROW
 #define REAL float
 #include "metric_body.h"
 #undef REAL
 #define REAL double
 #include "metric_body.h"
 #undef REAL
+#undef BYTES
 #undef WIDTH
 #undef TARGET
 
 #ifdef VEC_HAS_WIDE
 #define TARGET __attribute__((target("avx2,fma")))
 #define WIDTH wide
+#define BYTES 32
 #define REAL float
 #include "metric_body.h"
 #undef REAL
 #define REAL double
 #include "metric_body.h"
 #undef REAL
+#undef BYTES
 #undef WIDTH
 #undef TARGET
 #endif

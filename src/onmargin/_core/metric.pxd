@@ -4,6 +4,20 @@ from onmargin._core.row cimport Row, Weights
 
 
 cdef extern from "metric.h" nogil:
+    int METRIC_MOST
+
+    ctypedef struct Kinds:
+        Py_ssize_t roots
+        Py_ssize_t scaled
+        Py_ssize_t columns
+
+    Py_ssize_t metric_kept(const Kinds* kinds)
+
+    ctypedef struct Moves:
+        double[16] a
+        double[16] beta
+        double[16] growth
+
     ctypedef struct Metric:
         double (*root_length)(const Row* x, const Weights* h, Py_ssize_t c, const void* scales) noexcept nogil
         void (*root_move)(
@@ -19,6 +33,12 @@ cdef extern from "metric.h" nogil:
         ) noexcept nogil
         void (*variance_add)(
             const Row* x, const Weights* l, const Weights* v, Py_ssize_t c, double a
+        ) noexcept nogil
+        void (*lengths)(
+            const Row* x, const Kinds* kinds, const Weights* m, const void* scales, double* rates, double* q
+        ) noexcept nogil
+        void (*moves)(
+            const Row* x, const Kinds* kinds, const Weights* w, const Weights* m, const double* rates, const Moves* by
         ) noexcept nogil
 
     const Metric* metric_for(Py_ssize_t itemsize)

@@ -2,6 +2,7 @@
 
    Weights lie in one of two ways. Sparse rows want them feature-major (gap 1): a feature's weights of all columns stand
    together, padded to whole vectors, so that each non-zero costs one trip to memory however many columns there are.
+   Other numbers of the feature may follow (stride).
    Dense rows want them column-major (stride 1): a column is one contiguous vector, and an update touches its columns
    alone. Both layouts take both kinds of rows; a single column is the same in both.
 
@@ -40,6 +41,14 @@
 #if defined(__GNUC__) && defined(__x86_64__)
 #define VEC_HAS_WIDE 1
 #endif
+
+/* Columns of a feature-major layout with their padding: whole 32-byte vectors, but no multiple of 256 bytes, because
+   those crowd a few cache sets. */
+static inline ptrdiff_t vec_padded(ptrdiff_t columns, ptrdiff_t itemsize)
+{
+    ptrdiff_t lanes = 32 / itemsize, padded = (columns + lanes - 1) / lanes * lanes;
+    return padded * itemsize % 256 == 0 ? padded + lanes : padded;
+}
 
 #define VEC_PASTE_(a, b, c) a##_##b##_##c
 #define VEC_PASTE(a, b, c) VEC_PASTE_(a, b, c)
@@ -80,14 +89,6 @@ static inline const Vec *vec_for(ptrdiff_t itemsize)
         return itemsize == sizeof(float) ? &table_float_wide : &table_double_wide;
 #endif
     return itemsize == sizeof(float) ? &table_float_narrow : &table_double_narrow;
-}
-
-/* Columns of a feature-major layout with their padding: whole 32-byte vectors, but no multiple of 256 bytes, because
-   those crowd a few cache sets. */
-static inline ptrdiff_t vec_padded(ptrdiff_t columns, ptrdiff_t itemsize)
-{
-    ptrdiff_t lanes = 32 / itemsize, padded = (columns + lanes - 1) / lanes * lanes;
-    return padded * itemsize % 256 == 0 ? padded + lanes : padded;
 }
 
 #endif

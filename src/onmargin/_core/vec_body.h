@@ -191,9 +191,10 @@ TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const int 
 TARGET VEC_INLINE void NAME(feature_major)(const int sparse, const Row *x, const Weights *w, double *s)
 {
     const REAL *W = w->W;
-    const ptrdiff_t stride = w->stride, few = stride <= VEC_REGISTERS / 2 * LANES, most = few ? 2 : VEC_REGISTERS;
-    for (ptrdiff_t c = 0; c < stride; c += most * LANES) {
-        ptrdiff_t left = (stride - c) / LANES, width = left < most ? left : most;
+    const ptrdiff_t stride = w->stride, padded = vec_padded(w->columns, sizeof(REAL));
+    const ptrdiff_t few = padded <= VEC_REGISTERS / 2 * LANES, most = few ? 2 : VEC_REGISTERS;
+    for (ptrdiff_t c = 0; c < padded; c += most * LANES) {
+        ptrdiff_t left = (padded - c) / LANES, width = left < most ? left : most;
         switch (few ? -width : width) {
         case -1: NAME(block)(sparse, 1, 4, x, W + c, stride, s + c); break;
         case -2: NAME(block)(sparse, 2, 4, x, W + c, stride, s + c); break;
@@ -322,9 +323,10 @@ TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t
     else if (w->stride == 1)
         for (ptrdiff_t c = 0; c < w->columns; c++)
             NAME(add_one)(x, W + c * w->gap, 1, (REAL)t[c]);
-    else
-        for (ptrdiff_t c = 0; c < w->stride; c += VEC_REGISTERS * LANES) {
-            ptrdiff_t left = (w->stride - c) / LANES;
+    else {
+        const ptrdiff_t padded = vec_padded(w->columns, sizeof(REAL));
+        for (ptrdiff_t c = 0; c < padded; c += VEC_REGISTERS * LANES) {
+            ptrdiff_t left = (padded - c) / LANES;
             switch (left < VEC_REGISTERS ? left : VEC_REGISTERS) {
             case 1: NAME(add_block)(1, x, W + c, w->stride, t + c); break;
             case 2: NAME(add_block)(2, x, W + c, w->stride, t + c); break;
@@ -336,6 +338,7 @@ TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t
             default: NAME(add_block)(8, x, W + c, w->stride, t + c); break;
             }
         }
+    }
 }
 
 static const Vec NAME(table) = {

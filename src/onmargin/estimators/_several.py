@@ -12,6 +12,7 @@ from scipy import sparse
 
 from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._core.geometry_beside import Beside
+from onmargin._core.geometry_mixed import Mixed
 from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._core.task_several import Several
@@ -100,7 +101,10 @@ class SeveralModels(LinearLearner):
     def _new_geometry(self, X: Any, n_columns: int) -> Any:
         if not self._names():
             return super()._new_geometry(X, n_columns)
-        most = MOST if n_columns == 1 and sparse.issparse(X) else 1
+        together = n_columns == 1 and sparse.issparse(X)
+        if together and (mixed := Mixed.of([self._made(kind, X, 1) for kind in self._kinds()])) is not None:
+            return mixed
+        most = MOST if together else 1
         made = []
         for kind, alike in groupby(self._kinds()):
             models = len(list(alike))
@@ -125,6 +129,9 @@ class SeveralModels(LinearLearner):
             return
         made = []
         for _, leaf, columns in self._models():
+            if isinstance(leaf, Mixed):
+                made.append(leaf.alone(columns.start).recombined(mixing))
+                continue
             spread = np.zeros((len(mixing), leaf.n_columns))
             spread[:, columns] = mixing
             made.append(leaf.recombined(spread))
