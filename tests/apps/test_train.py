@@ -85,6 +85,21 @@ def test_task_can_be_said(tmp_path):
     assert "ranks" in onmargin("train", data, "-o", out, "--task", "ordinal", code=2)
 
 
+@pytest.mark.parametrize(("options", "kind"), [(["--auto"], "AutoClassifier"), (["--C", "auto"], "Classifier")])
+def test_several_models_at_once(tmp_path, options, kind):
+    """Files of rows and of records are learned alike, go on alike, and say who leads."""
+    for data in (svmlight(tmp_path / "a.svm"), jsonl(tmp_path / "a.jsonl")):
+        out = tmp_path / "model"
+        done = report("train", data, "-o", out, *options)
+        model = library.load(out)
+        standing = model.experts_ if kind == "AutoClassifier" else model.sweep_
+        assert type(model).__name__ == kind
+        assert done["leading model"] == standing.names[standing.leader] in onmargin("inspect", out)
+        assert len(onmargin("predict", out, data).split()) == done["examples"]
+        onmargin("train", data, "--from", out, "-o", out)
+        assert library.load(out).totals_.rounds == 2 * done["examples"]
+
+
 def test_columns_of_a_table(tmp_path):
     data, out = tmp_path / "a.csv", tmp_path / "model"
     data.write_text("kind;text;size;w\nspam;cheap pills;3;1\nham;lunch at noon;4;0\nham;dinner;5;2\n")
@@ -135,6 +150,9 @@ def test_a_model_goes_on_with_new_data(tmp_path):
         (["--loss", "huber"], "loss must be 'hinge' or 'squared_hinge'"),
         (["--set", "colour=red"], "no parameter colour; it has C, loss"),
         (["--set", "colour"], "NAME=VALUE"),
+        (["--C", "much"], "'--C'"),
+        (["--auto", "--C", "1"], "AutoClassifier has no parameter C"),
+        (["--auto", "--task", "novelty"], "experts for classify and regress only"),
         (["--task", "dance"], "'dance' is not one of"),
         (["--passes", "0"], "--passes"),
         (["--delimiter", "ab"], "--delimiter"),

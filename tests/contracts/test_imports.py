@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 LAYERS = [
     {"_core", "reference"},
     {"_parts"},
-    {"learner", "_checks", "_columns", "_kernels", "_parameters", "_updates"},
+    {"learner", "_checks", "_columns", "_experts", "_kernels", "_parameters", "_several", "_updates"},
     {"kernel_learner"},
     {"features", "io"},
     {"estimators", "stream"},

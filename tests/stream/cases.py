@@ -10,6 +10,9 @@ from onmargin import stream
 from tests.saved import anatomy
 
 MODELS = {name: getattr(stream, name) for name in stream.__all__}
+# What each is given to learn.
+TASK = {name: name.removeprefix("Auto") for name in MODELS}
+LABELLED = {name for name, task in TASK.items() if task in {"Classifier", "LabelRanker"}}
 N = 60
 WORDS = ["apple", "banana", "cherry", "date", "Elder", "fig", "grape", "Ünïcode", "snake_case", "x1"]
 
@@ -47,13 +50,21 @@ def sparse_rows(random):
 
 KINDS = {make.__name__: make for make in (dicts, lists, texts, mixed, vectors, sparse_rows)}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "AutoClassifier": [{"combine": "leader", "dtype": "float32"}],
+    "AutoRegressor": [{"combine": "leader"}, {"fit_intercept": False, "dtype": "float32"}],
     "Classifier": [
+        {"C": "auto", "combine": "hedge"},
+        {"C": [0.01, 1.0], "average": True, "dtype": "float32"},
         {"average": True, "dtype": "float32"},
         {"update": "simproj"},
         {"strategy": "ovr", "loss": "squared_hinge", "C": 0.1},
         {"idf": True, "ngrams": (1, 2), "weighting": "log"},
     ],
-    "Regressor": [{"epsilon": 0.0, "C": np.inf}, {"fit_intercept": False, "average": 7}],
+    "Regressor": [
+        {"C": (0.1, np.inf), "combine": "hedge"},
+        {"epsilon": 0.0, "C": np.inf},
+        {"fit_intercept": False, "average": 7},
+    ],
     "LabelRanker": [{"calibrate": False, "update": "exact"}],
     "OrdinalRegressor": [{"update": "exact", "average": True}],
     "Uniclass": [{"radius": "learn", "max_radius": 3.0}, {"init": "zero", "loss": "squared_epsilon_insensitive"}],
@@ -89,7 +100,7 @@ class Case:
             "OrdinalRegressor": np.array(["low", "middle", "high"])[random.integers(0, 3, N)].tolist(),
             "Uniclass": [None] * N,
         }
-        return X, targets[self.name]
+        return X, targets[TASK[self.name]]
 
     def half(self, k):
         X, y = self.data()

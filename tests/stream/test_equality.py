@@ -11,9 +11,12 @@ from onmargin import stream
 from onmargin._core.names import Hashed, Names
 from onmargin._core.reader import Reader
 from onmargin._core.text import Text
+from onmargin._several import leaves
 from tests.stream.cases import CASES, Case, learned, state
 
 TWINS = {
+    "AutoClassifier": onmargin.AutoClassifier,
+    "AutoRegressor": onmargin.AutoRegressor,
     "Classifier": onmargin.PassiveAggressiveClassifier,
     "Regressor": onmargin.PassiveAggressiveRegressor,
     "LabelRanker": onmargin.LabelRanker,
@@ -54,6 +57,12 @@ def twin(model):
     return kind(**{name: value for name, value in model.get_params().items() if name not in FEATURES})
 
 
+def weights(model):
+    """Weights and intercepts, of all models if there are several."""
+    geometry = model._learner.geometry
+    return [array for leaf in leaves(geometry) for array in leaf.mean()]
+
+
 @every_case
 def test_many_are_one_after_the_other(case):
     X, y = case.data()
@@ -66,16 +75,16 @@ def test_weights_are_those_of_the_estimator(case):
     X, y = matrix(case, model), case.data()[1]
     classes = {"classes": model.classes_} if case.name == "OrdinalRegressor" else {}
     other = twin(model).partial_fit(X, y, **classes)
-    mine, its = model._learner.geometry, other._learner.geometry
     n = model.n_features_
     assert n == X.shape[1]
     if case.name == "Uniclass":  # its first norm is a sum in another order
+        mine, its = model._learner.geometry, other._learner.geometry
         np.testing.assert_allclose(mine.centre()[:n], its.centre(), rtol=1e-12, atol=1e-14)
         assert model.radius_ == pytest.approx(other.radius_, rel=1e-12)
         assert model.predict_many(case.data()[0]) == other.predict(X).tolist()
         return
-    np.testing.assert_array_equal(mine.mean()[0][:, :n], its.mean()[0])
-    np.testing.assert_array_equal(mine.mean()[1], its.mean()[1])
+    for mine, its in zip(weights(model), weights(other), strict=True):
+        np.testing.assert_array_equal(mine[:, :n] if mine.ndim == 2 else mine, its)
     assert model.totals_ == other.totals_
 
 

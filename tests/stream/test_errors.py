@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from onmargin import stream
-from tests.stream.cases import CASES, MODELS, Case, learned, state
+from tests.stream.cases import CASES, LABELLED, MODELS, TASK, Case, learned, state
 
 BAD_EXAMPLES = [
     ({"a": math.nan}, "feature 'a' must be a finite number, got nan"),
@@ -49,11 +49,11 @@ def refused(model, message, *example, **options):
 @pytest.mark.parametrize("n_features", [None, 2**6])
 def test_examples(name, x, message, n_features):
     case = Case(name, "dicts", {"n_features": n_features, "separator": ":"})
-    refused(case.half_way(), message, x, TARGET[name])
+    refused(case.half_way(), message, x, TARGET[TASK[name]])
     if "vector" in message:
         return
     new = case.model()
-    refused(new, message, x, TARGET[name])
+    refused(new, message, x, TARGET[TASK[name]])
     assert state(new) == state(case.model())
     assert state(learned(new, *case.half(0))) == state(case.half_way())
 
@@ -61,13 +61,13 @@ def test_examples(name, x, message, n_features):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(("x", "message"), BAD_VECTORS, ids=lambda value: repr(value)[:40])
 def test_vectors(name, x, message):
-    refused(Case(name, "vectors").half_way(), message, x, TARGET[name])
+    refused(Case(name, "vectors").half_way(), message, x, TARGET[TASK[name]])
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_new_classes_do_not_outlive_a_bad_example(name):
     model = Case(name, "dicts").half_way()
-    target = {"Classifier": "brand new", "LabelRanker": {"brand new"}}.get(name, TARGET[name])
+    target = {"Classifier": "brand new", "LabelRanker": {"brand new"}}.get(TASK[name], TARGET[TASK[name]])
     refused(model, "finite", {"new": 1.0, "a": math.nan}, target)
 
 
@@ -122,7 +122,7 @@ def test_targets(name, y, message):
 @pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf, None, "1", [1.0]])
 def test_weights(name, weight):
     for model in (Case(name, "dicts").half_way(), Case(name, "dicts").model()):
-        refused(model, "weight must be", {"new": 1.0}, TARGET[name], weight=weight)
+        refused(model, "weight must be", {"new": 1.0}, TARGET[TASK[name]], weight=weight)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -148,8 +148,8 @@ def test_looking_changes_nothing(case):
     for each in (model, other):
         learned(each, *case.half(1))
     assert model.totals_ == other.totals_
-    assert model.weights("m" if case.name in {"Classifier", "LabelRanker"} else None) == other.weights(
-        "m" if case.name in {"Classifier", "LabelRanker"} else None
+    assert model.weights("m" if case.name in LABELLED else None) == other.weights(
+        "m" if case.name in LABELLED else None
     )
 
 
@@ -168,7 +168,11 @@ def test_before_anything_was_learned():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": 0}, r"C must be a number greater than 0; got 0. Set it with Classifier\(C=...\)"),
+        ({"C": 0}, r"C must be a number greater than 0, or .*; got 0. Set it with Classifier\(C=...\)"),
+        ({"C": []}, "C must be a number greater than 0, or a sequence"),
+        ({"C": [1.0, -1.0]}, "C must be a number greater than 0, or a sequence"),
+        ({"C": [0.1, 1.0], "update": "simproj"}, "a sequence of C needs update='max'"),
+        ({"combine": "mean"}, "combine must be 'leader' or 'hedge'"),
         ({"n_features": 1000}, "n_features must be None, or a power of two between 2 and 2[*][*]30, such as 2[*][*]18"),
         ({"n_features": 0}, "n_features must be"),
         ({"n_features": 2.0**10}, "n_features must be"),

@@ -149,7 +149,9 @@ cdef class Euclidean(Columns):
 
     def blank(self, Py_ssize_t sets=1):
         """Memory for weights, all zero, from the start of a cache line; or for several sets of them."""
-        shape = (self.n_features, sets * self.n_scores) if self.feature_major else (sets * self.vectors, self.n_features)
+        shape = (sets * self.vectors, self.n_features)
+        if self.feature_major:
+            shape = (self.n_features, sets * self.n_scores)
         size = shape[0] * shape[1] * self.dtype.itemsize
         raw = np.zeros(size + 64, dtype=np.uint8)
         first = -raw.ctypes.data % 64

@@ -61,7 +61,8 @@ cdef class Mixed(Diagonal):
         order = {Adaptive: 0, Normalized: 1, Confidence: 2}
         kinds = [order.get(type(column), -1) for column in columns]
         one = columns[0]
-        if kinds != sorted(kinds) or kinds[0] < 0 or not 2 <= len(kinds) <= METRIC_MOST or one.average or not one.sparse:
+        fit = kinds == sorted(kinds) and kinds[0] >= 0 and 2 <= len(kinds) <= METRIC_MOST
+        if not fit or one.average or not one.sparse:
             return None
         forgetting = [column.forgetting for column in columns if isinstance(column, Confidence)]
         return Mixed(

@@ -66,6 +66,7 @@ cdef class Proportional(Step):
         cdef double gain = 0
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
+            h.q = 0  # not asked for
             h.tau = self.length(h) * r.weight if 0 < r.x.squared_norm < INFINITY else 0
             gain += h.tau * h.loss
         return gain

@@ -220,26 +220,24 @@ cdef class Player:
         """Play a round with the example that was read, whose target is an array of numbers."""
         self.play_row(<double*>address(y, "d", len(y)), len(y), weight)
 
-    cdef int look(self, x) except -1:
+    cdef Py_ssize_t look(self, x) except -1:
+        """Take the scores that predict, of the averaged weights where the geometry averages; how many there are."""
         self.receive(x, self.outward, False)
         self.geometry.mean_scores(&self.x, self.stage.r.s, self.stage.r.change)
-        return 0
+        return self.task.settle(self.stage.r.s, self.geometry.n_columns)
 
     def scores(self, x):
-        """The scores of an example, of the averaged weights where the geometry averages."""
-        cdef Py_ssize_t c
-        self.look(x)
-        return [self.stage.r.s[c] for c in range(self.geometry.n_columns)]
+        """The scores of an example."""
+        cdef Py_ssize_t c, n = self.look(x)
+        return [self.stage.r.s[c] for c in range(n)]
 
     def best(self, x):
         """The first column of highest score; of one column, whether its score is at least zero."""
-        cdef Py_ssize_t c, best = 0
-        cdef double* s
-        self.look(x)
-        s = self.stage.r.s
-        if self.geometry.n_columns == 1:
+        cdef Py_ssize_t c, best = 0, n = self.look(x)
+        cdef double* s = self.stage.r.s
+        if n == 1:
             return 1 if s[0] >= 0 else 0
-        for c in range(1, self.geometry.n_columns):
+        for c in range(1, n):
             if s[c] > s[best]:
                 best = c
         return best

@@ -45,6 +45,7 @@ cdef class Task:
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores)
     cdef void constrain(self, Round* r) noexcept nogil
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil
+    cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil
 
 
 cdef inline void demand(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, bint mistaken) noexcept nogil:

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from libc.math cimport INFINITY, exp, log
-from libc.string cimport memset
+from libc.string cimport memcpy, memmove, memset
 
 from onmargin._core.row cimport address
 from onmargin._core.task cimport HalfSpace, Round, Task
@@ -144,6 +144,15 @@ cdef class Several(Task):
         for i in range(len(scores)):
             self.first.vote(s + i * n_scores, self.place, self.width, self.p, votes + i * self.width)
         return out
+
+    cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil:
+        if self.hedge:
+            memset(self.votes, 0, self.width * sizeof(double))
+            self.first.vote(s, self.place, self.width, self.p, self.votes)
+            memcpy(s, self.votes, self.width * sizeof(double))
+        else:
+            memmove(s, s + self.place[self.leader], self.width * sizeof(double))
+        return self.width
 
     def decode(self, scores):
         return self.judge.decode(self.combine(scores))

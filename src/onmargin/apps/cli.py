@@ -91,6 +91,10 @@ def _value(text: str) -> Any:
         return float(text) if text in {"inf", "-inf"} else text
 
 
+def _aggressiveness(word: str) -> float | str:
+    return word if word == "auto" else float(word)
+
+
 def _parameters(options: dict[str, Any], others: tuple[str, ...]) -> dict[str, Any]:
     parameters = {name: value for name, value in options.items() if value is not None}
     for pair in others:
@@ -122,7 +126,8 @@ def main() -> None:
 @click.option(
     "--passes", type=click.IntRange(1), default=1, show_default=True, help="How often to go through all files."
 )
-@click.option("--C", "C", type=float, help="Aggressiveness, above 0; 1 by default.")
+@click.option("--C", "C", type=_aggressiveness, help="Above 0; 1 by default. With auto nine values learn at once.")
+@click.option("--auto", is_flag=True, help="Have experts of several families learn, and predict with the best.")
 @click.option("--loss", help="hinge (PA-I) or squared_hinge (PA-II), and their kin for other tasks.")
 @click.option("--update", help="Which rivals move the weights, such as max, simproj or exact.")
 @click.option("--average", is_flag=True, help="Predict with the mean of the weights.")
@@ -163,7 +168,8 @@ def train(
     task: str,
     format: str,
     passes: int,
-    C: float | None,
+    C: float | str | None,
+    auto: bool,
     loss: str | None,
     update: str | None,
     average: bool,
@@ -189,7 +195,7 @@ def train(
     from onmargin.apps.train import Request
     from onmargin.apps.train import train as run
 
-    options = {"C": C, "loss": loss, "update": update, "average": average or None, "hash": bits}
+    options = {"auto": auto or None, "C": C, "loss": loss, "update": update, "average": average or None, "hash": bits}
     request = Request(
         files,
         _chosen(task),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from onmargin.apps.report import Report
-from onmargin.apps.tasks import n_features
+from onmargin.apps.tasks import leading, n_features
 from onmargin.io import load_with_notes
 
 _SHOWN = 20  # classes whose heaviest features are shown, at most
@@ -27,6 +27,8 @@ def inspect(path: str, top: int) -> Report:
     report["parameters"] = {name: shown(value) for name, value in sorted(model.get_params(deep=False).items())}
     if hasattr(model, "_learner"):
         report["totals"] = dict(model.totals_)
+        if (leader := leading(model)) is not None:
+            report["leading model"] = leader
         report |= _heaviest(model, top, _first_index(notes))
     return report
 

@@ -67,6 +67,8 @@ KINDS = {
     "novelty": Kind("Uniclass", lambda label: None, "loss"),
 }
 
+AUTO = ("classify", "regress")  # with experts
+
 
 def guess_task(chunk: Chunk, settings: Settings) -> str:
     """By the labels of the first examples."""
@@ -96,7 +98,7 @@ def begin(task: str, settings: Settings, parameters: dict[str, Any]) -> "Pupil":
                 f"--hash is for features with names; those of {settings.format} files are kept apart"
             )
         parameters["n_features"] = 2**bits
-    kind = model_class(task)
+    kind = model_class(task, auto=parameters.pop("auto", False))
     if settings.kind == "rows" and "dtype" in signature(kind).parameters:
         parameters.setdefault("dtype", settings.dtype)
     unknown = sorted(parameters.keys() - signature(kind).parameters.keys())
@@ -113,14 +115,17 @@ def begin(task: str, settings: Settings, parameters: dict[str, Any]) -> "Pupil":
     return Pupil(task, model, _features(settings))
 
 
-def model_class(task: str) -> Any:
+def model_class(task: str, *, auto: bool = False) -> Any:
+    """The class of a task's model, or of the one that chooses for itself."""
+    if auto and task not in AUTO:
+        raise click.UsageError(f"there are experts for {' and '.join(AUTO)} only; got {task}")
     if task == "tag":
         from onmargin import SequenceTagger
 
         return SequenceTagger
     from onmargin import stream
 
-    return getattr(stream, KINDS[task].model)
+    return getattr(stream, ("Auto" if auto else "") + KINDS[task].model)
 
 
 def _features(settings: Settings) -> Notes:
@@ -139,6 +144,12 @@ def _features(settings: Settings) -> Notes:
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--template") from error
     return {"columns": columns, "templates": templates}
+
+
+def leading(model: Any) -> str | None:
+    """Which of several models has lost least so far, if there are several."""
+    standing = getattr(model, "experts_", None) or getattr(model, "sweep_", None)
+    return None if standing is None else standing.names[standing.leader]
 
 
 def n_features(model: Any) -> int:
@@ -251,8 +262,10 @@ class Pupil:
         totals = self.model.totals_
         rounds = max(1, totals.rounds)
         classes = list(getattr(self.model, "classes_", []))
+        leader = leading(self.model)
         return {
             "examples": totals.rounds,
+            **({} if leader is None else {"leading model": leader}),
             **({"classes": len(classes)} if classes else {}),
             "features": n_features(self.model),
             "updates": totals.updates,

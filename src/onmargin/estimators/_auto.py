@@ -1,22 +1,15 @@
 """What the learners that choose for themselves share: their models are experts, each of a family of its own."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from onmargin._core.step import Step
 from onmargin._core.step_several import Steps
+from onmargin._experts import Expert
 from onmargin._parameters import Rule, Word
-from onmargin.estimators._several import Kind, SeveralModels, Standing
-
-
-class Expert(NamedTuple):
-    """A model: what it is called, what it asks (a word for its task), how far it goes, how its weights move."""
-
-    name: str
-    kind: Kind
-    asks: str
-    step: Step
+from onmargin._several import Kind, Standing
+from onmargin.estimators._several import SeveralModels
 
 
 class AutoLearner(SeveralModels):

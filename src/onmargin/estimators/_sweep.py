@@ -1,19 +1,13 @@
 """Many values of C in one pass."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from onmargin._core.step import Step
-from onmargin._core.step_several import Projections
 from onmargin._core.task import Task
 from onmargin._parameters import Number, Numbers, Rule, Word
-from onmargin._updates import check_combination, projection
-from onmargin.estimators._several import Kind, SeveralModels, Standing
-
-# The grid of "auto": from steps that hardly move to steps that nothing caps.
-AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
+from onmargin._several import Kind, Standing, grid, projections
+from onmargin._updates import check_combination
+from onmargin.estimators._several import SeveralModels
 
 
 class SweepOption(SeveralModels):
@@ -32,9 +26,7 @@ class SweepOption(SeveralModels):
     _swept: tuple[float, ...]  # only where C is several: the values that the models have
 
     def _grid(self) -> tuple[float, ...]:
-        if isinstance(self.C, str):
-            return AUTO
-        return tuple(map(float, self.C)) if isinstance(self.C, Sequence | np.ndarray) else ()
+        return grid(self.C)
 
     def _names(self) -> list[str]:
         return [f"C={C:g}" for C in self._grid()]
@@ -52,8 +44,7 @@ class SweepOption(SeveralModels):
         return self._steps() if self._grid() else super()._step()
 
     def _steps(self) -> Step:
-        steps = [projection(C, self.loss) for C in self._grid()]
-        return Projections([step.cap for step in steps], [step.damping for step in steps])
+        return projections(self._grid(), self.loss)
 
     def _begin(self, X: Any, n_columns: int = 1) -> None:
         self.__dict__.pop("_swept", None)

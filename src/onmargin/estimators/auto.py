@@ -1,25 +1,16 @@
 """Learners for people who do not want to choose."""
 
 from collections.abc import Mapping
-from functools import partial
-from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
 
-from onmargin._core.geometry_adaptive import Adaptive, Normalized
-from onmargin._core.geometry_confidence import Confidence
-from onmargin._core.step import Projection
-from onmargin._core.step_confidence import Confident, Regularized
-from onmargin._core.step_single import Constant, Proportional
-from onmargin._core.task import Binary, OneVsRest, Task
-from onmargin._core.task_softmax import Softmax
+from onmargin._core.task import Task
+from onmargin._experts import CLASSIFIERS, REGRESSORS, class_tasks
 from onmargin._parameters import Rule
-from onmargin.estimators._auto import AutoLearner, Expert
+from onmargin.estimators._auto import AutoLearner
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.estimators.regressor import PassiveAggressiveRegressor
-
-_FORGETFUL = partial(Confidence, forgetting=0.1)
 
 
 class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
@@ -122,15 +113,7 @@ class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
     """
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = PassiveAggressiveClassifier._rules | AutoLearner._rules
-    _experts = (
-        Expert("adaptive", Adaptive, "margins", Projection(cap=10.0)),
-        Expert("adaptive, hinge descent", Adaptive, "margins", Constant(1.0)),
-        Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3)),
-        Expert("normalized", Normalized, "margins", Projection(cap=0.4)),
-        Expert("AROW", Confidence, "margins", Regularized(1.0)),
-        Expert("SCW", Confidence, "sure margins", Confident(0.1, NormalDist().inv_cdf(0.9))),
-        Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.1)),
-    )
+    _experts = CLASSIFIERS
 
     C = 1.0
     loss = "hinge"
@@ -167,11 +150,7 @@ class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
         self.class_weight = class_weight
 
     def _tasks(self) -> list[Task]:
-        if len(self.classes_) < 2:  # nothing is asked
-            return [self._judge()] * len(self._experts)
-        kind = Binary if len(self.classes_) == 2 else OneVsRest
-        asks = {"margins": kind(), "sure margins": kind(eager=True), "probabilities": Softmax()}
-        return [asks[expert.asks] for expert in self._experts]
+        return class_tasks(len(self.classes_), self._judge())
 
 
 class AutoRegressor(AutoLearner, PassiveAggressiveRegressor):
@@ -262,14 +241,7 @@ class AutoRegressor(AutoLearner, PassiveAggressiveRegressor):
     """
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = PassiveAggressiveRegressor._rules | AutoLearner._rules
-    _experts = (
-        Expert("AROW, r=1", Confidence, "margins", Regularized(1.0)),
-        Expert("AROW, r=10", Confidence, "margins", Regularized(10.0)),
-        Expert("AROW, r=0.01", Confidence, "margins", Regularized(0.01)),
-        Expert("adaptive", Adaptive, "margins", Projection(damping=1.0)),
-        Expert("normalized", Normalized, "margins", Projection(damping=1.0)),
-        Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.1)),
-    )
+    _experts = REGRESSORS
 
     C = 1.0
     epsilon = 0.0

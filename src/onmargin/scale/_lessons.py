@@ -10,12 +10,12 @@ from sklearn.base import RegressorMixin
 from onmargin._core.names import Names
 from onmargin._core.reader import Reader
 from onmargin._core.rounds import Totals
+from onmargin._core.task_several import Several
 from onmargin._core.text import Frequencies
 from onmargin._parts import put_together, take_apart
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._chain import ChainLearner
 from onmargin.estimators._linear import LinearLearner
-from onmargin.estimators._several import SeveralModels
 from onmargin.estimators.dual_ascent import DualAscentClassifier
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.io.sharding import Batch
@@ -204,7 +204,7 @@ def lesson_for(model: Any) -> Lesson:
 
 def check_mixable(model: Any) -> None:
     """The same, where only the geometry tells."""
-    if not can_mix(model._learner.geometry) or (isinstance(model, SeveralModels) and model._names()):
+    if not can_mix(model._learner.geometry) or isinstance(model._learner.task, Several):
         raise ValueError(_no_mix(model))
 
 

@@ -1,9 +1,18 @@
 """Learning one example at a time: from dicts, lists of names, text and vectors, with features that may come later."""
 
+from onmargin.stream.auto import AutoClassifier, AutoRegressor
 from onmargin.stream.classifier import Classifier
 from onmargin.stream.label_ranker import LabelRanker
 from onmargin.stream.ordinal import OrdinalRegressor
 from onmargin.stream.regressor import Regressor
 from onmargin.stream.uniclass import Uniclass
 
-__all__ = ["Classifier", "LabelRanker", "OrdinalRegressor", "Regressor", "Uniclass"]
+__all__ = [
+    "AutoClassifier",
+    "AutoRegressor",
+    "Classifier",
+    "LabelRanker",
+    "OrdinalRegressor",
+    "Regressor",
+    "Uniclass",
+]

@@ -1,6 +1,10 @@
 """Learners of streams with plain weights and intercepts."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from onmargin._columns import intercept_value
 from onmargin._core.geometry import Euclidean
@@ -30,6 +34,23 @@ class LinearModel(StreamModel):
         return intercept_value(fit=self.fit_intercept, scaling=self.intercept_scaling)
 
     def _geometry(self, n_features: int, *, sparse: bool) -> Any:
-        return self._geometry_type(
-            n_features, self._columns(), self.dtype, sparse=sparse, bias=self._bias(), average=int(self.average)
-        )
+        return self._made(self._geometry_type, n_features, self._columns(), sparse=sparse)
+
+    def _made(self, kind: Callable[..., Euclidean], n_features: int, n_columns: int, *, sparse: bool) -> Euclidean:
+        return kind(n_features, n_columns, self.dtype, sparse=sparse, bias=self._bias(), average=int(self.average))
+
+    def _recombine(self, mixing: NDArray[np.float64]) -> None:
+        """Have columns that are combinations of those there are."""
+        self._learner.geometry = self._learner.geometry.recombined(mixing)
+
+    def _arrange(self) -> None:
+        """Give the learner the task of the classes known now."""
+        self._learner.task = self._task()
+
+    def _mean(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The weights that predict, columns by features, and the intercepts."""
+        mean: tuple[NDArray[Any], NDArray[np.float64]] = self._learner.geometry.mean()
+        return mean
+
+    def _vectors_of_weights(self) -> Any:
+        return self._mean()[0]

@@ -4,19 +4,20 @@ from math import inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from onmargin._columns import mix_classes
 from onmargin._core.step import Step
 from onmargin._core.stream import check_weight
 from onmargin._core.task import Task
 from onmargin._parameters import Rule, Word
-from onmargin._updates import RIVALS, check_combination, class_task, projection
+from onmargin._several import grid
+from onmargin._updates import RIVALS, check_combination, class_task
 from onmargin.stream._labels import Label, check_label, code_of
-from onmargin.stream._linear import LinearModel
+from onmargin.stream._sweep import SweepModel
 
 
-class Classifier(LinearModel):
+class Classifier(SweepModel):
     r"""Passive-aggressive classifier of examples that come one at a time; features and classes may come later.
 
     An example whose class wins by a margin of 1 leaves the weights alone. Any other moves them just far enough: to the
@@ -32,9 +33,10 @@ class Classifier(LinearModel):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, array-like of float or "auto", default=1.0
         Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always reaches the margin.
+        cautious and better under noise; ``inf`` gives plain PA, which always reaches the margin. Several values: a
+        model for each, all learned in one pass. "auto": nine values from 0.001 to 10.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is PA-I, "squared_hinge" is PA-II.
     update : str, default="max"
@@ -68,9 +70,14 @@ class Classifier(LinearModel):
     idf : bool, default=False
         Whether a feature of a text counts by one plus the logarithm of n / d, of the d among the n texts learned so far
         that have it, each plus one.
+    combine : {"leader", "hedge"}, default="leader"
+        With several values of C, predict with the model of the fewest mistakes so far, or by the vote of all, each with
+        the weight of AdaHedge.
 
     Attributes
     ----------
+    sweep_ : Standing
+        With several values of C: mistakes, losses, votes and weights of each model, and which one leads.
     classes_ : list
         The labels met so far, sorted.
     n_features_ : int
@@ -109,7 +116,7 @@ class Classifier(LinearModel):
     """
 
     _labelled = True
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearModel._rules | {
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = SweepModel._rules | {
         "loss": (Word("hinge", "squared_hinge"),),
         "update": (Word("max", *RIVALS),),
         "strategy": (Word("joint", "ovr"),),
@@ -120,7 +127,7 @@ class Classifier(LinearModel):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | ArrayLike | str = 1.0,
         loss: str = "hinge",
         update: str = "max",
         strategy: str = "joint",
@@ -135,6 +142,7 @@ class Classifier(LinearModel):
         weighting: str = "tf",
         normalize: bool = True,
         idf: bool = False,
+        combine: str = "leader",
     ) -> None:
         self.C = C
         self.loss = loss
@@ -151,12 +159,15 @@ class Classifier(LinearModel):
         self.weighting = weighting
         self.normalize = normalize
         self.idf = idf
+        self.combine = combine
         self.classes_ = []
         self._ready()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         plain = self.update == "max"
+        if grid(self.C):
+            check_combination("a sequence of C", {"update='max'": plain})
         check_combination(
             f"update={self.update!r}",
             {
@@ -209,9 +220,9 @@ class Classifier(LinearModel):
         if len(classes) > 2:
             half = 0.5 if self.strategy == "joint" else 1.0
             mixing = mix_classes([classes.index(one) for one in known], len(classes), half)
-            self._learner.geometry = self._learner.geometry.recombined(mixing)
+            self._recombine(mixing)
         self.classes_ = classes
-        self._learner.task = self._task()
+        self._arrange()
 
     def predict_one(self, x: Any) -> Any:
         """The class of highest score.
@@ -254,12 +265,15 @@ class Classifier(LinearModel):
             scores = [-scores[0], scores[0]]
         return dict(zip(self.classes_, scores, strict=True))
 
+    def _width(self) -> int:
+        return len(self.classes_) if len(self.classes_) > 2 else 1
+
     def _task(self) -> Task:
         margin = 1 / self.C if self.update == "mira" else 1.0
         return class_task(len(self.classes_), update=self.update, strategy=self.strategy, margin=margin)
 
     def _step(self) -> Step:
-        return projection(self.C, self.loss) if self.update == "max" else RIVALS[self.update](self.C)
+        return super()._step() if self.update == "max" else RIVALS[self.update](self.C)
 
     def _targets(self) -> dict[Any, float]:
         if len(self.classes_) == 2:
@@ -275,4 +289,4 @@ class Classifier(LinearModel):
             raise ValueError(f"each class has weights of its own: give label=, one of {self.classes_!r:.200}")
         code = n - 1 if label is None else code_of(label, self.classes_)
         direction = np.array([2.0 * code - 1]) if n == 2 else np.eye(n)[code]
-        return direction, float(direction @ self._learner.geometry.mean()[1])
+        return direction, float(direction @ self._mean()[1])

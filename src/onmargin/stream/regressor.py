@@ -3,17 +3,15 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from onmargin._core.step import Step
 from onmargin._core.stream import check_weight
 from onmargin._core.task import Regression, Task
 from onmargin._parameters import Number, Rule, Word
-from onmargin._updates import projection
-from onmargin.stream._linear import LinearModel
+from onmargin.stream._sweep import SweepModel
 
 
-class Regressor(LinearModel):
+class Regressor(SweepModel):
     r"""Passive-aggressive regressor of examples that come one at a time, with features that may come later.
 
     An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far enough:
@@ -29,9 +27,10 @@ class Regressor(LinearModel):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, array-like of float or "auto", default=1.0
         Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube.
+        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube. Several values: a model
+        for each, all learned in one pass. "auto": nine values from 0.001 to 10.
     epsilon : float, default=0.1
         Half the width of the tube in which predictions are right; at least 0.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
@@ -61,9 +60,14 @@ class Regressor(LinearModel):
     idf : bool, default=False
         Whether a feature of a text counts by one plus the logarithm of n / d, of the d among the n texts learned so far
         that have it, each plus one.
+    combine : {"leader", "hedge"}, default="leader"
+        With several values of C, predict with the model of the least loss so far, or the mean of all, each with the
+        weight of AdaHedge.
 
     Attributes
     ----------
+    sweep_ : Standing
+        With several values of C: losses, votes and weights of each model, and which one leads.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
@@ -98,7 +102,8 @@ class Regressor(LinearModel):
     """
 
     _labelled = False
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearModel._rules | {
+    _by_loss = True
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = SweepModel._rules | {
         "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
         "epsilon": (Number(0),),
     }
@@ -106,7 +111,7 @@ class Regressor(LinearModel):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | ArrayLike | str = 1.0,
         epsilon: float = 0.1,
         loss: str = "epsilon_insensitive",
         fit_intercept: bool = True,
@@ -120,6 +125,7 @@ class Regressor(LinearModel):
         weighting: str = "tf",
         normalize: bool = True,
         idf: bool = False,
+        combine: str = "leader",
     ) -> None:
         self.C = C
         self.epsilon = epsilon
@@ -135,6 +141,7 @@ class Regressor(LinearModel):
         self.weighting = weighting
         self.normalize = normalize
         self.idf = idf
+        self.combine = combine
         self._ready()
 
     def learn_one(self, x: Any, y: float, weight: float = 1.0) -> Self:
@@ -197,8 +204,5 @@ class Regressor(LinearModel):
     def _task(self) -> Task:
         return Regression(self.epsilon)
 
-    def _step(self) -> Step:
-        return projection(self.C, self.loss)
-
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
-        return np.ones(1), float(self._learner.geometry.mean()[1][0])
+        return np.ones(1), float(self._mean()[1][0])
