@@ -69,6 +69,7 @@ from onmargin.reference.task import (
     one_vs_rest,
     regression,
     rivals,
+    with_margins,
 )
 from onmargin.reference.trials import (
     block,
@@ -158,4 +159,5 @@ __all__ = [
     "uniclass_kernel",
     "viterbi",
     "with_intercept",
+    "with_margins",
 ]
