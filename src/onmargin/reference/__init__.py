@@ -25,6 +25,7 @@ from onmargin.reference.additive import (
     pnorm,
     proportional,
 )
+from onmargin.reference.change import adaptive_window
 from onmargin.reference.hedge import Hedged, adahedge
 from onmargin.reference.kernel import (
     Expansion,
@@ -96,6 +97,7 @@ __all__ = [
     "Normalized",
     "Run",
     "adahedge",
+    "adaptive_window",
     "additive_rival",
     "aggressive",
     "arow",
