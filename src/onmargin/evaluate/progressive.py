@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
-from onmargin.evaluate._rounds import OneByOne, Piece, as_batch, charge_of, length, paired, pieces, takes_classes
+from onmargin.evaluate._rounds import (
+    OneByOne,
+    Piece,
+    as_batch,
+    charge_of,
+    learner_of,
+    length,
+    paired,
+    pieces,
+    takes_classes,
+)
 from onmargin.evaluate.alarm import ChangeAlarm
 from onmargin.evaluate.curves import Curve, Curves
 from onmargin.theory import NoTheorem, certify
@@ -154,7 +164,7 @@ def _whole(name: str, value: int | None, low: int, default: int = 0) -> int:
 
 
 def _counts(model: Any) -> bool:
-    return hasattr(type(model), "totals_") and hasattr(model, "partial_fit")
+    return hasattr(type(learner_of(model)), "totals_") and hasattr(model, "partial_fit")
 
 
 def _labels(y: Any) -> Any:

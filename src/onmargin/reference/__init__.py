@@ -38,6 +38,7 @@ from onmargin.reference.kernel import (
 )
 from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
 from onmargin.reference.rounds import Run, play, with_intercept
+from onmargin.reference.scaling import running_scale, sizes
 from onmargin.reference.second_order import (
     Adaptive,
     Confidence,
@@ -148,12 +149,14 @@ __all__ = [
     "proportional",
     "regression",
     "rivals",
+    "running_scale",
     "scw",
     "simopt",
     "simperc",
     "simplex_uniclass",
     "simproj",
     "simultaneous",
+    "sizes",
     "smallest",
     "sopopo",
     "structured",
