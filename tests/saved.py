@@ -85,6 +85,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"cost": COST.tolist()},
         {"update": "simproj", "class_weight": "balanced"},
         {"strategy": "ovr", "class_weight": {2: 0.5, 0: np.float64(2.0), 1: 1}},
+        {"class_margin": {2: 0.5, 0: np.float64(2.0)}},
         {"geometry": "entropic", "C": 0.1},
         {"geometry": "adaptive", "average": 7},
         {"C": [0.01, 1.0], "combine": "hedge"},

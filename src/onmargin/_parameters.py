@@ -108,6 +108,20 @@ class Instance:
         return self.words
 
 
+@dataclass(frozen=True)
+class ByClass:
+    """A dict of class: number."""
+
+    noun: str
+    number: Number
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Mapping) and all(map(self.number.accepts, value.values()))
+
+    def __str__(self) -> str:
+        return f"a dict of class: {self.noun}, each {self.number}"
+
+
 @dataclass(frozen=True, init=False)
 class Member:
     """An object that has one of some methods, named in words."""
@@ -126,6 +140,9 @@ class Member:
         return self.words
 
 
+# Of examples of a class: the factor on C, and the margin that is asked for.
+CLASS_FACTORS = ByClass("factor", Number(0, below=True))
+CLASS_MARGINS = ByClass("margin", Number(0, above=True, below=True))
 FLAG = Instance((bool, np.bool_), "True or False")
 NOTHING = Instance(type(None), "None")
 

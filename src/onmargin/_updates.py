@@ -1,6 +1,7 @@
 """The words for `update`: which half-spaces of a round move the weights, and how far."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from onmargin._core.step import Even, Largest, Projection, Separable, Sopopo, Step
 from onmargin._core.step_joint import Joint
@@ -54,13 +55,38 @@ def projection(C: float, loss: str) -> Projection:
     return Projection(damping=1 / (2 * C)) if loss.startswith("squared") else Projection(cap=C)
 
 
-def class_task(n_classes: int, *, update: str, strategy: str, margin: float) -> Task:
+def class_margins(
+    class_margin: Mapping[Any, float] | None, classes: Sequence[Any], margin: float
+) -> float | list[float]:
+    """The margin that examples of each class ask for: its own, or `margin` where it has none."""
+    if class_margin is None:
+        return margin
+    for label in class_margin:
+        if classes and isinstance(label, str) != isinstance(classes[0], str):
+            raise ValueError(
+                f"labels must be all strings or all numbers: class_margin names {label!r:.80}, and {classes[0]!r:.80} "
+                "is a class"
+            )
+    return [float(class_margin.get(label, margin)) for label in classes]
+
+
+# Updates that no margin but their own makes a difference to: fixed steps, on mistakes alone, and MIRA's 1 / C.
+MARGINLESS = ("simperc", "perceptron", "mira")
+
+
+def check_class_margin(class_margin: Mapping[Any, float] | None, update: str, needs: dict[str, bool]) -> None:
+    """Refuse margins of classes where they would change nothing."""
+    if class_margin is not None:
+        check_combination("class_margin", {f"another update than {update!r}": update not in MARGINLESS, **needs})
+
+
+def class_task(n_classes: int, *, update: str, strategy: str, margin: float | list[float]) -> Task:
     """What is asked of so many classes: nothing of one, and of two the sign of one score."""
     if n_classes < 2:
         return Multiclass()
     if n_classes == 2:
         return Binary(margin)
-    return OneVsRest() if strategy == "ovr" else Multiclass(margin, every=update != "max")
+    return OneVsRest(margin) if strategy == "ovr" else Multiclass(margin, every=update != "max")
 
 
 def check_combination(given: str, needs: dict[str, bool]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -61,8 +62,7 @@ class KernelLearner(Learner[Expansion]):
         other = type(self).__new__(type(self))
         other.__dict__ = vars(self).copy()
         other.geometry, other.supports = self.geometry.fork(), self.supports.fork()
-        other._totals = rounds.Totals()
-        other._totals.__setstate__(self._totals.__getstate__())
+        other._totals = copy(self._totals)
         return other
 
     def close(self) -> None:

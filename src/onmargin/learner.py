@@ -119,6 +119,12 @@ class Learner(Part, Generic[SomeGeometry]):
         """What the task makes of the scores: an index of a class, or a number."""
         return self.task.decode(self.scores(X))
 
+    def listen(self, n: int) -> NDArray[np.bool_]:
+        """Room for the next n rounds, which write into it whether each was a mistake."""
+        heard = np.zeros(n, np.bool_)
+        self._totals.listen(heard)
+        return heard
+
     @property
     def totals(self) -> Totals:
         """A record of the totals as they are now."""

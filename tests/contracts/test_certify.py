@@ -201,6 +201,7 @@ REFUSED = [
     (PassiveAggressiveClassifier(update="simopt"), three, {}, "simopt"),
     (PassiveAggressiveClassifier(strategy="ovr"), three, {}, "ovr"),
     (PassiveAggressiveClassifier(class_weight={0: 2.0}), y, {}, "class_weight"),
+    (PassiveAggressiveClassifier(class_margin={0: 2.0}), y, {}, "class_margin"),
     (PassiveAggressiveClassifier(), y, {"accuracy": 0.0}, "accuracy"),
     (PassiveAggressiveClassifier(), y, {"competitor": np.zeros(3)}, "competitor"),
     (PassiveAggressiveClassifier(), y, {"competitor": (np.zeros(4), 0.0, 1.0)}, "competitor"),

@@ -279,7 +279,11 @@ PARAMETERS = {
     "loss": ["log", "Hinge", "", None, 1, ["hinge"]],
 }
 OWN = {
-    PassiveAggressiveClassifier: {"class_weight": ["Balanced", 3, [1, 2]], "strategy": ["ovo", "JOINT", None, 1]},
+    PassiveAggressiveClassifier: {
+        "class_weight": ["Balanced", 3, [1, 2]],
+        "class_margin": ["balanced", 3, [1, 2], {0: 0.0}, {0: -1.0}, {1: np.nan}, {1: np.inf}, {9: "wide"}, {0: None}],
+        "strategy": ["ovo", "JOINT", None, 1],
+    },
     PassiveAggressiveRegressor: {"epsilon": [-0.1, np.nan, "wide", None]},
 }
 
@@ -336,6 +340,21 @@ def test_class_weights_of_other_labels_are_refused_by_fit(factors):
     with refused(model, ValueError, "class_weight", repr(list(factors)[-1])):
         model.fit(X, Y)
     assert model.partial_fit(X, Y).classes_.tolist() == [0, 1, 2]  # in a stream the others may still come
+
+
+@pytest.mark.parametrize("margins", [{0: 1.0, 9: 2.0}, {"0": 1.0}], ids=str)
+def test_class_margins_of_other_labels_are_refused_by_fit(margins):
+    model = PassiveAggressiveClassifier(class_margin=margins)
+    with refused(model, ValueError, "class_margin", repr(list(margins)[-1])):
+        model.fit(X, Y)
+
+
+def test_class_margins_of_labels_of_another_kind_are_refused_in_a_stream():
+    """Others may still come, but no string among numbers."""
+    assert PassiveAggressiveClassifier(class_margin={9: 2.0}).partial_fit(X, Y).classes_.tolist() == [0, 1, 2]
+    model = PassiveAggressiveClassifier(class_margin={"0": 1.0})
+    with refused(model, ValueError, "class_margin", "'0'", "all strings or all numbers"):
+        model.partial_fit(X, Y)
 
 
 def test_class_weights_must_leave_something_to_fit():

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 import onmargin
@@ -21,10 +23,12 @@ from onmargin import (
     Perceptron,
     SequenceTagger,
 )
-from onmargin.evaluate import progressive
+from onmargin.evaluate import ChangeAlarm, progressive
+from onmargin.stream import Classifier as OneByOne
 from onmargin.theory import NoTheorem
 
 mpl.use("Agg")
+module = import_module("onmargin.evaluate.progressive")
 random = np.random.default_rng(0)
 X = random.standard_normal((237, 4))
 y = random.integers(0, 3, 237)
@@ -254,3 +258,91 @@ def test_plain_arrays_without_pandas(monkeypatch):
 def test_refusals(arguments, named, error, words):
     with pytest.raises(error, match=words):
         progressive(*arguments, **named)
+
+
+# An alarm.
+
+TURNED = np.random.default_rng(1).standard_normal((3000, 5))
+SIDE = TURNED @ [1.0, 2.0, -1.0, 0.5, 1.0] > 0
+SIDE[1500:] = ~SIDE[1500:]
+ALARM = ChangeAlarm()
+
+
+@pytest.mark.parametrize("model", [PassiveAggressiveClassifier(), SGDClassifier(random_state=0), OneByOne()], ids=str)
+def test_alarm_says_where_the_stream_turned(model):
+    if isinstance(model, OneByOne):
+        curve = progressive(model, zip(TURNED, SIDE.tolist(), strict=True), alarm=ALARM, every=50)
+    else:
+        curve = progressive(model, TURNED, SIDE, alarm=ALARM)
+    assert curve.changes.dtype == np.intp
+    assert 1500 < curve.changes[0] < 1600
+    assert ALARM.rounds_ == 0
+
+
+def test_alarm_changes_nothing_else():
+    plain, heard = (progressive(PassiveAggressiveClassifier(), TURNED, SIDE, alarm=alarm) for alarm in (None, ALARM))
+    assert plain.changes is None
+    for name in ("rounds", "error", "loss", "squared_loss", "window_error"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(heard, name))
+
+
+class Ear(ChangeAlarm):
+    """Remembers what it was given."""
+
+    def update(self, loss):
+        self.__dict__.setdefault("heard", []).append(bool(loss))
+        return super().update(loss)
+
+
+SENTENCES = [[["a"], ["b"]], [["b"]], [["a"]]] * 5
+HEARD = [
+    *((model, X[:60], None if target is None else target[:60]) for model, target in MODELS),
+    (PassiveAggressiveClassifier(kernel="rbf"), X[:60], y[:60]),
+    (PassiveAggressiveClassifier(kernel="rbf", budget=5), X[:60], y[:60]),
+    (PassiveAggressiveClassifier(C="auto"), X[:60], y[:60]),
+    (onmargin.DualAscentClassifier(kernel="rbf", window=3), X[:60], y[:60] > 0),
+    (SequenceTagger(), SENTENCES, [["x", "y"], ["x"], ["x"]] * 5),
+]
+
+
+@pytest.mark.parametrize("every", [1, 10, 1000])
+@pytest.mark.parametrize(("model", "rows", "target"), HEARD)
+def test_alarm_hears_every_mistake(model, rows, target, every, monkeypatch):
+    """In their order: what the totals count when each example is a call of its own."""
+    monkeypatch.setattr(module, "ChangeAlarm", Ear)
+    run = module._Totals(model, module._labels(target), Ear(), stream=False)
+    single, named, counts = clone(model), run.named, [0]
+    for piece in module.pieces(rows, target, every, {}):
+        run.play(piece)
+    for row, answer, _ in module.pieces(rows, target, 1, {}):
+        counts.append(single.partial_fit(row, answer, **named).totals_.mistakes)
+        named = {}
+    assert run.alarm.heard == np.diff(counts).astype(bool).tolist()
+
+
+def test_alarm_hears_the_mistakes_of_trials_and_tubes():
+    groups = np.repeat(np.arange(1500), 2)
+    sides = np.where(SIDE, 1, -1)
+    curve = progressive(BlockClassifier(C=0.1), TURNED, sides, groups=groups, alarm=ALARM)
+    assert curve.rounds[-1] == 1500
+    assert 750 < curve.changes[0] < 850
+    z = TURNED @ np.arange(5)
+    z[1500:] += np.random.default_rng(2).standard_normal(1500)
+    curve = progressive(PassiveAggressiveRegressor(), TURNED, z, alarm=ALARM)
+    assert 1500 < curve.changes[0] < 1600
+
+
+def test_alarm_is_drawn():
+    curves = progressive({"PA": PassiveAggressiveClassifier(), "Perceptron": Perceptron()}, TURNED, SIDE, alarm=ALARM)
+    ax = curves.plot()
+    _, labels = ax.get_legend_handles_labels()
+    assert {"change: PA", "change: Perceptron"} <= set(labels)
+    at = {line.get_xdata()[0] for line in ax.get_lines() if line.get_linestyle() == ":"}
+    assert at == {*curves["PA"].changes.tolist(), *curves["Perceptron"].changes.tolist()}
+
+
+def test_alarm_for_errors_of_numbers_is_refused():
+    with pytest.raises(ValueError, match="alarm needs mistakes, and the predictions are charged the mean absolute"):
+        progressive(SGDRegressor(), X, z, alarm=ALARM)
+    with pytest.raises(ValueError, match="alarm must be None or a ChangeAlarm"):
+        progressive(PassiveAggressiveClassifier(), X, y, alarm=True)

@@ -9,7 +9,21 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted(path for path in (ROOT / "src").rglob("*") if path.suffix in {".py", ".pyx", ".pxd", ".h"})
 LONGEST = {".py": 400, ".pyx": 300}  # lines
 
-PAPERS = {"NIPS", "JMLR", "SLIDES", "SIMPROJ", "PD", "AROW", "SCW", "NHERD", "ADAGRAD", "NAG", "IPM", "ADAHEDGE"}
+PAPERS = {
+    "NIPS",
+    "JMLR",
+    "SLIDES",
+    "SIMPROJ",
+    "PD",
+    "AROW",
+    "SCW",
+    "NHERD",
+    "ADAGRAD",
+    "NAG",
+    "IPM",
+    "ADAHEDGE",
+    "ADWIN",
+}
 # A tag is a word of capitals in brackets that does not index anything: "[JMLR] eq. 14", not "list[T]" or "x[I]".
 TAG = re.compile(r"(?<![\w)\]])\[([A-Z]{2,})\]")
 

@@ -20,6 +20,14 @@ COMBINATIONS = {
     "infinite fixed step": ({"update": "simperc", "C": np.inf}, "a finite C"),
     "no margin": ({"update": "mira", "C": np.inf}, "a finite C"),
     "costs one-vs-rest": ({"cost": "absolute", "strategy": "ovr"}, "cost needs strategy='joint'"),
+    "margins and costs": ({"class_margin": {0: 2.0}, "cost": "absolute"}, "class_margin needs cost=None"),
+    **{
+        f"margins and {update}": (
+            {"class_margin": {0: 2.0}, "update": update},
+            f"class_margin needs another update than {update!r}",
+        )
+        for update in ("simperc", "perceptron", "mira")
+    },
     "unknown update": ({"update": "sim"}, "update must be 'max' or"),
     "unknown word for costs": ({"cost": "cubic"}, "'absolute', 'squared'"),
     "negative costs": ({"cost": -1 + np.eye(3)}, "at least 0"),

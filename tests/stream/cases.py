@@ -57,6 +57,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"C": [0.01, 1.0], "average": True, "dtype": "float32"},
         {"average": True, "dtype": "float32"},
         {"update": "simproj"},
+        {"class_margin": {"z": 3.0, "never": 0.5}},
         {"strategy": "ovr", "loss": "squared_hinge", "C": 0.1},
         {"idf": True, "ngrams": (1, 2), "weighting": "log"},
     ],

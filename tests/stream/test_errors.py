@@ -184,6 +184,8 @@ def test_before_anything_was_learned():
         ({"update": "best", "loss": "log"}, "loss must be .*; update must be"),
         ({"update": "simproj", "loss": "squared_hinge", "strategy": "ovr"}, "needs loss='hinge', strategy='joint'"),
         ({"update": "mira", "C": math.inf}, "needs a finite C"),
+        ({"update": "mira", "class_margin": {"a": 2.0}}, "class_margin needs another update than 'mira'"),
+        ({"class_margin": {"a": 0.0}}, "class_margin must be None, or a dict of class: margin, each a number greater"),
     ],
 )
 def test_parameters(parameters, message):

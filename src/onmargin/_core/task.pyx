@@ -48,24 +48,47 @@ cdef class Task:
         return type(self), ()
 
 
-cdef class Binary(Task):
-    """y in {-1, +1} and one column; loss [margin - y s]_+ ([JMLR] sec. 3). A score of zero is a mistake.
+cdef class Classes(Task):
+    """Classes whose examples must win by a margin: a number for all classes, or an array with one each."""
+
+    cdef readonly object margin
+    cdef readonly bint eager
+    cdef object owner
+    cdef double* margins
+    cdef Py_ssize_t last
+
+    cdef ask(self, margin):
+        """Take over the margin; an array is copied."""
+        self.owner = np.array(margin, dtype=np.float64, ndmin=1)
+        if not self.owner.size:
+            raise ValueError("margin must be a number, or one a class; got none")
+        self.margin = self.owner if np.ndim(margin) else float(margin)
+        self.margins = <double*>address(self.owner, "d", self.owner.size)
+        self.last = self.owner.size - 1
+
+    cdef inline double asked(self, Py_ssize_t right) noexcept nogil:
+        """Of an example of the class; one margin is that of all classes."""
+        return self.margins[min(right, self.last)]
+
+    def decode(self, scores):
+        return scores.argmax(axis=1)
+
+
+cdef class Binary(Classes):
+    """y in {-1, +1} and one column; loss [margin_y - y s]_+ ([JMLR] sec. 3). A score of zero is a mistake.
 
     With `eager` the half-space is there even if it is met, for a step that asks for more.
     """
 
-    cdef readonly double margin
-    cdef readonly bint eager
-
-    def __init__(self, double margin=1.0, bint eager=False):
-        self.margin = margin
+    def __init__(self, margin=1.0, bint eager=False):
+        self.ask(margin)
         self.eager = eager
 
     def __reduce__(self):
         return type(self), (self.margin, self.eager)
 
     cdef void constrain(self, Round* r) noexcept nogil:
-        cdef double y = r.y[0], loss = self.margin - y * r.s[0]
+        cdef double y = r.y[0], loss = self.asked(y > 0) - y * r.s[0]
         r.mistake = y * r.s[0] <= 0
         if loss > 0 or self.eager:
             demand(r, 0 if y > 0 else -1, -1 if y > 0 else 0, loss, r.mistake)
@@ -132,18 +155,17 @@ cdef class Uniclass(Task):
         return np.where(scores[:, 0] <= self.radius, 1, -1)
 
 
-cdef class Multiclass(Task):
-    """y a column, one prototype a class; loss [margin - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
+cdef class Multiclass(Classes):
+    """y a column, one prototype a class; loss [margin_y - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
 
     The half-space of the best rival alone, or with `every` those of all rivals: a trial for simultaneous projections
     ([SIMPROJ] sec. 2). With `eager` they are there even if they are met, for a step that asks for more.
     """
 
-    cdef readonly double margin
-    cdef readonly bint every, eager
+    cdef readonly bint every
 
-    def __init__(self, double margin=1.0, bint every=False, bint eager=False):
-        self.margin = margin
+    def __init__(self, margin=1.0, bint every=False, bint eager=False):
+        self.ask(margin)
         self.every = every
         self.eager = eager
 
@@ -153,11 +175,11 @@ cdef class Multiclass(Task):
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef const double* s = r.s
         cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0], rival
-        cdef double loss
+        cdef double asked = self.asked(right), loss
         if r.n_scores < 2:
             return
         rival = best_rival(s, r.n_scores, right)
-        loss = self.margin - (s[right] - s[rival])
+        loss = asked - (s[right] - s[rival])
         r.mistake = s[right] <= s[rival]
         if loss <= 0 and not self.eager:
             return
@@ -167,30 +189,28 @@ cdef class Multiclass(Task):
             return
         for c in range(r.n_scores):
             if c != right:
-                demand(r, right, c, self.margin - (s[right] - s[c]), s[right] <= s[c])
+                demand(r, right, c, asked - (s[right] - s[c]), s[right] <= s[c])
 
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
         votes[first_best(s, n)] += weight
-
-    def decode(self, scores):
-        return scores.argmax(axis=1)
 
 
 cdef class OneVsRest(Multiclass):
     """y a column, each column a binary problem of its own: its class against all others.
 
-    Loss and squared loss are summed over the columns; a mistake is one of the joint prediction.
+    An example asks all columns for the margin of its own class. Loss and squared loss are summed over the columns; a
+    mistake is one of the joint prediction.
     """
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef const double* s = r.s
         cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0]
-        cdef double margin
+        cdef double asked = self.asked(right), margin
         for c in range(r.n_scores):
             margin = s[c] if c == right else -s[c]
-            if margin < self.margin or self.eager:
-                demand(r, c if c == right else -1, -1 if c == right else c, self.margin - margin, margin <= 0)
-                suffer(r, max(self.margin - margin, 0))
+            if margin < asked or self.eager:
+                demand(r, c if c == right else -1, -1 if c == right else c, asked - margin, margin <= 0)
+                suffer(r, max(asked - margin, 0))
             if c != right and s[right] <= s[c]:
                 r.mistake = True
 
@@ -207,6 +227,7 @@ cdef class CostSensitive(Multiclass):
     cdef double* rho
 
     def __init__(self, cost, bint max_loss):
+        super().__init__()
         self.cost = np.ascontiguousarray(cost, dtype=np.float64)
         self.max_loss = max_loss
         self.rho = <double*>address(self.cost, "d", self.cost.size)

@@ -1,7 +1,6 @@
 """What estimators take beside X and labels: refused with the argument's name, before anything is learned."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.utils import check_array
 
 from onmargin._checks import check_classes, check_labels, plain
-from onmargin._parameters import Number
 from onmargin.learner import Vector
 
 
@@ -49,13 +47,14 @@ def live(values: Any, weight: Vector | None) -> Any:
     return values if weight is None else values[weight > 0]
 
 
-def check_class_weight(class_weight: Mapping[Any, float], classes: NDArray[Any]) -> None:
-    """Names may be left out, or be more than y has, as happens in a fold; both at once are a slip of the pen."""
-    named, present = set(class_weight), set(classes.tolist())
+def check_named(given: Any, name: str, classes: NDArray[Any]) -> None:
+    """Names may be left out, or be more than y has, as happens in a fold; both at once are a slip of the pen.
+
+    What is no dict names none.
+    """
+    named, present = set(given if isinstance(given, Mapping) else ()), set(classes.tolist())
     if named - present and present - named:
-        raise ValueError(
-            f"class_weight names {named - present}, which y does not have, and leaves out {present - named}"
-        )
+        raise ValueError(f"{name} names {named - present}, which y does not have, and leaves out {present - named}")
 
 
 def check_cost(cost: Any, classes: NDArray[Any]) -> Vector:
@@ -75,18 +74,6 @@ def check_cost(cost: Any, classes: NDArray[Any]) -> Vector:
     if (matrix < 0).any() or np.diagonal(matrix).any():
         raise ValueError(f"cost must be at least 0, and 0 on the diagonal; got {matrix.tolist()}")
     return matrix
-
-
-@dataclass(frozen=True)
-class ClassFactors:
-    """The rule for a dict of class: factor."""
-
-    def accepts(self, value: Any) -> bool:
-        factor = Number(0, below=True)
-        return isinstance(value, Mapping) and all(map(factor.accepts, value.values()))
-
-    def __str__(self) -> str:
-        return "a dict of class: factor, each factor a number at least 0"
 
 
 def check_ranks(y: NDArray[Any]) -> NDArray[Any]:

@@ -103,11 +103,15 @@ class MarginOption(SimplexOption):
     def _begin(self, X: Any, n_columns: int = 1) -> None:
         super()._begin(X, n_columns)
         if self.geometry == "entropic" and X.shape[0] > 0:
-            warn_of_margin(self._asked(), self._most(X))
+            warn_of_margin(self._largest_asked(), self._most(X))
 
     def _asked(self) -> float:
         """The margin: far below 1 on the simplex, where scores are at most the largest number of a row."""
         return 0.1 if self.geometry == "entropic" else 1.0
+
+    def _largest_asked(self) -> float:
+        """The largest margin of any example."""
+        return self._asked()
 
     def _most(self, X: Any) -> float:
         """The largest margin that weights on the simplex can give a row of X."""

@@ -1,7 +1,6 @@
 """Passive-aggressive classification."""
 
 from collections.abc import Callable, Mapping
-from math import inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,18 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from onmargin._checks import check_classes, check_labels, plain
-from onmargin._core.step import Step
-from onmargin._core.task import CostSensitive, Task
-from onmargin._parameters import NOTHING, Rule, Word
-from onmargin._updates import RIVALS, check_combination, class_task
+from onmargin._parameters import CLASS_FACTORS, NOTHING, Rule, Word
 from onmargin.estimators._balance import balanced, balanced_so_far
-from onmargin.estimators._checks import ClassFactors, check_class_weight, check_cost, check_weight
+from onmargin.estimators._checks import check_named, check_weight
+from onmargin.estimators._class_updates import ClassUpdates
 from onmargin.estimators._classes import segments
 from onmargin.estimators._online import MatrixLike
-from onmargin.estimators._prototypes import PrototypeLearner
 
 
-class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: ignore[misc]
+class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignore[misc]
     r"""Passive-aggressive classifier: stay where you are, unless the margin asks you to move.
 
     Each example that is classified with a margin of at least 1 leaves the weights alone. Any other moves them just
@@ -72,6 +68,11 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
     class_weight : dict, "balanced" or None, default=None
         Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
         far.
+    class_margin : dict or None, default=None
+        Margins by class, above 0: examples of a class ask for its margin instead of 1, or 0.1 if the weights are on
+        the simplex. A wide margin for a rare class finds more of its examples, and takes more others for them. In
+        one-vs-rest an example asks all columns for it. Not with `cost`, nor with an `update` to which no margin makes a
+        difference: "perceptron", "simperc", "mira".
     average : bool or int, default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
     update : str, default="max"
@@ -185,12 +186,9 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
     0.87
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = PrototypeLearner._rules | {
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = ClassUpdates._rules | {
         "loss": (Word("hinge", "squared_hinge"),),
-        "class_weight": (NOTHING, Word("balanced"), ClassFactors()),
-        "strategy": (Word("joint", "ovr"),),
-        "update": (Word("max", *RIVALS),),
-        "cost_update": (Word("prediction", "max_loss"),),
+        "class_weight": (NOTHING, Word("balanced"), CLASS_FACTORS),
     }
 
     classes_: NDArray[Any]
@@ -214,6 +212,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
+        class_margin: Mapping[Any, float] | None = None,
         average: bool | int = False,
         update: str = "max",
         cost: ArrayLike | str | None = None,
@@ -246,6 +245,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
         self.random_state = random_state
         self.warm_start = warm_start
         self.class_weight = class_weight
+        self.class_margin = class_margin
         self.average = average
         self.update = update
         self.cost = cost
@@ -303,8 +303,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
                     f"fit needs at least two classes, and y has one class only: {plain(classes[0])!r}. To learn from a "
                     "stream in which the others come later, call partial_fit, with classes= if they are known."
                 )
-            if isinstance(self.class_weight, Mapping):
-                check_class_weight(self.class_weight, classes)
+            check_named(self.class_weight, "class_weight", classes)
+            check_named(self.class_margin, "class_margin", classes)
             if not warm:
                 self._begin(X)
                 self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
@@ -363,31 +363,3 @@ class PassiveAggressiveClassifier(ClassifierMixin, PrototypeLearner):  # type: i
                 self._learner.learn(rows.part(start, stop), self._target(codes), weighted)
             self.n_iter_ = 1
         return self
-
-    def _task(self) -> Task:
-        if self.cost is not None and len(self.classes_) >= 2:
-            return CostSensitive(check_cost(self.cost, self.classes_), self.cost_update == "max_loss")
-        margin = 1 / self.C if self.update == "mira" else self._asked()
-        return class_task(len(self.classes_), update=self.update, strategy=self.strategy, margin=margin)
-
-    def _step(self) -> Step:
-        return super()._step() if self.update == "max" else RIVALS[self.update](self.C)
-
-    def _check_combination(self) -> None:
-        plain = self.update == "max"
-        needs = {"update='max'": plain, "cost=None": self.cost is None, "target_loss=None": self.target_loss is None}
-        self._check_sweep(needs)
-        check_combination(
-            "cost" if plain else f"update={self.update!r}",
-            {
-                "loss='hinge'": plain or self.loss == "hinge",
-                "cost=None": plain or self.cost is None,
-                "strategy='joint'": (plain and self.cost is None) or self.strategy == "joint",
-                "a finite C": self.update not in {"simperc", "mira"} or inf > self.C,
-                "target_loss=None": (plain and self.cost is None) or self.target_loss is None,
-            },
-        )
-        joint = self.strategy == "joint"
-        check_combination("target_loss", {"strategy='joint'": self.target_loss is None or joint})
-        others = {"update='max'": plain, "cost=None": self.cost is None, "strategy='joint'": joint}
-        self._check_geometry({**others, "target_loss=None": self.target_loss is None})

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.exceptions import NotFittedError
 
+from onmargin.features import Scaled
+
 # Examples, targets and what else partial_fit takes.
 Piece = tuple[Any, Any, dict[str, Any]]
 
@@ -63,8 +65,13 @@ def _flat(x: Any) -> bool:
     return all(np.isscalar(item) and not isinstance(item, str) for item in x)
 
 
+def learner_of(model: Any) -> Any:
+    """The model itself, or what learns behind a scaler."""
+    return model.estimator if isinstance(model, Scaled) else model
+
+
 def takes_classes(model: Any) -> bool:
-    return hasattr(model, "partial_fit") and "classes" in signature(model.partial_fit).parameters
+    return hasattr(model, "partial_fit") and "classes" in signature(learner_of(model).partial_fit).parameters
 
 
 class OneByOne:

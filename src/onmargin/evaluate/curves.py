@@ -41,6 +41,8 @@ class Curve:
         The largest error, loss or cost that the theorem of the run allows, per round, at each point.
     certificate : Certificate or None
         Where that bound comes from.
+    changes : ndarray of int or None
+        With an alarm: the rounds at which it went off.
     """
 
     rounds: Counts
@@ -55,6 +57,7 @@ class Curve:
     model: Any = field(repr=False)
     bound: Vector | None = field(default=None, repr=False)
     certificate: Certificate | None = field(default=None, repr=False)
+    changes: Counts | None = field(default=None, repr=False)
 
     def under(self, certificate: Certificate) -> "Curve":
         """The curve with what its theorem allows.
@@ -94,7 +97,7 @@ class Curve:
         return _frame(self.table())
 
     def plot(self, ax: Any = None, *, label: str | None = None) -> Any:
-        """Draw the error, that of the last rounds, and the bound where there is one.
+        """Draw the error, that of the last rounds, the bound where there is one, and where an alarm went off.
 
         Parameters
         ----------
@@ -117,6 +120,9 @@ class Curve:
             finite = np.isfinite(self.bound)
             name = f"allowed{'' if label is None else f': {label}'}"
             ax.plot(self.rounds[finite], self.bound[finite], "--", color=line.get_color(), label=name)
+        for i, change in enumerate([] if self.changes is None else self.changes):
+            name = f"change{'' if label is None else f': {label}'}"
+            ax.axvline(change, linestyle=":", color=line.get_color(), label="" if i else name)
         ax.set(xlabel="rounds", ylabel=word)
         ax.legend()
         return ax

@@ -12,7 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
-from onmargin.evaluate._rounds import OneByOne, Piece, as_batch, charge_of, length, paired, pieces, takes_classes
+from onmargin.evaluate._rounds import (
+    OneByOne,
+    Piece,
+    as_batch,
+    charge_of,
+    learner_of,
+    length,
+    paired,
+    pieces,
+    takes_classes,
+)
+from onmargin.evaluate.alarm import ChangeAlarm
 from onmargin.evaluate.curves import Curve, Curves
 from onmargin.theory import NoTheorem, certify
 
@@ -32,6 +43,7 @@ def progressive(
     groups: ArrayLike | None = None,
     sets: ArrayLike | None = None,
     bound: bool = False,
+    alarm: ChangeAlarm | None = None,
 ) -> Any:
     """Let a model predict each example of a stream before it learns it, and count what it got wrong.
 
@@ -65,6 +77,9 @@ def progressive(
     bound : bool, default=False
         Whether to certify the run and put what its theorem allows into the curve; needs arrays, ``delay=0`` and
         learners with ``totals_``. Of several models those without a theorem have none.
+    alarm : ChangeAlarm or None, default=None
+        An alarm to give every mistake to, one like it for each model; ``Curve.changes`` are the rounds at which it goes
+        off, and ``plot()`` marks them. Errors of numbers are refused, unless ``totals_`` count those outside the tube.
 
     Returns
     -------
@@ -108,9 +123,11 @@ def progressive(
         raise ValueError(
             "bound=True needs X and y as arrays, delay=0 and learners with totals_: others have no theorem"
         )
+    if not isinstance(alarm, ChangeAlarm | None):
+        raise ValueError(f"alarm must be None or a ChangeAlarm, such as ChangeAlarm(delta=0.002); got {alarm!r:.100}")
     labels = _labels(y) if classes is None and n is not None else classes
     runs: dict[str, _Run] = {
-        name: _Totals(one, labels, stream=n is None) if counted else _Predictions(one, labels, delay)
+        name: _Totals(one, labels, alarm, stream=n is None) if counted else _Predictions(one, labels, alarm, delay)
         for name, one in models.items()
     }
     for piece in paired(X, every) if n is None else pieces(X, y, every, aligned):
@@ -147,7 +164,7 @@ def _whole(name: str, value: int | None, low: int, default: int = 0) -> int:
 
 
 def _counts(model: Any) -> bool:
-    return hasattr(type(model), "totals_") and hasattr(model, "partial_fit")
+    return hasattr(type(learner_of(model)), "totals_") and hasattr(model, "partial_fit")
 
 
 def _labels(y: Any) -> Any:
@@ -176,8 +193,9 @@ class _Run:
 
     measure = "error"
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, alarm: ChangeAlarm | None) -> None:
         self.model = clone(model) if isinstance(model, BaseEstimator) else deepcopy(model)
+        self.alarm = alarm and ChangeAlarm(alarm.delta, direction=alarm.direction, buckets=alarm.buckets)
         self.points: list[_Point] = []
         self.seconds = 0.0
 
@@ -209,18 +227,42 @@ class _Run:
             memory=memory.astype(np.intp),
             measure=self.measure,
             model=self.model,
+            changes=None if self.alarm is None else np.array(self.alarm.changes_, dtype=np.intp),
         )
 
 
 class _Totals(_Run):
     """A learner that counts for itself: before each update, exactly as in one call."""
 
-    def __init__(self, model: Any, classes: Any, *, stream: bool) -> None:
-        super().__init__(model)
+    def __init__(self, model: Any, classes: Any, alarm: ChangeAlarm | None, *, stream: bool) -> None:
+        super().__init__(model, alarm)
         self.single = stream and hasattr(model, "learn_one")
         self.named = {"classes": classes} if classes is not None and takes_classes(model) else {}
 
     def learn(self, piece: Piece) -> Sums:
+        if self.alarm is None:
+            self.take(piece)
+        elif hasattr(self.model, "_learner"):
+            self.sound(self.alarm, piece)
+        else:  # before it has begun to learn there is nothing to listen to
+            X, y, aligned = piece
+            first, *rest = pieces(X, y, 1, aligned)
+            self.take(first)
+            self.alarm.update(self.model.totals_.mistakes)
+            for one in rest:
+                self.sound(self.alarm, one)
+        totals = self.model.totals_
+        return totals.rounds, float(totals.mistakes), totals.loss, totals.squared_loss, totals.cost
+
+    def sound(self, alarm: ChangeAlarm, piece: Piece) -> None:
+        """Learn a piece, and give each of its mistakes to the alarm."""
+        learner, before = self.model._learner, self.model.totals_.rounds
+        heard = learner.listen(length(piece[0]))
+        self.take(piece)
+        for mistake in heard[: self.model.totals_.rounds - before]:
+            alarm.update(mistake)
+
+    def take(self, piece: Piece) -> None:
         X, y, aligned = piece
         if self.single and y is not None and not aligned:
             for x, target in zip(X, y, strict=True):
@@ -228,15 +270,13 @@ class _Totals(_Run):
         else:
             self.model.partial_fit(as_batch(X), y, **aligned, **self.named)
             self.named = {}
-        totals = self.model.totals_
-        return totals.rounds, float(totals.mistakes), totals.loss, totals.squared_loss, totals.cost
 
 
 class _Predictions(_Run):
     """Any model: it predicts an example, and learns it `delay` rounds later."""
 
-    def __init__(self, model: Any, classes: Any, delay: int) -> None:
-        super().__init__(model)
+    def __init__(self, model: Any, classes: Any, alarm: ChangeAlarm | None, delay: int) -> None:
+        super().__init__(model, alarm)
         self.player = OneByOne(self.model, classes)
         self.delay = delay
         self.waiting: deque[tuple[Any, Any]] = deque()
@@ -252,8 +292,15 @@ class _Predictions(_Run):
         for x, target in _examples(X, y):
             if self.charge is None:
                 self.measure, self.charge = charge_of(self.model, target)
+                if self.alarm is not None and self.measure != "error":
+                    raise ValueError(
+                        f"alarm needs mistakes, and the predictions are charged the {self.measure}: give learners with "
+                        "totals_ and delay=0, or make mistakes of the errors and call ChangeAlarm.update yourself"
+                    )
             charged = self.charge(target, self.player.predict(x))
             self.error += charged
+            if self.alarm is not None:
+                self.alarm.update(charged)
             self.squares += charged**2
             self.rounds += 1
             self.waiting.append((x, target))

@@ -5,16 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onmargin.features.class_terms import ClassTermFeatures
+    from onmargin.features.scaled import Scaled
+    from onmargin.features.scaler import RunningScaler
     from onmargin.features.window import CHUNKING, WindowFeatures
 
 # Imported when first touched, as those of `onmargin` are: a model file that speaks of none needs no scikit-learn.
 _HOME = {
     "CHUNKING": "onmargin.features.window",
     "ClassTermFeatures": "onmargin.features.class_terms",
+    "RunningScaler": "onmargin.features.scaler",
+    "Scaled": "onmargin.features.scaled",
     "WindowFeatures": "onmargin.features.window",
 }
 
-__all__ = ["CHUNKING", "ClassTermFeatures", "WindowFeatures"]
+__all__ = ["CHUNKING", "ClassTermFeatures", "RunningScaler", "Scaled", "WindowFeatures"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,25 +1,23 @@
 """Terms that are frequent or rare in the messages of a class so far: features that depend on the class."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
 from onmargin._checks import check_classes, check_labels, check_sparse
+from onmargin.features._whole import Whole
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any
 Codes = NDArray[np.intp]
 
 
-class ClassTermFeatures(BaseEstimator):  # type: ignore[misc]
+class ClassTermFeatures(Whole):
     r"""Features of a message for each class: which of its words are frequent in that class so far, and which are rare.
 
     For a message x, a class r and a word j let :math:`n_r` be the messages so far of class r and :math:`c_{jr}` those
@@ -261,17 +259,6 @@ class ClassTermFeatures(BaseEstimator):  # type: ignore[misc]
             self.classes_, self.class_counts_ = y[:0], np.zeros(0, np.int64)
             self._columns, self._table = np.zeros(0, np.intp), np.zeros((self.n_features_in_, 0), np.int32)
         return _as_terms(X), y, known
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Check the parameter first; if anything raises, the transformer is as it was before."""
-        self._check_parameters()
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__ = before
-            raise
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.kind, str) and self.kind in self._kinds):

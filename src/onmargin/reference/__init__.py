@@ -25,6 +25,7 @@ from onmargin.reference.additive import (
     pnorm,
     proportional,
 )
+from onmargin.reference.change import adaptive_window
 from onmargin.reference.hedge import Hedged, adahedge
 from onmargin.reference.kernel import (
     Expansion,
@@ -37,6 +38,7 @@ from onmargin.reference.kernel import (
 )
 from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
 from onmargin.reference.rounds import Run, play, with_intercept
+from onmargin.reference.scaling import running_scale, sizes
 from onmargin.reference.second_order import (
     Adaptive,
     Confidence,
@@ -69,6 +71,7 @@ from onmargin.reference.task import (
     one_vs_rest,
     regression,
     rivals,
+    with_margins,
 )
 from onmargin.reference.trials import (
     block,
@@ -95,6 +98,7 @@ __all__ = [
     "Normalized",
     "Run",
     "adahedge",
+    "adaptive_window",
     "additive_rival",
     "aggressive",
     "arow",
@@ -145,12 +149,14 @@ __all__ = [
     "proportional",
     "regression",
     "rivals",
+    "running_scale",
     "scw",
     "simopt",
     "simperc",
     "simplex_uniclass",
     "simproj",
     "simultaneous",
+    "sizes",
     "smallest",
     "sopopo",
     "structured",
@@ -158,4 +164,5 @@ __all__ = [
     "uniclass_kernel",
     "viterbi",
     "with_intercept",
+    "with_margins",
 ]

@@ -1,6 +1,6 @@
 """What is asked: the half-spaces that the scores violate, and whether it was a mistake ([JMLR] sec. 3, 5 and 7)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +69,16 @@ def rivals(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
         if r != right
     ]
     return halfspaces, any(h.mistaken for h in halfspaces)
+
+
+def with_margins(task: Task, margin: Mapping[float, float]) -> Task:
+    """A task of classes in which examples of class y ask for ``margin[y]`` instead of 1."""
+
+    def asking(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+        halfspaces, mistake = task(scores, y)
+        return [h._replace(loss=h.loss - 1 + margin[y]) for h in halfspaces], mistake
+
+    return asking
 
 
 def cost_sensitive(cost: NDArray[np.float64], *, max_loss: bool = False) -> Task:

@@ -118,6 +118,7 @@ class AutoClassifier(ExpertsModel, Classifier):
     loss = "hinge"
     update = "max"
     strategy = "joint"
+    class_margin = None
 
     def __init__(
         self,

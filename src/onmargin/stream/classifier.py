@@ -1,5 +1,6 @@
 """Classes, one example at a time."""
 
+from collections.abc import Mapping
 from math import inf
 from typing import Any, ClassVar, Self
 
@@ -10,9 +11,9 @@ from onmargin._columns import mix_classes
 from onmargin._core.step import Step
 from onmargin._core.stream import check_weight
 from onmargin._core.task import Task
-from onmargin._parameters import Rule, Word
+from onmargin._parameters import CLASS_MARGINS, NOTHING, Rule, Word
 from onmargin._several import grid
-from onmargin._updates import RIVALS, check_combination, class_task
+from onmargin._updates import RIVALS, check_class_margin, check_combination, class_margins, class_task
 from onmargin.stream._labels import Label, check_label, code_of
 from onmargin.stream._sweep import SweepModel
 
@@ -45,6 +46,9 @@ class Classifier(SweepModel):
     strategy : {"joint", "ovr"}, default="joint"
         With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against
         all others.
+    class_margin : dict or None, default=None
+        Margins by class, above 0: examples of a class ask for its margin instead of 1, as for
+        :class:`onmargin.PassiveAggressiveClassifier`; for rare classes. Classes may come later.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of one more coordinate of each example, inside its norm.
     intercept_scaling : "auto" or float, default="auto"
@@ -120,6 +124,7 @@ class Classifier(SweepModel):
         "loss": (Word("hinge", "squared_hinge"),),
         "update": (Word("max", *RIVALS),),
         "strategy": (Word("joint", "ovr"),),
+        "class_margin": (NOTHING, CLASS_MARGINS),
     }
 
     classes_: list[Label]
@@ -131,6 +136,7 @@ class Classifier(SweepModel):
         loss: str = "hinge",
         update: str = "max",
         strategy: str = "joint",
+        class_margin: Mapping[Any, float] | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float | str = "auto",
         average: bool | int = False,
@@ -148,6 +154,7 @@ class Classifier(SweepModel):
         self.loss = loss
         self.update = update
         self.strategy = strategy
+        self.class_margin = class_margin
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.average = average
@@ -176,6 +183,7 @@ class Classifier(SweepModel):
                 "a finite C": self.update not in {"simperc", "mira"} or inf > self.C,
             },
         )
+        check_class_margin(self.class_margin, self.update, {})
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn an example.
@@ -270,7 +278,8 @@ class Classifier(SweepModel):
 
     def _task(self) -> Task:
         margin = 1 / self.C if self.update == "mira" else 1.0
-        return class_task(len(self.classes_), update=self.update, strategy=self.strategy, margin=margin)
+        margins = class_margins(self.class_margin, self.classes_, margin)
+        return class_task(len(self.classes_), update=self.update, strategy=self.strategy, margin=margins)
 
     def _step(self) -> Step:
         return super()._step() if self.update == "max" else RIVALS[self.update](self.C)

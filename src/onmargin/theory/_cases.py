@@ -95,6 +95,8 @@ def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
         raise NoTheorem('strategy="ovr" is a set of binary problems: certify each of them, or learn with "joint"')
     if run.class_weight is not None:
         raise NoTheorem("class_weight makes C change from round to round: certify speaks of class_weight=None only")
+    if run.class_margin is not None:
+        raise NoTheorem("class_margin asks classes for different margins: certify speaks of class_margin=None only")
     X, n = _rows(run, X), len(run.classes_)
     codes = _codes(run, y)
     mira = run.update == "mira"

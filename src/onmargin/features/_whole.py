@@ -1,0 +1,24 @@
+"""Transformers that a call which raises leaves as they were."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sklearn.base import BaseEstimator
+
+
+class Whole(BaseEstimator):  # type: ignore[misc]
+    """A transformer or learner that checks its own parameters."""
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Check the parameters first; if anything raises, all attributes are as they were before."""
+        self._check_parameters()
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise

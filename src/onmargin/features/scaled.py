@@ -1,0 +1,223 @@
+"""A learner whose features are scaled as they come."""
+
+from typing import Any, ClassVar, Self
+
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from onmargin._parameters import Member, Rule, check_parameters
+from onmargin.features._whole import Whole
+from onmargin.features.scaler import MatrixLike, RunningScaler
+
+
+def _learner_has(name: str) -> Any:
+    def has(self: "Scaled") -> bool:
+        getattr(self.__dict__.get("estimator_", self.estimator), name)
+        return True
+
+    return has
+
+
+class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
+    """A learner with a running scaler before it: both learn from each row, the scaler first.
+
+    scikit-learn's pipelines have no `partial_fit`, and a scaler fitted beforehand has seen rows that the learner has
+    not come to yet. Here a row is learned in units of what was seen up to it, and predicted in units of all so far.
+
+    Use it where features have different units, with any learner that has `partial_fit`. See
+    :class:`onmargin.features.RunningScaler` for when not.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What learns the scaled rows; it is copied, and itself stays as it is.
+    by : {"rms", "max"}, default="rms"
+        Features are divided by the root of their mean square so far, or by their largest absolute value.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The copy that learns. Its weights are those of scaled features.
+    scaler_ : RunningScaler
+        What scales them.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, if the estimator has any.
+    totals_ : Totals
+        Those of the estimator, if it has any.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    RunningScaler : The scaler alone.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from onmargin import PassiveAggressiveClassifier
+    >>> from onmargin.features import Scaled
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> for model in PassiveAggressiveClassifier(), Scaled(PassiveAggressiveClassifier()):
+    ...     print(model.partial_fit(X, y, classes=[0, 1]).totals_.mistakes)
+    75
+    62
+    """
+
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
+        "estimator": (Member("partial_fit", words="an estimator with partial_fit"),),
+        "by": RunningScaler._rules["by"],
+    }
+
+    estimator_: Any
+    scaler_: RunningScaler
+
+    def __init__(self, estimator: Any, *, by: str = "rms") -> None:
+        self.estimator = estimator
+        self.by = by
+
+    @available_if(_learner_has("fit"))  # type: ignore[untyped-decorator]
+    def fit(self, X: MatrixLike, y: Any = None, **given: Any) -> Self:
+        """Learn the sizes of all rows, and then have the estimator fit the scaled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,), default=None
+            Targets.
+        **given : dict
+            What else the estimator's `fit` takes, such as ``sample_weight``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with self._all_or_nothing():
+            scaler = RunningScaler(by=self.by)
+            self.estimator_ = clone(self.estimator).fit(scaler.fit_transform(X), y, **given)
+            self.scaler_ = scaler
+        return self
+
+    def partial_fit(self, X: MatrixLike, y: Any = None, **given: Any) -> Self:
+        """Learn these examples, each in units of what was seen up to and including it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,), default=None
+            Targets.
+        **given : dict
+            What else the estimator's `partial_fit` takes, such as ``classes``.
+
+        Returns
+        -------
+        self : object
+            The estimator, having learned.
+        """
+        with self._all_or_nothing():
+            if not self.__sklearn_is_fitted__():
+                self.estimator_, self.scaler_ = clone(self.estimator), RunningScaler(by=self.by)
+            with self.scaler_._learned(X) as rows:
+                self.estimator_.partial_fit(rows, y, **given)
+        return self
+
+    @available_if(_learner_has("predict"))  # type: ignore[untyped-decorator]
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
+        """What the estimator predicts for the scaled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+            Labels or numbers.
+        """
+        rows = self._scaled(X)
+        return self.estimator_.predict(rows)  # type: ignore[no-any-return]
+
+    @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: MatrixLike) -> NDArray[Any]:
+        """The estimator's scores of the scaled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        scores : ndarray
+            As the estimator gives them.
+        """
+        rows = self._scaled(X)
+        return self.estimator_.decision_function(rows)  # type: ignore[no-any-return]
+
+    @available_if(_learner_has("score"))  # type: ignore[untyped-decorator]
+    def score(self, X: MatrixLike, y: Any = None, **given: Any) -> float:
+        """How good the estimator finds its predictions for the scaled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,), default=None
+            Targets.
+        **given : dict
+            What else the estimator's `score` takes.
+
+        Returns
+        -------
+        score : float
+            Accuracy of a classifier, R² of a regressor.
+        """
+        rows = self._scaled(X)
+        return float(self.estimator_.score(rows, y, **given))
+
+    def _scaled(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.scaler_.transform(X)
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, self._rules)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        return self._learned("classes_")  # type: ignore[no-any-return]
+
+    @property
+    def totals_(self) -> Any:
+        """What the rounds so far came to."""
+        return self._learned("totals_")
+
+    @property
+    def _learner(self) -> Any:
+        return self._learned("_learner")
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return int(self._learned("n_features_in_"))
+
+    def _learned(self, name: str) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"nothing was learned yet, so there is no {name}: call fit or partial_fit first")
+        return getattr(self.estimator_, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimator_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type, tags.target_tags = own.estimator_type, own.target_tags
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.input_tags.sparse = own.input_tags.sparse
+        return tags

@@ -1,0 +1,17 @@
+"""Features in units of their size so far."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+
+
+def sizes(X: Matrix, *, largest: bool = False) -> NDArray[np.float64]:
+    """Of each feature over all rows: the root of its mean square, or the largest absolute value; 1 if that is 0."""
+    size = np.abs(X).max(axis=0) if largest else np.sqrt((X**2).mean(axis=0))
+    return np.where(X.any(axis=0), size, 1.0)
+
+
+def running_scale(X: Matrix, *, largest: bool = False) -> Matrix:
+    """Each row in units of the sizes up to and including it."""
+    return np.array([X[t] / sizes(X[: t + 1], largest=largest) for t in range(len(X))]).reshape(X.shape)

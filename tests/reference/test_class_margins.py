@@ -1,0 +1,82 @@
+"""Margins of classes: the compiled round does what the NumPy twin does, for every task, step, type and container."""
+
+import numpy as np
+import pytest
+
+from onmargin import PassiveAggressiveClassifier, reference
+from tests.reference.test_simultaneous import SCHEMES
+from tests.streams import CONTAINERS, RULES, TASKS, gaussian
+
+MARGINS = [2.5, 1.0, 0.25, 40.0, 1e-3]
+
+
+def by_target(stream):
+    """Margins by what the task calls the classes, and by label."""
+    targets = [-1.0, 1.0] if stream.task == "binary" else np.arange(float(stream.columns)).tolist()
+    return dict(zip(targets, MARGINS * 2, strict=False))
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize(
+    ("task", "columns"), [("binary", 1), ("multiclass", 3), ("multiclass", 9), ("one_vs_rest", 3), ("one_vs_rest", 9)]
+)
+def test_core_equals_twin(task, columns, rule, dtype, container):
+    stream = gaussian(task, columns, dtype=dtype)
+    margin = by_target(stream)
+    model = stream.estimator(rule, class_margin={int(label): value for label, value in margin.items()})
+    model.partial_fit(CONTAINERS[container](stream.X), stream.y.astype(int), **stream.classes)
+    asking = reference.with_margins(TASKS[task][1], margin)
+    run = reference.play(stream.X.astype(np.float64), stream.y, asking, rule.twin, columns=columns)
+    tolerance = 1e-9 if dtype is np.float64 else 1e-4
+    scale = np.abs(run.weights).max()
+    np.testing.assert_allclose(model.coef_, run.weights.T, atol=tolerance * scale)
+    for name, value in dict(model.totals_).items():
+        assert value == pytest.approx(getattr(run, name), rel=10 * tolerance), name
+
+
+@pytest.mark.parametrize("C", [0.05, np.inf])
+@pytest.mark.parametrize("update", sorted(set(SCHEMES) - {"simperc"}))
+def test_all_rivals_are_asked_for_it(update, C):
+    stream = gaussian("multiclass", 5)
+    margin = by_target(stream)
+    model = PassiveAggressiveClassifier(C=C, update=update, fit_intercept=False, class_margin=margin)
+    model.partial_fit(stream.X, stream.y.astype(int), classes=range(5))
+    asking, step = reference.with_margins(reference.rivals, margin), reference.simultaneous(SCHEMES[update], C)
+    run = reference.play(stream.X, stream.y, asking, step, columns=5, total=max)
+    np.testing.assert_allclose(model.coef_, run.weights.T, atol=1e-8)
+    assert model.totals_.mistakes == run.mistakes
+    assert model.totals_.loss == pytest.approx(run.loss)
+
+
+def test_classes_that_are_not_named_ask_for_one():
+    stream = gaussian("multiclass", 3)
+    named = PassiveAggressiveClassifier(class_margin={2: 5.0, 0: 1.0, 1: 1.0}).partial_fit(stream.X, stream.y)
+    model = PassiveAggressiveClassifier(class_margin={2: 5.0}).partial_fit(stream.X, stream.y)
+    np.testing.assert_array_equal(model.coef_, named.coef_)
+
+
+def test_on_the_simplex_the_others_ask_for_a_tenth():
+    stream = gaussian("multiclass", 3)
+    models = [
+        PassiveAggressiveClassifier(geometry="entropic", class_margin=margin).partial_fit(stream.X, stream.y)
+        for margin in (None, {2: 0.1}, {2: 0.3}, {0: 0.1, 1: 0.1, 2: 0.3})
+    ]
+    plain, same, wide, named = (model.coef_ for model in models)
+    np.testing.assert_array_equal(plain, same)
+    np.testing.assert_array_equal(wide, named)
+    assert (plain != wide).any()
+
+
+def test_margin_out_of_reach_on_the_simplex_is_warned_of():
+    with pytest.warns(UserWarning, match="margin 7 is out of reach"):
+        PassiveAggressiveClassifier(geometry="entropic", class_margin={1: 7.0}).partial_fit(np.eye(2), [0, 1])
+
+
+def test_a_class_that_comes_late_has_its_margin():
+    """Both classes before it score 0 on its row, so that all of the margin is missing."""
+    late = PassiveAggressiveClassifier(C=np.inf, fit_intercept=False, class_margin={"c": 4.0})
+    late.partial_fit(np.eye(3)[:2], ["a", "b"]).partial_fit(np.eye(3)[2:], ["c"])
+    assert late.totals_.loss == 0 + 1 + 4  # the first example has no rival yet
+    assert late.coef_[:, 2].tolist() == [-2.0, 0.0, 2.0]
