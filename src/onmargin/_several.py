@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,12 @@ def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
     """How models stand, by the task that combines them."""
     state = task.state()
     mistakes, loss, squared_loss = state["outcomes"].T.copy()
-    coef, intercept = zip(*(weights_of(geometry, task.width, m) for m in range(len(names))), strict=True)
+    coef, intercept = [], []
+    for leaf, its in groupby(models(geometry, task.width), itemgetter(1)):
+        weights, intercepts = leaf.mean()
+        for _, _, columns in its:
+            coef.append(weights[columns])
+            intercept.append(intercepts[columns])
     return Standing(
         names,
         mistakes,
@@ -159,8 +165,8 @@ def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
         squared_loss,
         state["weights"].copy() if task.hedge else np.eye(len(names))[task.leader],
         task.leader,
-        list(coef),
-        list(intercept),
+        coef,
+        intercept,
         task.mixed if task.hedge else np.nan,
         2 * task.gap if task.hedge else np.nan,
     )

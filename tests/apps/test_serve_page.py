@@ -93,6 +93,17 @@ def test_a_prediction_with_keys_alone(client, opened):
     expect(page.locator("#answer .wrong")).to_contain_text("vector")
 
 
+def test_the_leading_expert_is_named(client, opened):
+    create(client, "experts", auto=True)
+    learn(client, "experts", *PAIRS)
+    page = opened()
+    expect(page.locator("#experts")).to_be_hidden()
+    page.select_option("#models", "experts")
+    expect(page.locator("#votes tr")).to_have_count(7)
+    leader = next(one for one in client.get("/v1/models/experts/progress").json()["experts"] if one["leads"])
+    expect(page.locator("#expert-said")).to_contain_text(f"{leader['name']} leads")
+
+
 def test_names_are_text(client, opened):
     create(client, "marked")
     learn(client, "marked", ({MARKUP: 1.0}, MARKUP), ({"b": 1.0}, "x"), ({MARKUP: 1.0}, MARKUP))

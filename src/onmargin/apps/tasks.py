@@ -98,7 +98,10 @@ def begin(task: str, settings: Settings, parameters: dict[str, Any]) -> "Pupil":
                 f"--hash is for features with names; those of {settings.format} files are kept apart"
             )
         parameters["n_features"] = 2**bits
-    kind = model_class(task, auto=parameters.pop("auto", False))
+    try:
+        kind = model_class(task, auto=parameters.pop("auto", False))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     if settings.kind == "rows" and "dtype" in signature(kind).parameters:
         parameters.setdefault("dtype", settings.dtype)
     unknown = sorted(parameters.keys() - signature(kind).parameters.keys())
@@ -118,7 +121,7 @@ def begin(task: str, settings: Settings, parameters: dict[str, Any]) -> "Pupil":
 def model_class(task: str, *, auto: bool = False) -> Any:
     """The class of a task's model, or of the one that chooses for itself."""
     if auto and task not in AUTO:
-        raise click.UsageError(f"there are experts for {' and '.join(AUTO)} only; got {task}")
+        raise ValueError(f"there are experts for {' and '.join(AUTO)} only; got {task}")
     if task == "tag":
         from onmargin import SequenceTagger
 

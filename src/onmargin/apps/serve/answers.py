@@ -134,7 +134,7 @@ def _progress(model: Served) -> schema.Progress:
     confusion = [(*cell, count) for cell, count in state.confusion.most_common(400)]
     totals = state.totals
     last = [(state.seq, totals.mistakes, totals.loss)] if state.seq else []
-    return schema.Progress(model.describe(), [*state.curve.points, *last], confusion)
+    return schema.Progress(model.describe(), [*state.curve.points, *last], confusion, state.student.experts())
 
 
 async def events(context: Context, request: Request) -> Response:

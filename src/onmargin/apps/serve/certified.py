@@ -68,6 +68,8 @@ def certificate(student: Student, examples: list[schema.Example]) -> schema.Cert
         raise ConflictError("no theorem speaks of examples with weights")
     if getattr(student.model, "idf", False):
         raise ConflictError("no theorem speaks of texts whose features change what they count (idf)")
+    if student.abreast > 1:
+        raise ConflictError("of several models at once no theorem speaks: how each does is in the progress")
     student.learn(examples[0])  # which says what its examples are
     import onmargin
     from onmargin.theory import certify

@@ -185,8 +185,19 @@ class Problem(Struct):
     error: str
 
 
+class Expert(Struct):
+    """One of several models that learn side by side: its mistakes, or losses, and what its vote counts for."""
+
+    name: str
+    lost: float
+    vote: float
+    leads: bool
+
+
 class Progress(Struct):
     """How a model does: sums of mistakes and losses after some numbers of examples, and its confusions.
+
+    `experts` are the models that learn side by side, where there are several.
 
     `rates` are examples learned and predicted a second, `latency` the median and the 99th percentile in seconds of the
     requests to learn and to predict, all of the last second.
@@ -195,5 +206,6 @@ class Progress(Struct):
     model: Model
     curve: list[tuple[int, int, float]]
     confusion: list[tuple[Any, Any, int]]
+    experts: list[Expert] = field(default_factory=list)
     rates: tuple[float, float] = (0.0, 0.0)
     latency: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)

@@ -11,10 +11,12 @@ import numpy as np
 
 from onmargin._core.names import Names
 from onmargin._core.reader import Reader
+from onmargin._core.task_several import Several
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
-from onmargin.apps.serve.schema import Example
+from onmargin.apps.serve.schema import Example, Expert
 from onmargin.apps.tasks import model_class, n_features
 from onmargin.stream._labels import check_label
+from onmargin.stream._several import SeveralModels
 
 LARGEST = 1e100  # of numbers, as for those that are not written in names
 SINGLE = 1e15  # the same where weights have single precision
@@ -100,13 +102,20 @@ class Student:
         self.model = model
         self.room = room
         self.promised = 0
+        self.abreast = max(1, len(model._called())) if isinstance(model, SeveralModels) else 1
         self._known: set[Any] = set()
 
     @classmethod
     def begin(cls, task: str, parameters: dict[str, Any], room: Room) -> "Student":
         """A model that has learned nothing."""
-        kind = model_class(task)
         given = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
+        auto = given.pop("auto", False)
+        if not isinstance(auto, bool):
+            raise ProblemError(f"auto must be true or false; got {auto!r:.100}", 422)
+        try:
+            kind = model_class(task, auto=auto)
+        except ValueError as error:
+            raise ProblemError(str(error), 422) from error
         if given.get("C") == "inf":
             given["C"] = inf
         unknown = sorted(given.keys() - signature(kind).parameters.keys())
@@ -120,10 +129,11 @@ class Student:
             model._check_parameters()
         except (TypeError, ValueError) as error:
             raise ProblemError(str(error), 422) from error
-        size = model.get_params().get("n_features") or 0
-        if size > room.weights:
-            raise ProblemError(f"n_features must be at most {room.weights} here; got {size}", 422)
-        return cls(task, model, room)
+        student = cls(task, model, room)
+        size, most = model.get_params().get("n_features") or 1, room.weights // student.abreast
+        if size > most:
+            raise ProblemError(f"n_features must be at most {most} here; got {size}", 422)
+        return student
 
     @property
     def begun(self) -> bool:
@@ -137,6 +147,17 @@ class Student:
     @property
     def features(self) -> int:
         return n_features(self.model)
+
+    def experts(self) -> list[Expert]:
+        """How models that learn side by side stand, if there are several."""
+        task = self.model._learner.task if self.begun else None
+        if not isinstance(task, Several):
+            return []
+        state = task.state()
+        mistakes, losses, _ = state["outcomes"].T.tolist()
+        votes = state["weights"].tolist() if task.hedge else [float(k == task.leader) for k in range(self.abreast)]
+        found = zip(self.model._called(), losses if self.task == "regress" else mistakes, votes, strict=True)
+        return [Expert(*one, leads=k == task.leader) for k, one in enumerate(found)]
 
     def check(self, examples: list[Example]) -> bool:
         """Refuse examples that cannot all be learned; whether they must be learned before others are checked."""
@@ -194,7 +215,7 @@ class Student:
         if self.task != "tag" and (getattr(self.model, "n_features", None) or not self._named()):
             return False
         most = sum(self._most(example.x) for example in examples)
-        limit = min(self.room.features, self.room.weights // max(1, columns))
+        limit = min(self.room.features, self.room.weights // (self.abreast * max(1, columns)))
         if self.features + self.promised + most <= limit:
             self.promised += most
             return False
@@ -215,10 +236,11 @@ class Student:
                 f"the model would have {features} names of features, and {room.features} are allowed here: create it "
                 'with "n_features": a power of two to hash them'
             )
-        if features * max(1, columns) > room.weights:
+        if features * max(1, columns) * self.abreast > room.weights:
+            several = f" of {self.abreast} models" if self.abreast > 1 else ""
             raise BadExampleError(
-                f"the model would have {features} features for each of {columns} labels, and {room.weights} weights "
-                'are allowed here: create it with a smaller "n_features"'
+                f"the model would have {features} features for each of {columns} labels{several}, and {room.weights} "
+                'weights are allowed here: create it with a smaller "n_features"'
             )
 
     def _named(self) -> bool:

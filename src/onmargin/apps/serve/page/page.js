@@ -100,6 +100,7 @@ function show(progress) {
   drawError(progress);
   drawLoad();
   showConfusion(progress.confusion);
+  showExperts(progress.experts, model);
   showLabels(model);
   findBound(model);
 }
@@ -221,6 +222,15 @@ function showConfusion(cells) {
     }
   }
   $("confusion").replaceChildren(table);
+}
+
+// Models that learn side by side, by what their votes count for.
+function showExperts(experts, model) {
+  $("experts").hidden = experts.length === 0;
+  const what = counts(model.task);
+  const leader = experts.find((expert) => expert.leads);
+  $("expert-said").textContent = leader ? `${leader.name} leads: the least ${what} so far. Bars are votes.` : "";
+  $("votes").replaceChildren(bars(experts.map((one) => ({ feature: `${one.name}, ${short(one.lost)} ${what}`, value: one.vote }))));
 }
 
 function bars(parts) {

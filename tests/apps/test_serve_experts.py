@@ -1,0 +1,93 @@
+"""Models side by side as a service: experts, and a grid of C."""
+
+import pytest
+
+import onmargin
+from onmargin.apps.serve.service import Service, Settings
+from onmargin.apps.serve.student import Room
+from tests.apps.serving import create, learn, learned, records, served
+
+PAIRS = list(records(120))
+every_kind = pytest.mark.parametrize("parameters", [{"auto": True}, {"C": "auto", "combine": "hedge"}], ids=str)
+
+
+def alone(parameters):
+    given = {name: value for name, value in parameters.items() if name != "auto"}
+    return (onmargin.stream.AutoClassifier if "auto" in parameters else onmargin.stream.Classifier)(**given)
+
+
+@every_kind
+def test_the_service_learns_what_the_model_does(tmp_path, parameters):
+    model = alone(parameters)
+    with served(tmp_path) as client:
+        create(client, **parameters)
+        answer = learn(client, "m", *PAIRS).json()
+        expected = []
+        for x, y in PAIRS:
+            expected.append(model.predict_one(x))
+            model.learn_one(x, y)
+        assert answer["predictions"] == expected
+        experts = client.get("/v1/models/m/progress").json()["experts"]
+        standing = model.experts_ if "auto" in parameters else model.sweep_
+        assert [one["name"] for one in experts] == standing.names
+        assert [one["lost"] for one in experts] == standing.mistakes.tolist()
+        assert [one["vote"] for one in experts] == standing.weights.tolist()
+        assert [one["leads"] for one in experts].index(True) == standing.leader
+        assert "several models" in client.get("/v1/models/m/certificate").json()["error"]
+
+
+@every_kind
+def test_replay_is_the_same_to_the_bit(tmp_path, parameters):
+    with served(tmp_path, Settings(snapshot_every=50)) as client:
+        create(client, **parameters)
+        for k in range(0, len(PAIRS), 10):
+            learn(client, "m", *PAIRS[k : k + 10])
+        before, experts = learned(client.service), client.get("/v1/models/m/progress").json()["experts"]
+    with served(tmp_path) as client:
+        assert learned(client.service) == before
+        assert client.get("/v1/models/m/progress").json()["experts"] == experts
+
+
+def test_one_model_has_no_experts(tmp_path):
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS)
+        assert client.get("/v1/models/m/progress").json()["experts"] == []
+
+
+@pytest.mark.parametrize(
+    ("task", "parameters", "words"),
+    [
+        ("classify", {"auto": "yes"}, "auto must be true or false"),
+        ("novelty", {"auto": True}, "experts for classify and regress only"),
+        ("classify", {"auto": True, "C": 1.0}, "AutoClassifier has no parameter C"),
+        ("classify", {"C": []}, "C must be a number greater than 0, or a sequence"),
+        ("classify", {"C": [1.0] * 101}, "n_features must be at most"),
+        ("regress", {"auto": True, "n_features": 64}, "n_features must be at most"),
+    ],
+)
+def test_what_is_refused(tmp_path, task, parameters, words):
+    with served(tmp_path, Settings(room=Room(weights=100))) as client:
+        answer = client.post("/v1/models", json={"name": "m", "task": task, "parameters": parameters})
+        assert answer.status_code == 422
+        assert words in answer.json()["error"]
+
+
+def test_all_models_count_for_the_room(tmp_path):
+    """Ten features are allowed, and weights for as many, but not of seven experts."""
+    with served(tmp_path, Settings(room=Room(weights=40))) as client:
+        create(client, auto=True)
+        answer = learn(client, "m", *(({f"f{k}": 1.0}, "yes" if k % 2 else "no") for k in range(10)))
+        assert answer.status_code == 422
+        assert "of 7 models" in answer.json()["error"]
+        create(client, "one")
+        assert learn(client, "one", *(({f"f{k}": 1.0}, "yes" if k % 2 else "no") for k in range(10))).status_code == 200
+
+
+def test_opening_needs_the_same_experts(tmp_path):
+    with served(tmp_path) as client:
+        create(client, auto=True)
+        learn(client, "m", *PAIRS)
+    service = Service.open(tmp_path, Settings())
+    assert isinstance(service.models["m"].state.student.model, onmargin.stream.AutoClassifier)
+    service._journal.close()
