@@ -80,3 +80,25 @@ def test_a_class_that_comes_late_has_its_margin():
     late.partial_fit(np.eye(3)[:2], ["a", "b"]).partial_fit(np.eye(3)[2:], ["c"])
     assert late.totals_.loss == 0 + 1 + 4  # the first example has no rival yet
     assert late.coef_[:, 2].tolist() == [-2.0, 0.0, 2.0]
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "one_vs_rest"])
+def test_prices_side_by_side_and_kernels_ask_for_it_too(task):
+    stream = gaussian(task, 1 if task == "binary" else 3)
+    margin, y = {int(label): value for label, value in by_target(stream).items()}, stream.y.astype(int)
+
+    def learned(**parameters):
+        return stream.estimator(class_margin=margin, **parameters).partial_fit(stream.X, y, **stream.classes)
+
+    alone = learned(C=0.05)
+    np.testing.assert_array_equal(learned(C=[1.0, 0.05]).sweep_.coef[1], alone.coef_)
+    np.testing.assert_allclose(learned(C=0.05, kernel="linear").coef_, alone.coef_, atol=1e-9)
+
+
+def test_target_loss_is_what_is_missing_from_the_margin():
+    X, y = np.array([[2.0, 1.0], [-1.0, 1.0], [0.5, -2.0]]), ["rare", "usual", "usual"]
+    model = PassiveAggressiveClassifier(class_margin={"rare": 5.0}, target_loss=1e-3, fit_intercept=False)
+    scores = model.fit(X, y).decision_function(X)
+    assert model.converged_
+    assert -scores[0] >= 5 - 1e-3
+    assert scores[1:].min() >= 1 - 1e-3
