@@ -39,6 +39,11 @@ async def learn(context: Context, name: str, sent: schema.Learn) -> schema.Learn
 
 
 async def predict(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
+    return predicted(context, name, sent)
+
+
+def predicted(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
+    """Predictions, for which there is nothing to wait."""
     state = context.service.get(name).state
     student = state.student
     predictions = []
