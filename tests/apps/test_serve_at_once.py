@@ -10,7 +10,7 @@ from onmargin.apps.serve.app import App
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.protocol import Guarded
 from onmargin.apps.serve.tokens import Tokens, line
-from tests.apps.serving import create, learn, records, served
+from tests.apps.serving import blocked, create, learn, records, served
 
 PAIRS = list(records(50))
 ONE = b'{"examples": [{"f1": 1.5, "colour": "red"}]}'
@@ -63,8 +63,8 @@ class Line:
         answer, self.received = self.received[:end], self.received[end:]
         return answer
 
-    def answer_of(self, request):
-        self.send(request)
+    def answer_of(self, *pieces):
+        self.send(*pieces)
         return self.answer()
 
     def _receive(self):
@@ -96,15 +96,15 @@ def ways(monkeypatch):
 
 
 def both(client, request, ways):
-    """The answer to a request that comes in one piece, which is that to one that comes in two."""
+    """The answer to a request: the same in one piece, in two, and if its head is in two, and uvicorn reads it."""
+    head = request.index(b"\r\n\r\n") + 4
     before = dict(ways)
     with Line(client) as connection:
-        connection.send(request)
-        at_once = connection.answer()
-        assert (ways["predict"], ways["_quickly"]) == (before["predict"] + 1, before["_quickly"])
-        connection.send(request[:-1], request[-1:])
-        assert connection.answer() == at_once
-        assert (ways["predict"], ways["_quickly"]) == (before["predict"] + 1, before["_quickly"] + 1)
+        at_once = connection.answer_of(request)
+        assert connection.answer_of(request[:head], request[head:]) == at_once
+        assert (ways["predict"], ways["_quickly"]) == (before["predict"] + 2, before["_quickly"])
+        assert connection.answer_of(request[:20], request[20:]) == at_once
+        assert (ways["predict"], ways["_quickly"]) == (before["predict"] + 2, before["_quickly"] + 1)
     return at_once
 
 
@@ -127,12 +127,10 @@ LARGE = b'{"examples": ["' + b"a" * 9000 + b'"]}'
         (200, asked(b'{"examples": [{"f1": 1.5}, {}, {"f2": -1}], "scores": true}')),
         (200, asked(ONE, LOCAL, b"Content-Type: Application/JSON; charset=utf-8")),
         (200, asked(ONE, b"Origin: http://localhost:3000", LOCAL, JSON)),
-        (200, chunked(ONE)),
         (400, asked(b"{")),
         (400, asked(b'{"examples": [NaN]}')),
         (404, asked(name="n")),
         (413, asked(LARGE)),
-        (413, chunked(LARGE)),
         (415, asked(ONE, LOCAL)),
         (415, asked(ONE, LOCAL, b"Content-Type: text/plain")),
         (421, asked(ONE, b"Host: evil.example", JSON)),
@@ -143,6 +141,14 @@ LARGE = b'{"examples": ["' + b"a" * 9000 + b'"]}'
 )
 def test_the_same_bytes(client, ways, status, request_):
     assert b" %d " % status in both(client, request_, ways).splitlines()[0]
+
+
+def test_chunks(client, ways):
+    with Line(client) as connection:
+        whole = connection.answer_of(asked())
+        assert connection.answer_of(chunked(ONE)) == whole
+        assert b" 413 " in connection.answer_of(chunked(LARGE)).splitlines()[0]
+    assert ways == {"predict": 1, "_quickly": 2}
 
 
 def test_tokens_are_asked_for(tmp_path, ways):
@@ -188,6 +194,29 @@ def test_answers_come_in_the_order_of_their_requests(client, ways):
         connection.send(predict)
         assert b'"seq":52' in connection.answer()
         assert ways["predict"] == 3
+
+
+def test_the_next_request_waits_for_an_answer_that_is_late(client, ways):
+    go_on = blocked(client.service)
+    with Line(client) as connection:
+        connection.send(asked(b'{"examples": [{"x": {"f1": 1.0}, "y": "yes"}]}', last="learn"), asked())
+        time.sleep(0.2)
+        assert ways["predict"] == 0
+        go_on.set()
+        assert b'"first":51' in connection.answer()
+        assert b'"seq":51' in connection.answer()
+
+
+def test_a_body_is_no_request(client, ways):
+    """Nor is that of one which was refused by its head."""
+    head = asked(asked() + asked(), LOCAL, last="learn")[: -2 * len(asked())]
+    with Line(client) as connection:
+        assert b" 415 " in connection.answer_of(head).splitlines()[0]
+        connection.send(asked(), asked())
+        time.sleep(0.2)
+        assert ways["predict"] == 0
+        assert b" 200 " in connection.answer_of(asked()).splitlines()[0]
+        assert ways["predict"] == 1
 
 
 def flood(connection, request, seconds=1):
@@ -243,10 +272,30 @@ def test_a_request_that_comes_byte_by_byte(client, request_):
         assert connection.answer() == whole
 
 
+def test_a_body_that_takes_its_time(client, ways):
+    """It is waited for as all others are, after a while."""
+    with Line(client) as connection:
+        whole = connection.answer_of(asked())
+        connection.send(asked()[:-1])
+        time.sleep(1.5)
+        assert connection.answer_of(asked()[-1:]) == whole
+    assert ways == {"predict": 1, "_quickly": 1}
+
+
 def test_a_body_without_end(tmp_path):
     with served(tmp_path, limits=Limits(seconds=0.5)) as client, Line(client) as connection:
+        assert b" 503 " in connection.answer_of(asked()[:-1]).splitlines()[0]
+
+
+def test_a_body_that_comes_while_the_service_ends(client):
+    with Line(client) as connection:
         connection.send(asked()[:-1])
-        assert b" 503 " in connection.answer().splitlines()[0]
+        time.sleep(0.2)
+        client.server.should_exit = True
+        time.sleep(0.5)
+        answer = connection.answer_of(asked()[-1:])
+        assert b" 200 " in answer.splitlines()[0]
+        assert b"connection: close" in answer
 
 
 def test_expect_continue(client, ways):
@@ -276,13 +325,12 @@ def test_a_connection_that_is_not_kept(client, request_):
         assert connection.closed()
 
 
-def test_what_is_no_http(client, ways):
+def test_what_is_no_http(client):
     broken = chunked(ONE).replace(b"\r\n14\r\n", b"\r\nxx\r\n")
     with Line(client) as connection:
         connection.send(broken)
         assert b" 400 " in connection.answer().splitlines()[0]
         assert connection.closed()
-    assert ways == {"predict": 0, "_quickly": 0}
 
 
 def test_a_failure_is_answered_and_logged(client, ways, monkeypatch, caplog):
@@ -322,7 +370,7 @@ def quick_to_close(tmp_path, monkeypatch):
         yield client
 
 
-REFUSED = asked(b"x" * 1000)
+REFUSED = asked(b"x" * 1000, last="learn")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 """HTTP of uvicorn, with a short way for predictions, and bounds on what a client leaves unsaid or unread.
 
-A request to predict whose head and body come together is answered where it is parsed, without a task and without ASGI.
-All others are uvicorn's: also those whose turn has not come, and those of a client that does not read its answers. Both
-ways give the same bytes.
+A plain request to predict is answered as soon as it is there, without a parser, a task and ASGI. All others are
+uvicorn's: also those whose turn has not come, and those of a client that does not read its answers. Both ways give the
+same bytes.
 """
 
-import re
 from asyncio import Transport
 from collections.abc import Callable, Sized
 from math import inf
@@ -15,9 +14,10 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from onmargin.apps.serve.gate import Answer
+from onmargin.apps.serve.plain import Plain, plain
 
 MOST = 2**19  # bytes of a head, counted by what comes at a time
-_PREDICT = re.compile(rb"/v1/models/([A-Za-z0-9_.-]+)/predict")
+PAUSE = 1.0  # seconds between the head and the end of the body of a request that is answered at once
 # By the name of a model, headers, the client's address and a body.
 Predict = Callable[[str, dict[bytes, bytes], tuple[str, int] | None, bytes], Answer]
 
@@ -35,7 +35,7 @@ class _Flow(FlowControl):
 
 
 class Guarded(HttpToolsProtocol):
-    """A connection; `close_if_late` ends it if its client does not go on. Bodies are bounded where they are read."""
+    """A connection; `end_if_late` closes it if its client does not go on. Bodies are bounded where they are read."""
 
     def __init__(self, *arguments: Any, predict: Predict, seconds: float, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -43,15 +43,17 @@ class Guarded(HttpToolsProtocol):
         self._seconds = seconds
         self._due = inf  # by when the client must have said more; for ever: it is the service's turn
         self._unread = inf  # by when it must have read what waits for it
-        self._head: int | None = None  # bytes of a head that is not complete
+        self._held = b""  # a plain request without the end of its body
+        self._message = False  # whether uvicorn reads a request that is not complete
+        self._head: int | None = None  # bytes of its head, where that is not complete
         self._answering: RequestResponseCycle | None = None
-        self._name = b""
-        self._body: list[bytes] | None = None  # of a request that may be answered at once
 
-    def close_if_late(self, now: float) -> None:
-        """For all connections now and then: to set and to cancel a timer takes longer than to predict."""
+    def end_if_late(self, now: float) -> None:
+        """For all connections now and then: to set and to cancel a timer takes as long as to predict."""
         if now > self._unread:
             self.transport.abort()
+        elif now > self._due and self._held:
+            self._hand_over()
         elif now > self._due:
             self.transport.close()
 
@@ -68,6 +70,11 @@ class Guarded(HttpToolsProtocol):
             self._answering.disconnected = True
         super().connection_lost(exc)
 
+    def shutdown(self) -> None:
+        if self._held:
+            self._hand_over()
+        super().shutdown()
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._unread = self.loop.time() + self._seconds
@@ -77,9 +84,46 @@ class Guarded(HttpToolsProtocol):
         self._unread = inf
 
     def data_received(self, data: bytes) -> None:
+        if self._held:
+            data, self._held = self._held + data, b""
+        while data and self._is_free() and (request := plain(data)):
+            if len(data) < request.end:
+                self._held = data
+                self._wait(min(PAUSE, self._seconds))
+                return
+            if not self._answered(request, data[request.begin : request.end]):
+                break
+            data = data[request.end :]
+        if data:
+            self._read(data)
+
+    def _is_free(self) -> bool:
+        """Whether what comes next can be answered at once: it is a new request, and it is its turn."""
+        return (
+            not self._message
+            and (self.cycle is None or self.cycle.response_complete)
+            and not self.flow.write_paused
+            and max(len(self.connections), len(self.tasks)) < (self.limit_concurrency or inf)
+        )
+
+    def _answered(self, request: Plain, body: bytes) -> bool:
+        try:
+            answer = self._predict(request.name, request.headers, self.client, body)
+        except Exception:  # uvicorn comes to the same defect, logs it and answers
+            return False
+        self._unset_keepalive_if_required()
+        self._wait(self.timeout_keep_alive)
+        lines = [b"%b: %b\r\n" % header for header in answer.headers]
+        self.transport.write(b"".join([STATUS_LINE[answer.status], *lines, b"\r\n", answer.body]))
+        return True
+
+    def _hand_over(self) -> None:
+        data, self._held = self._held, b""
+        self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        """Have uvicorn read."""
         super().data_received(data)
-        if self._body is not None and not self.transport.is_closing():
-            self._hand_over()  # the rest is on its way
         if self._head is not None:
             self._head += len(data)
             if self._head > MOST:
@@ -87,70 +131,24 @@ class Guarded(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._message = True
         self._head = 0
         self._wait(self._seconds)
 
     def on_headers_complete(self) -> None:
+        super().on_headers_complete()
         self._head = None
         self._due = inf
-        if self._may_be_answered_at_once():
-            self._body = []
-        else:
-            self._hand_over()
-
-    def on_body(self, body: bytes) -> None:
-        if self._body is None:
-            super().on_body(body)
-        else:
-            self._body.append(body)
+        if not self.pipeline:
+            self._answering = self.cycle
 
     def on_message_complete(self) -> None:
-        if self._body is not None and self._answered_at_once(b"".join(self._body)):
-            self._body = None
-            self._wait(self.timeout_keep_alive)
-            return
-        if self._body is not None:
-            self._hand_over()
         super().on_message_complete()
+        self._message = False
 
     def on_response_complete(self) -> None:
         if self.pipeline:
             self._answering = self.pipeline[-1][0]
         super().on_response_complete()
-        if self.cycle.response_complete and self.cycle.more_body:  # refused before all of it was there
+        if self.cycle.response_complete and self._message:  # refused before all of it was there
             self._wait(self._seconds)
-
-    def _may_be_answered_at_once(self) -> bool:
-        """Where it is a prediction, its turn, and nothing has to be said about the connection."""
-        asked = _PREDICT.fullmatch(self.url)
-        if asked is None:
-            return False
-        self._name = asked[1]
-        return (
-            self.parser.get_method() == b"POST"
-            and self.parser.get_http_version() == "1.1"
-            and self.parser.should_keep_alive()
-            and not self.parser.should_upgrade()
-            and not self.expect_100_continue
-            and (self.cycle is None or self.cycle.response_complete)
-            and not self.flow.write_paused
-            and max(len(self.connections), len(self.tasks)) < (self.limit_concurrency or inf)
-        )
-
-    def _answered_at_once(self, body: bytes) -> bool:
-        try:
-            answer = self._predict(self._name.decode(), dict(self.headers), self.client, body)
-        except Exception:  # uvicorn comes to the same defect, logs it and answers
-            return False
-        lines = [b"%b: %b\r\n" % header for header in answer.headers]
-        self.transport.write(b"".join([STATUS_LINE[answer.status], *lines, b"\r\n", answer.body]))
-        return True
-
-    def _hand_over(self) -> None:
-        """Give a request to uvicorn, as far as it has come."""
-        body, self._body = self._body, None
-        super().on_headers_complete()
-        if not self.pipeline:
-            self._answering = self.cycle
-        for part in body or ():
-            super().on_body(part)

@@ -80,7 +80,7 @@ class _Server(uvicorn.Server):
         """Called ten times a second."""
         now = asyncio.get_running_loop().time()
         for connection in tuple(self.server_state.connections):
-            cast(Guarded, connection).close_if_late(now)
+            cast(Guarded, connection).end_if_late(now)
         return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
