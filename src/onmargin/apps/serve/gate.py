@@ -43,6 +43,11 @@ def _sized(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> Answ
     return Answer(status, [*headers, (b"content-length", b"%d" % len(body))], body)
 
 
+def _local(host: str) -> bool:
+    """Whether this is a name of this machine, with a port or without."""
+    return host in LOCAL or host.rpartition(":")[0] in LOCAL
+
+
 class Gate:
     """Lets requests in, or raises the problem. Without tokens only this machine is answered, by its own names."""
 
@@ -56,10 +61,14 @@ class Gate:
         if self._limits.rate:
             self._rate.take(client[0] if client else "")
         if not self._tokens:
-            # A page elsewhere can give this machine another name, and ask in its visitor's.
+            # A page elsewhere can give this machine another name, and ask in its visitor's; or by its own name, and the
+            # browser says whose page it is.
             host = headers.get(b"host", b"").decode("latin-1")
-            if host.rpartition(":")[0] not in LOCAL and host not in LOCAL:
+            if not _local(host):
                 raise ProblemError(f"this service answers as localhost or 127.0.0.1 only; got Host {host!r:.80}", 421)
+            origin = headers.get(b"origin")
+            if origin is not None and not _local(origin.decode("latin-1").rpartition("//")[2]):
+                raise ProblemError(f"pages of other machines are not answered; got Origin {origin!r:.80}", 403)
         elif needed is not None:
             level = self._tokens.level(headers.get(b"authorization"))
             if level < 0:
