@@ -1,6 +1,7 @@
 """What is acknowledged stays, whoever stops waiting and whatever is lost; and nothing ends learning but the disk."""
 
 import asyncio
+import os
 import socket
 import threading
 import time
@@ -96,7 +97,8 @@ def test_other_files_are_left_alone(tmp_path):
     assert not unfinished.exists()
 
 
-def test_a_journal_that_is_missing_is_an_error(tmp_path):
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_journal_that_is_missing_is_an_error(tmp_path, empty):
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS)
@@ -105,12 +107,20 @@ def test_a_journal_that_is_missing_is_an_error(tmp_path):
     path = tmp_path / "journal.sqlite"
     whole = path.read_bytes()
     path.unlink()
+    if empty:
+        path.touch()
     with pytest.raises(JournalError, match="missing"):
         Service.open(tmp_path, Settings())
     assert snapshots(tmp_path) == [100]
     path.write_bytes(whole)
     with served(tmp_path) as client:
         assert learned(client.service) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders have no such modes here")
+def test_the_folder_is_its_owner_s(tmp_path):
+    with served(tmp_path / "data"):
+        assert (tmp_path / "data").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize(

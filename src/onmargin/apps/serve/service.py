@@ -67,10 +67,11 @@ class Service:
         self.metrics = Metrics()
         self.problem: str | None = None
         self.models: dict[str, Served] = {}
+        folder.mkdir(0o700, parents=True, exist_ok=True)  # examples are nobody else's
         self._snapshots = folder / "snapshots"
-        self._snapshots.mkdir(parents=True, exist_ok=True)
+        self._snapshots.mkdir(exist_ok=True)
         path = folder / "journal.sqlite"
-        if not path.exists() and self._files():
+        if not (path.exists() and path.stat().st_size) and self._files():
             raise JournalError(f"{path} is missing, and there are snapshots of its models: restore it from a copy")
         self._journal = Journal(path)
         self._disk = ThreadPoolExecutor(1, "journal")
