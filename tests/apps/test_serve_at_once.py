@@ -3,6 +3,7 @@
 import re
 import socket
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -285,6 +286,20 @@ def test_a_body_that_takes_its_time(client, ways):
 def test_a_body_without_end(tmp_path):
     with served(tmp_path, limits=Limits(seconds=0.5)) as client, Line(client) as connection:
         assert b" 503 " in connection.answer_of(asked()[:-1]).splitlines()[0]
+
+
+def test_a_body_that_trickles(tmp_path):
+    with served(tmp_path, limits=Limits(seconds=0.5)) as client, Line(client) as connection:
+        request = asked(b'{"examples": ["%b"]}' % (b"a" * 1000))
+        connection.socket.sendall(request[:-1000])
+        started = time.monotonic()
+        connection.socket.settimeout(0.1)
+        while not connection.received:
+            assert time.monotonic() - started < 10
+            connection.socket.sendall(b"a")
+            with suppress(TimeoutError):
+                connection.received = connection.socket.recv(1000)
+        assert b" 503 " in connection.received.splitlines()[0]
 
 
 def test_a_body_that_comes_while_the_service_ends(client):

@@ -84,12 +84,12 @@ class Guarded(HttpToolsProtocol):
         self._unread = inf
 
     def data_received(self, data: bytes) -> None:
+        due = self.loop.time() + min(PAUSE, self._seconds)
         if self._held:
-            data, self._held = self._held + data, b""
+            data, due, self._held = self._held + data, self._due, b""
         while data and self._is_free() and (request := plain(data)):
             if len(data) < request.end:
-                self._held = data
-                self._wait(min(PAUSE, self._seconds))
+                self._held, self._due = data, due
                 return
             if not self._answered(request, data[request.begin : request.end]):
                 break
