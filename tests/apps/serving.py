@@ -22,7 +22,7 @@ from tests.apps.program import start
 
 @contextmanager
 def served(folder, settings=None, limits=None, tokens=None, **options):
-    """The service in a thread of this process, and a client that asks it; `client.service` is the service itself."""
+    """The service in a thread of this process, and a client that asks it; both are at hand as attributes of that."""
     service = Service.open(folder, settings or Settings())
     app = App(service, tokens or Tokens(), limits or Limits())
     listening = socket.create_server(("127.0.0.1", 0))
@@ -31,7 +31,7 @@ def served(folder, settings=None, limits=None, tokens=None, **options):
     thread.start()
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=30, **options) as client:
-            client.service = service
+            client.service, client.server = service, server
             yield client
     finally:
         app.context.stopping.set()

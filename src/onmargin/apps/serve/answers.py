@@ -39,6 +39,11 @@ async def learn(context: Context, name: str, sent: schema.Learn) -> schema.Learn
 
 
 async def predict(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
+    return predicted(context, name, sent)
+
+
+def predicted(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
+    """Predictions, for which there is nothing to wait."""
     state = context.service.get(name).state
     student = state.student
     predictions = []
@@ -60,19 +65,19 @@ async def explain(context: Context, name: str, sent: schema.Explain) -> schema.E
 
 
 async def create(context: Context, name: str, sent: schema.Create) -> schema.Model:
-    return await context.service.create(sent)
+    return await context.service.to_the_end(context.service.create(sent))
 
 
 async def rewind(context: Context, name: str, sent: schema.Rewind) -> schema.Model:
-    return await context.service.rewind(name, sent.seq)
+    return await context.service.to_the_end(context.service.rewind(name, sent.seq))
 
 
 async def compact(context: Context, name: str, sent: None) -> schema.Model:
-    return await context.service.compact(name)
+    return await context.service.to_the_end(context.service.compact(name))
 
 
 async def delete(context: Context, name: str, sent: None) -> None:
-    await context.service.delete(name)
+    await context.service.to_the_end(context.service.delete(name))
 
 
 async def models(context: Context, name: str, sent: None) -> schema.Models:

@@ -1,7 +1,7 @@
-"""HTTP: a gate that every request passes, and behind it the operations and the page.
+"""HTTP: behind the gate that every request passes are the operations and the page.
 
-The gate knows who asks, bounds what is sent and how long it takes, turns problems into answers and counts them.
-Requests to learn and to predict go straight to their operation; all others go through Starlette.
+Requests to learn and to predict go straight to their operation; all others go through Starlette. A request to predict
+that is there as a whole does not even come here as one of ASGI: `protocol.Guarded` has it answered at once.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -19,33 +18,25 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.answers import OPERATIONS, Context, Operation, json
-from onmargin.apps.serve.limits import Limits, Rate
+from onmargin.apps.serve.answers import OPERATIONS, Context, Operation, predicted
+from onmargin.apps.serve.gate import HEADERS, Answer, Gate, granted, refused
+from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.openapi import document
 from onmargin.apps.serve.page import page_routes
 from onmargin.apps.serve.problems import ProblemError
 from onmargin.apps.serve.service import Service
-from onmargin.apps.serve.tokens import SCOPES, Tokens
+from onmargin.apps.serve.tokens import Tokens
 
-LOCAL = {"localhost", "127.0.0.1", "[::1]"}
-HEADERS = [
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-]
-_JSON = [(b"content-type", b"application/json"), *HEADERS]
-_encode = msgspec.json.Encoder().encode
 _FAST = {one.run.__name__: one for one in OPERATIONS if one.run.__name__ in {"learn", "predict"}}
-_DECODERS: dict[Any, Any] = {one.sent: msgspec.json.Decoder(one.sent) for one in OPERATIONS if one.sent}
 
 
 class App:
-    """The service as an ASGI application. Without tokens only this machine is answered, by its own names."""
+    """The service as an ASGI application."""
 
     def __init__(self, service: Service, tokens: Tokens, limits: Limits) -> None:
         self.context = Context(service, limits, asyncio.Event())
-        self._tokens = tokens
+        self._gate = Gate(tokens, limits)
         self._limits = limits
-        self._rate = Rate(limits.rate)
         self._expired: set[asyncio.Task[Any] | None] = set()
         self._metrics = service.metrics
         routes = [Route(one.path, self._endpoint(one), methods=[one.method]) for one in OPERATIONS]
@@ -67,6 +58,19 @@ class App:
         finally:
             await self.context.service.close()
 
+    def predict(self, name: str, headers: dict[bytes, bytes], client: tuple[str, int] | None, body: bytes) -> Answer:
+        """Predict at once: the answer that `_quickly` sends, where there is nothing to wait for."""
+        started = time.perf_counter()
+        try:
+            self._gate.let_in(headers, client, _FAST["predict"].scope)
+            self._gate.announced(headers)
+            self._gate.bounded(len(body))
+            answer = granted(predicted(self.context, name, self._gate.decoded(schema.Predict, body)))
+        except ProblemError as problem:
+            answer = refused(problem)
+        self._metrics.observe("predict", answer.status, time.perf_counter() - started)
+        return answer
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
@@ -87,24 +91,20 @@ class App:
         task = asyncio.current_task()
         alarm = asyncio.get_running_loop().call_later(self._limits.seconds, self._expire, task)
         try:
-            headers = dict(scope["headers"])
-            self._let_in(headers, scope, operation.scope)
-            sent = await self._sent(operation, headers, receive)
-            body = _encode(await operation.run(self.context, name, sent))
+            try:
+                sent = await self._sent(operation, scope, receive)
+                answer = granted(await operation.run(self.context, name, sent))
+            except ProblemError as problem:
+                answer = refused(problem)
+            except asyncio.CancelledError:
+                if task is None or task not in self._expired:
+                    raise
+                task.uncancel()
+                answer = refused(self._too_slow())
             alarm.cancel()
-            status = 200
-            length = (b"content-length", b"%d" % len(body))
-            await send({"type": "http.response.start", "status": 200, "headers": [*_JSON, length]})
-            await send({"type": "http.response.body", "body": body})
-        except ProblemError as problem:
-            status = problem.status
-            await _refusal(problem)(scope, receive, send)
-        except asyncio.CancelledError:
-            if task is None or task not in self._expired:
-                raise
-            task.uncancel()
-            status = 503
-            await _refusal(self._too_slow())(scope, receive, send)
+            status = answer.status
+            await send({"type": "http.response.start", "status": status, "headers": answer.headers})
+            await send({"type": "http.response.body", "body": answer.body})
         finally:
             alarm.cancel()
             self._expired.discard(task)
@@ -133,91 +133,59 @@ class App:
         finally:
             self._metrics.observe("other", status, time.perf_counter() - started)
 
-    def _let_in(self, headers: dict[bytes, bytes], scope: Scope, needed: int | None) -> None:
-        """Refuse those who may not, or who ask too often."""
-        if self._limits.rate:
-            client = scope.get("client")
-            self._rate.take(client[0] if client else "")
-        if not self._tokens:
-            # A page elsewhere can give this machine another name, and ask in its visitor's.
-            host = headers.get(b"host", b"").decode("latin-1")
-            if host.rpartition(":")[0] not in LOCAL and host not in LOCAL:
-                raise ProblemError(f"this service answers as localhost or 127.0.0.1 only; got Host {host!r:.80}", 421)
-        elif needed is not None:
-            level = self._tokens.level(headers.get(b"authorization"))
-            if level < 0:
-                raise ProblemError("a token is needed: send it as Authorization: Bearer ...", 401)
-            if level < needed:
-                raise ProblemError(f"this token may {SCOPES[level]}, and {SCOPES[needed]} is needed", 403)
-
-    async def _sent(self, operation: Operation, headers: dict[bytes, bytes], receive: Receive) -> Any:
-        """What a request is about, checked."""
-        limit = self._limits.body
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > limit:
-            raise ProblemError(f"a request has at most {limit} bytes; got {length.decode('latin-1'):.40}", 413)
-        # Browsers ask before they send JSON to another origin, and are refused.
-        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
-            raise ProblemError("what is sent must be JSON, with Content-Type: application/json", 415)
+    async def _sent(self, operation: Operation, scope: Scope, receive: Receive) -> Any:
+        """What a request is about, checked; None: it says it all by its path."""
+        headers = dict(scope["headers"])
+        self._gate.let_in(headers, scope.get("client"), operation.scope)
+        if operation.sent is None:
+            return None
+        self._gate.announced(headers)
         body = b""
-        while True:
+        more = True
+        while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise ProblemError("the client is gone", 400)
             body += message.get("body", b"")
-            if len(body) > limit:
-                raise ProblemError(f"a request has at most {limit} bytes", 413)
-            if not message.get("more_body"):
-                break
-        try:
-            return _DECODERS[operation.sent].decode(body)
-        except msgspec.ValidationError as error:
-            raise ProblemError(str(error), 422) from error
-        except (ValueError, RecursionError) as error:
-            raise ProblemError(f"this is no JSON: {error}", 400) from error
+            self._gate.bounded(len(body))
+            more = message.get("more_body", False)
+        return self._gate.decoded(operation.sent, body)
 
     def _endpoint(self, operation: Operation) -> Any:
         """An operation behind Starlette."""
 
         async def endpoint(request: Request) -> Response:
             try:
-                self._let_in(dict(request.scope["headers"]), request.scope, operation.scope)
                 # To certify or to rewind takes as long as it takes.
                 patient = operation.run.__name__ in {"certificate", "rewind"}
                 async with asyncio.timeout(None if patient else self._limits.seconds):
                     return await self._answer(operation, request)
             except ProblemError as problem:
-                return _refusal(problem)
+                return _response(refused(problem))
             except TimeoutError:
-                return _refusal(self._too_slow())
+                return _response(refused(self._too_slow()))
 
         return endpoint
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
+        sent = await self._sent(operation, request.scope, request.receive)
         if isinstance(operation.answer, str) or operation.query:
             return await operation.run(self.context, request)  # type: ignore[no-any-return]
-        sent = None
-        if operation.sent is not None:
-            sent = await self._sent(operation, dict(request.scope["headers"]), request.receive)
         answer = await operation.run(self.context, request.path_params.get("name"), sent)
-        return Response(status_code=204) if answer is None else json(answer, operation.status)
+        return Response(status_code=204) if answer is None else _response(granted(answer, operation.status))
 
     def _too_slow(self) -> ProblemError:
         words = f"no answer within {self._limits.seconds:g} s: a retry with its key tells whether it was learned"
         return ProblemError(words, 503)
 
 
-def _refusal(problem: ProblemError) -> Response:
-    headers = {}
-    if problem.retry_after is not None:
-        headers["retry-after"] = str(problem.retry_after)
-    if problem.status == 401:
-        headers["www-authenticate"] = "Bearer"
-    headers |= {name.decode(): value.decode() for name, value in HEADERS}
-    return Response(_encode(schema.Problem(str(problem))), problem.status, headers, "application/json")
+def _response(answer: Answer) -> Response:
+    response = Response(answer.body, answer.status)
+    response.raw_headers = answer.headers
+    return response
 
 
 async def _no_route(_: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     words = "this is not how it is asked for" if status == 405 else "there is nothing here"
-    return _refusal(ProblemError(f"{words}: see /openapi.json", status))
+    return _response(refused(ProblemError(f"{words}: see /openapi.json", status)))

@@ -32,8 +32,9 @@ N_POINTS = 200  # of the curve
 
 async def certify_beside(task: str, parameters: dict[str, Any], bodies: list[bytes]) -> schema.Certificate:
     """A certificate from a process of its own; it ends with whoever waits for it."""
+    # -P: modules of the folder in which the service was started are not taken for those of Python.
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-P", "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
     try:
         given = b"\n".join([msgspec.json.encode([task, parameters]), *bodies])

@@ -4,6 +4,7 @@ import http.client
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import NoReturn
 from urllib.parse import urlsplit
 
@@ -32,7 +33,8 @@ class Connection:
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError(f"url must be like 'http://127.0.0.1:8700'; got {url!r}")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = kind(parts.hostname, parts.port, timeout=timeout)
+        self._new = partial(kind, parts.hostname, parts.port, timeout=timeout)
+        self._connection = self._new()
         self._base = parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json"}
         if token is not None:
@@ -44,10 +46,13 @@ class Connection:
 
     def exchange(self, method: str, path: str, body: bytes | None) -> bytes:
         """The answer to a request."""
-        left = self._retries if method == "GET" or path.endswith(("/learn", "/predict", "/explain")) else 0
+        again = method == "GET" or path.endswith(("/learn", "/predict", "/explain"))
+        left = self._retries if again else 0
+        if not again:
+            self._connection.close()  # the service may have closed it, which would be known too late
         while True:
             try:
-                answer = self._send(method, path, body)
+                answer = self._send(self._connection, method, path, body)
                 content = answer.read()
             except (http.client.HTTPException, OSError):
                 self._connection.close()
@@ -64,15 +69,21 @@ class Connection:
             time.sleep(wait)
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """The lines of a long answer, as they come."""
-        answer = self._send("GET", path, None)
-        if answer.status >= 400:
-            _raise(answer.status, answer.read())
-        yield from answer
+        """The lines of a long answer, as they come, over a connection of its own: others need not wait for its end."""
+        connection = self._new()
+        try:
+            answer = self._send(connection, "GET", path, None)
+            if answer.status >= 400:
+                _raise(answer.status, answer.read())
+            yield from answer
+        finally:
+            connection.close()
 
-    def _send(self, method: str, path: str, body: bytes | None) -> http.client.HTTPResponse:
-        self._connection.request(method, self._base + path, body, self._headers)
-        return self._connection.getresponse()
+    def _send(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None
+    ) -> http.client.HTTPResponse:
+        connection.request(method, self._base + path, body, self._headers)
+        return connection.getresponse()
 
 
 def _raise(status: int, content: bytes) -> NoReturn:

@@ -18,6 +18,8 @@ from onmargin.apps.serve.problems import ConflictError, DiskError
 
 VERSION = 1
 APPLICATION = 0x6F6E6D67  # "onmg", for tools that look at files
+MOST_EXAMPLES = 2**63 - 1
+MOST_BYTES = 2**22  # read at a time, and what one example more may bring
 TABLES = """
 create table models (
     id integer primary key autoincrement, name text not null unique, task text not null, parameters blob not null,
@@ -158,7 +160,7 @@ class Journal:
                 ),
             )
             self._db.executemany(
-                "insert into keys values (?, ?, ?, ?)",
+                "insert or replace into keys values (?, ?, ?, ?)",  # one that was forgotten stands for what is new
                 (
                     (entry.model, entry.key, entry.first, entry.first + len(entry.bodies) - 1)
                     for entry in entries
@@ -192,17 +194,35 @@ class Journal:
         """The number of the last example; 0: there is none."""
         return int(self._db.execute("select max(seq) from journal where model = ?", (model,)).fetchone()[0] or 0)
 
-    def rows(self, model: int, after: int, most: int) -> list[Row]:
-        """Some examples after a number, in order."""
+    def rows(self, model: int, after: int, until: int = MOST_EXAMPLES) -> list[Row]:
+        """The next examples after a number, in order, and as many as are read at a time; none: there are no more."""
+        rows: list[Row] = []
+        size = 0
         try:
-            rows = self._db.execute(
-                "select seq, at, chain, cast(body as blob) from journal where model = ? and seq > ? order by seq "
-                "limit ?",
-                (model, after, most),
+            found = self._db.execute(
+                "select seq, at, chain, cast(body as blob) from journal where model = ? and seq > ? and seq <= ? "
+                "order by seq limit 1000",
+                (model, after, until),
             )
-            return [Row(*row) for row in rows]
+            for row in map(Row._make, found):
+                rows.append(row)
+                size += len(row.body)
+                if size > MOST_BYTES:
+                    break
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: {_words(error)}") from error
+        return rows
+
+    def all_rows(self, model: int, after: int, until: int = MOST_EXAMPLES) -> Iterator[Row]:
+        """All examples after a number, in order."""
+        while rows := self.rows(model, after, until):
+            yield from rows
+            after = rows[-1].seq
+
+    def size(self, model: int) -> int:
+        """The bytes of all examples."""
+        found = self._db.execute("select sum(length(body)) from journal where model = ?", (model,)).fetchone()
+        return int(found[0] or 0)
 
     def chain(self, model: int, seq: int) -> int | None:
         """The checksum of an example; None: it is not in the journal."""
@@ -229,17 +249,20 @@ class Journal:
     def add_snapshot(self, model: int, seq: int, file: str, *, compact: int, oldest_key: int) -> list[str]:
         """Count on a snapshot that is on the disk, and forget the examples up to `compact`; the files to remove.
 
-        Two snapshots are kept, and the one that stands for the examples that are forgotten.
+        Two snapshots are kept, and the one that stands for the examples that are forgotten. One before that would need
+        examples that are no longer there.
         """
         with self._writing():
+            replaced = [name for number, name in self.snapshots(model) if number == seq]
             self._db.execute("insert or replace into snapshots values (?, ?, ?)", (model, seq, file))
             self._db.execute("update models set earliest = max(earliest, ?) where id = ?", (compact, model))
             self._db.execute("delete from journal where model = ? and seq <= ?", (model, compact))
             self._db.execute("delete from keys where model = ? and last < ?", (model, oldest_key))
             earliest = self._db.execute("select earliest from models where id = ?", (model,)).fetchone()[0]
-            old = [row for row in self.snapshots(model)[2:] if row[0] != earliest]
+            there = list(enumerate(self.snapshots(model)))
+            old = [row for k, row in there if row[0] < earliest or (k >= 2 and row[0] != earliest)]
             self._db.executemany("delete from snapshots where model = ? and seq = ?", ((model, s) for s, _ in old))
-        return [name for _, name in old]
+        return replaced + [name for _, name in old]
 
     def rewind(self, model: int, seq: int) -> list[str]:
         """Forget all after a number; the files of snapshots to remove."""

@@ -51,7 +51,6 @@ class Metrics:
         self.predicted = 0
         self.refused = 0
         self.failed_snapshots = 0
-        self.last_failure: str | None = None
         self.commits = Times()
         self.requests: dict[str, Times] = {"learn": Times(), "predict": Times(), "other": Times()}
         self.statuses: dict[int, int] = {}

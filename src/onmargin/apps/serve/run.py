@@ -1,11 +1,13 @@
 """Starting the service, and ending it when asked: what waits is learned and answered before."""
 
+import asyncio
 import gc
 import ipaddress
 import socket
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import cast
 
 import click
 import uvicorn
@@ -45,7 +47,7 @@ def configured(app: App) -> uvicorn.Server:
     """The server of an application."""
     config = uvicorn.Config(
         app,
-        http=partial(Guarded, seconds=app.context.limits.seconds),  # type: ignore[arg-type]
+        http=partial(Guarded, predict=app.predict, seconds=app.context.limits.seconds),  # type: ignore[arg-type]
         log_level="warning",
         access_log=False,
         lifespan="on",
@@ -68,11 +70,18 @@ def _local(host: str) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """Tells pages that watch that it ends: they would never."""
+    """Ends connections that are late, and tells pages that watch when it ends itself: they would never."""
 
     def __init__(self, config: uvicorn.Config, app: App) -> None:
         super().__init__(config)
         self._app = app
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second."""
+        now = asyncio.get_running_loop().time()
+        for connection in tuple(self.server_state.connections):
+            cast(Guarded, connection).end_if_late(now)
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)

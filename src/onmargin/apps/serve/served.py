@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.journal import Journal, JournalError, Kept, chained
+from onmargin.apps.serve.journal import MOST_EXAMPLES, Journal, JournalError, Kept, chained
 from onmargin.apps.serve.problems import ConflictError
 from onmargin.apps.serve.student import Room, Student
 from onmargin.io import ModelFileError, load_with_notes, save
@@ -55,7 +55,7 @@ class State:
         self.seq += 1
         try:
             prediction = self.student.learn(example)
-        except (TypeError, ValueError):
+        except (ArithmeticError, LookupError, TypeError, ValueError):
             # What was checked is learned. If a check has a hole, the example is passed over, here and in every replay.
             self.skipped += 1
             return None
@@ -108,7 +108,7 @@ def restore(journal: Journal, kept: Kept, folder: Path, room: Room, until: int |
                 f"{journal.path} is damaged: it ends at example {last} of model {kept.name!r}, and there is a snapshot "
                 f"of {seq}. Restore it from a copy"
             )
-        if state is None and (until is None or seq <= until):
+        if state is None and kept.earliest <= seq <= (MOST_EXAMPLES if until is None else until):
             state = _loaded(folder / file, seq, journal.chain(kept.id, seq), room)
     if state is None:
         if kept.earliest > 0:
@@ -129,19 +129,14 @@ def _loaded(path: Path, seq: int, chain: int | None, room: Room) -> State | None
 
 def replay(journal: Journal, model: int, state: State, until: int | None) -> None:
     """Learn what the journal has after a state."""
-    while until is None or state.seq < until:
-        most = 1000 if until is None else min(1000, until - state.seq)
-        rows = journal.rows(model, state.seq, most)
-        for row in rows:
-            state.chain = chained(state.chain, row.body)
-            if row.seq != state.seq + 1 or row.chain != state.chain:
-                raise JournalError(
-                    f"{journal.path} is damaged: example {state.seq + 1} of model {model} is not what it was. "
-                    "Restore it from a copy"
-                )
-            state.learn(decode(row.body))
-        if len(rows) < most:
-            break
+    for row in journal.all_rows(model, state.seq, MOST_EXAMPLES if until is None else until):
+        state.chain = chained(state.chain, row.body)
+        if row.seq != state.seq + 1 or row.chain != state.chain:
+            raise JournalError(
+                f"{journal.path} is damaged: example {state.seq + 1} of model {model} is not what it was. "
+                "Restore it from a copy"
+            )
+        state.learn(decode(row.body))
     if until is not None and state.seq < until:
         raise ConflictError(f"there are {state.seq} examples, and {until} is after them")
 

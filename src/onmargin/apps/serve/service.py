@@ -10,10 +10,11 @@ predictions go on while they wait for the disk. A group is checked, written, lea
 """
 
 import asyncio
+import re
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -24,13 +25,15 @@ import msgspec
 
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.certified import certify_beside
-from onmargin.apps.serve.journal import Entry, FullError, Journal, Kept, chained
+from onmargin.apps.serve.journal import Entry, FullError, Journal, JournalError, Kept, chained
 from onmargin.apps.serve.metrics import Metrics
 from onmargin.apps.serve.problems import BusyError, ConflictError, DiskError, NoModelError, ProblemError
 from onmargin.apps.serve.served import MOST_KEYS, Served, State, encode, restore
 from onmargin.apps.serve.student import NotYetError, Room, Student
 
 T = TypeVar("T")
+_SNAPSHOT = re.compile(r"\.?\d+-\d+-[0-9a-f]{8}\.safetensors(\.[0-9a-f]+\.tmp)?")
+_CERTIFIED = 2**27  # bytes of examples
 _SLICE = 256  # examples that are learned before others have their turn
 
 
@@ -64,9 +67,13 @@ class Service:
         self.metrics = Metrics()
         self.problem: str | None = None
         self.models: dict[str, Served] = {}
+        folder.mkdir(0o700, parents=True, exist_ok=True)  # examples are nobody else's
         self._snapshots = folder / "snapshots"
-        self._snapshots.mkdir(parents=True, exist_ok=True)
-        self._journal = Journal(folder / "journal.sqlite")
+        self._snapshots.mkdir(exist_ok=True)
+        path = folder / "journal.sqlite"
+        if not (path.exists() and path.stat().st_size) and self._files():
+            raise JournalError(f"{path} is missing, and there are snapshots of its models: restore it from a copy")
+        self._journal = Journal(path)
         self._disk = ThreadPoolExecutor(1, "journal")
         self._background = ThreadPoolExecutor(1, "snapshots")
         self._waiting: deque[_Pending] = deque()
@@ -74,7 +81,7 @@ class Service:
         self._arrived = asyncio.Event()
         self._turn = asyncio.Lock()  # whoever writes or replaces models
         self._certifying = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
 
     @classmethod
@@ -85,10 +92,9 @@ class Service:
             for kept in service._journal.models():
                 state = restore(service._journal, kept, service._snapshots, settings.room)
                 served = Served(kept, state, service._journal.keys(kept.id, MOST_KEYS))
+                served.saved = max((seq for seq, _ in service._journal.snapshots(kept.id)), default=0)
                 service.models[kept.name] = served
-            for path in service._snapshots.iterdir():
-                if path.name not in service._journal.files():
-                    path.unlink()  # of a snapshot that was not finished, or no longer counts
+            service._remove(service._files() - service._journal.files())  # not finished, or no longer counted on
         except BaseException:
             service._journal.close()
             raise
@@ -102,7 +108,7 @@ class Service:
         """Learn and answer what waits, and take no more."""
         self._closing = True
         self._arrived.set()
-        await self._writer
+        await asyncio.gather(self._writer, return_exceptions=True)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._background.shutdown()
         self._disk.shutdown()
@@ -110,7 +116,21 @@ class Service:
 
     async def _on_disk(self, work: Callable[..., T], *arguments: Any, **options: Any) -> T:
         """Do something in the thread of the journal."""
-        return await asyncio.get_running_loop().run_in_executor(self._disk, lambda: work(*arguments, **options))
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._disk, lambda: work(*arguments, **options))
+        except JournalError as error:
+            raise DiskError(str(error)) from error
+
+    def _beside(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Begin something that `close` waits for."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def to_the_end(self, change: Coroutine[Any, Any, T]) -> T:
+        """Go on when nobody waits any longer: what is half done would leave memory and disk at odds."""
+        return await asyncio.shield(self._beside(change))
 
     def get(self, name: str) -> Served:
         try:
@@ -141,11 +161,14 @@ class Service:
             await self._write_on()
         except BaseException as error:
             self.problem = f"learning has ended: {error!r:.200}. Restart the service"
-            for request in self._waiting:
-                if not request.answer.done():
-                    request.answer.set_exception(DiskError(self.problem))
-            self._waiting.clear()
+            self._refuse(self._waiting, DiskError(self.problem))
             raise
+
+    def _refuse(self, requests: Iterable[_Pending], problem: ProblemError) -> None:
+        """Answer those that nobody has answered."""
+        for request in requests:
+            if not request.answer.done():
+                request.answer.set_exception(problem)
 
     async def _write_on(self) -> None:
         while self._waiting or not self._closing:
@@ -154,9 +177,13 @@ class Service:
                 await self._arrived.wait()
                 continue
             async with self._turn:
-                group = self._next_group()
-                if group:
-                    await self._learn(group)
+                if group := self._next_group():
+                    try:
+                        await self._learn(group)
+                    finally:
+                        self._refuse(
+                            group, DiskError("learning has ended: a retry with its key tells what was learned")
+                        )
 
     def _next_group(self) -> list[_Pending]:
         """Requests that are accepted, up to one that others must wait for."""
@@ -222,9 +249,8 @@ class Service:
             if not isinstance(error, FullError):
                 # What a disk that fails has kept is not known: SQLite finds out when the journal is opened again.
                 self.problem = f"the journal cannot be written since it failed; restart the service. {error}"
-            for request in group:
-                if not request.answer.done():
-                    request.answer.set_exception(error)
+                self._refuse(self._waiting, error)
+            self._refuse(group, error)
             return
         self.metrics.commits.observe(time.perf_counter() - started)
         for request, entry in zip(group, entries, strict=True):
@@ -249,13 +275,13 @@ class Service:
 
     async def create(self, request: schema.Create) -> schema.Model:
         """A model that has learned nothing."""
-        if request.name in self.models:
-            raise ConflictError(f"there is a model {request.name!r} already")
-        if len(self.models) >= self.settings.models:
-            raise ConflictError(f"there are {len(self.models)} models, and more are not allowed here: delete one")
         student = Student.begin(request.task, request.parameters, self.settings.room)
         parameters = msgspec.json.encode(request.parameters)
         async with self._turn:
+            if request.name in self.models:
+                raise ConflictError(f"there is a model {request.name!r} already")
+            if len(self.models) >= self.settings.models:
+                raise ConflictError(f"there are {len(self.models)} models, and more are not allowed here: delete one")
             number = await self._on_disk(self._journal.create, request.name, request.task, parameters)
             model = Served(Kept(number, request.name, request.task, parameters, 0), State(student))
             self.models[request.name] = model
@@ -297,18 +323,15 @@ class Service:
 
     def _begin_snapshot(self, model: Served) -> None:
         """Take a snapshot while learning goes on."""
-        model.saved, before = model.state.seq, model.saved
-        task = asyncio.create_task(self._snapshot_beside(model, before))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        model.saved = model.state.seq
+        self._beside(self._snapshot_beside(model))
 
-    async def _snapshot_beside(self, model: Served, before: int) -> None:
+    async def _snapshot_beside(self, model: Served) -> None:
+        """One that fails is counted; the next is tried as if it had not, so that a full disk costs no more."""
         try:
             await self._snapshot(model, compact=False)
-        except (OSError, ProblemError) as error:
-            model.saved = before
+        except Exception:
             self.metrics.failed_snapshots += 1
-            self.metrics.last_failure = str(error)
 
     async def _snapshot(self, model: Served, *, compact: bool) -> None:
         """A copy of a model on the disk, from which it starts again."""
@@ -330,16 +353,29 @@ class Service:
             model.earliest = max(model.earliest, end)
             await self._on_disk(self._remove, old)
 
-    def _remove(self, files: list[str]) -> None:
+    def _files(self) -> set[str]:
+        """The files of snapshots that are there, finished or not; others are none of ours."""
+        return {path.name for path in self._snapshots.iterdir() if _SNAPSHOT.fullmatch(path.name)}
+
+    def _remove(self, files: Iterable[str]) -> None:
         for file in files:
             (self._snapshots / file).unlink(missing_ok=True)
 
     async def export(self, model: Served) -> AsyncIterator[bytes]:
         """The journal of a model as lines of JSON."""
         seq = model.earliest
-        while rows := await self._on_disk(self._journal.rows, model.id, seq, 500):
+        while rows := await self._on_disk(self._journal.rows, model.id, seq):
             seq = rows[-1].seq
             yield b"".join(b'{"seq":%d,"at":%.3f,%b\n' % (row.seq, row.at, row.body[1:]) for row in rows)
+
+    def _bodies(self, model: Served, seq: int) -> list[bytes]:
+        """The examples to certify, which are all in memory at a time."""
+        if self._journal.size(model.id) > _CERTIFIED:
+            raise ConflictError(f"the examples of {model.name!r} have more than {_CERTIFIED >> 20} MB together")
+        bodies = [row.body for row in self._journal.all_rows(model.id, 0, seq)]
+        if len(bodies) < seq:
+            raise ConflictError(f"model {model.name!r} was rewound meanwhile")
+        return bodies
 
     async def certificate(self, model: Served, most: int) -> schema.Certificate:
         """What a theorem allows on the examples of a model, if the journal has them all and they are not too many."""
@@ -356,6 +392,6 @@ class Service:
             raise BusyError("another certificate is being made: come again", 5)
         async with self._certifying:
             if model.certified is None or model.certified[0] != (seq, chain):
-                bodies = [row.body for row in await self._on_disk(self._journal.rows, model.id, 0, seq)]
+                bodies = await self._on_disk(self._bodies, model, seq)
                 model.certified = (seq, chain), await certify_beside(model.task, model.parameters, bodies)
             return model.certified[1]

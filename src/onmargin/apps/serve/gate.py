@@ -1,0 +1,101 @@
+"""The gate: who asks, how often, and how much; and the answers to those who are let in, and to those who are not."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from onmargin.apps.serve import schema
+from onmargin.apps.serve.limits import Limits, Rate
+from onmargin.apps.serve.problems import ProblemError
+from onmargin.apps.serve.tokens import SCOPES, Tokens
+
+LOCAL = {"localhost", "127.0.0.1", "[::1]"}
+HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
+_JSON = [(b"content-type", b"application/json"), *HEADERS]
+_encode = msgspec.json.Encoder().encode
+_DECODERS: dict[type, Any] = {kind: msgspec.json.Decoder(kind) for kind in schema.Request.__subclasses__()}
+
+
+class Answer(NamedTuple):
+    """What is answered: status, headers and body."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+def granted(answer: Any, status: int = 200) -> Answer:
+    """What was asked for, as JSON."""
+    return _sized(status, _JSON, _encode(answer))
+
+
+def refused(problem: ProblemError) -> Answer:
+    """What was wrong."""
+    headers = list(_JSON)
+    if problem.retry_after is not None:
+        headers.append((b"retry-after", b"%d" % problem.retry_after))
+    if problem.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    return _sized(problem.status, headers, _encode(schema.Problem(str(problem))))
+
+
+def _sized(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> Answer:
+    return Answer(status, [*headers, (b"content-length", b"%d" % len(body))], body)
+
+
+def _local(host: str) -> bool:
+    """Whether this is a name of this machine, with a port or without."""
+    return host in LOCAL or host.rpartition(":")[0] in LOCAL
+
+
+class Gate:
+    """Lets requests in, or raises the problem. Without tokens only this machine is answered, by its own names."""
+
+    def __init__(self, tokens: Tokens, limits: Limits) -> None:
+        self._tokens = tokens
+        self._limits = limits
+        self._rate = Rate(limits.rate)
+
+    def let_in(self, headers: dict[bytes, bytes], client: tuple[str, int] | None, needed: int | None) -> None:
+        """Refuse those who may not, or who ask too often."""
+        if self._limits.rate:
+            self._rate.take(client[0] if client else "")
+        if not self._tokens:
+            # A page elsewhere can give this machine another name, and ask in its visitor's; or by its own name, and the
+            # browser says whose page it is.
+            host = headers.get(b"host", b"").decode("latin-1")
+            if not _local(host):
+                raise ProblemError(f"this service answers as localhost or 127.0.0.1 only; got Host {host!r:.80}", 421)
+            origin = headers.get(b"origin")
+            if origin is not None and not _local(origin.decode("latin-1").rpartition("//")[2]):
+                raise ProblemError(f"pages of other machines are not answered; got Origin {origin!r:.80}", 403)
+        elif needed is not None:
+            level = self._tokens.level(headers.get(b"authorization"))
+            if level < 0:
+                raise ProblemError("a token is needed: send it as Authorization: Bearer ...", 401)
+            if level < needed:
+                raise ProblemError(f"this token may {SCOPES[level]}, and {SCOPES[needed]} is needed", 403)
+
+    def announced(self, headers: dict[bytes, bytes]) -> None:
+        """Refuse a body by what is said of it."""
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > self._limits.body:
+            words = f"a request has at most {self._limits.body} bytes; got {length.decode('latin-1'):.40}"
+            raise ProblemError(words, 413)
+        # Browsers ask before they send JSON to another origin, and are refused.
+        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
+            raise ProblemError("what is sent must be JSON, with Content-Type: application/json", 415)
+
+    def bounded(self, size: int) -> None:
+        """Refuse a body that has become too large."""
+        if size > self._limits.body:
+            raise ProblemError(f"a request has at most {self._limits.body} bytes", 413)
+
+    def decoded(self, kind: type, body: bytes) -> Any:
+        """What was sent, checked."""
+        try:
+            return _DECODERS[kind].decode(body)
+        except msgspec.ValidationError as error:
+            raise ProblemError(str(error), 422) from error
+        except (ValueError, RecursionError) as error:
+            raise ProblemError(f"this is no JSON: {error}", 400) from error

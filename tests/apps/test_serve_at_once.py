@@ -1,0 +1,415 @@
+"""Predictions that are answered at once are answered as all others are, byte for byte."""
+
+import re
+import socket
+import time
+from contextlib import suppress
+
+import pytest
+
+from onmargin.apps.serve.app import App
+from onmargin.apps.serve.limits import Limits
+from onmargin.apps.serve.protocol import Guarded
+from onmargin.apps.serve.tokens import Tokens, line
+from tests.apps.serving import blocked, create, learn, records, served
+
+PAIRS = list(records(50))
+ONE = b'{"examples": [{"f1": 1.5, "colour": "red"}]}'
+JSON = b"Content-Type: application/json"
+LOCAL = b"Host: localhost"
+
+
+def asked(body=ONE, *headers, name="m", last="predict", version="1.1", length=True):
+    """A request as it is sent; by default with the headers that it needs."""
+    lines = [b"POST /v1/models/%b/%b HTTP/%b" % (name.encode(), last.encode(), version.encode())]
+    lines += headers or (LOCAL, JSON)
+    lines += [b"Content-Length: %d" % len(body)] if length else []
+    return b"\r\n".join([*lines, b"", body])
+
+
+def chunked(body, size=20):
+    parts = [body[k : k + size] for k in range(0, len(body), size)]
+    encoded = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in [*parts, b""])
+    return asked(encoded, LOCAL, JSON, b"Transfer-Encoding: chunked", length=False)
+
+
+class Line:
+    """A connection to a service."""
+
+    def __init__(self, client):
+        self.socket = socket.create_connection((client.base_url.host, client.base_url.port), timeout=30)
+        self.received = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def send(self, *pieces):
+        """Send pieces so that they come one by one."""
+        for piece in pieces:
+            self.socket.sendall(piece)
+            if len(pieces) > 1:
+                time.sleep(0.05)
+
+    def answer(self):
+        """The next answer, all of it."""
+        while not (found := re.match(rb"(?s).*?\r\n\r\n", self.received)):
+            self._receive()
+        length = re.search(rb"content-length: (\d+)", found[0])
+        end = found.end() + (int(length[1]) if length else 0)
+        while len(self.received) < end:
+            self._receive()
+        answer, self.received = self.received[:end], self.received[end:]
+        return answer
+
+    def answer_of(self, *pieces):
+        self.send(*pieces)
+        return self.answer()
+
+    def _receive(self):
+        part = self.socket.recv(2**16)
+        assert part, f"closed after {self.received!r}"
+        self.received += part
+
+    def closed(self):
+        return self.received == b"" and self.socket.recv(1) == b""
+
+
+@pytest.fixture
+def ways(monkeypatch):
+    """How often predictions were asked for at once, and in a task."""
+    counts = {"predict": 0, "_quickly": 0}
+
+    def counting(name):
+        own = getattr(App, name)
+
+        def counted(*arguments):
+            counts[name] += 1
+            return own(*arguments)
+
+        monkeypatch.setattr(App, name, counted)
+
+    for name in counts:
+        counting(name)
+    return counts
+
+
+def both(client, request, ways):
+    """The answer to a request: the same in one piece, in two, and if its head is in two, and uvicorn reads it."""
+    head = request.index(b"\r\n\r\n") + 4
+    before = dict(ways)
+    with Line(client) as connection:
+        at_once = connection.answer_of(request)
+        assert connection.answer_of(request[:head], request[head:]) == at_once
+        assert (ways["predict"], ways["_quickly"]) == (before["predict"] + 2, before["_quickly"])
+        assert connection.answer_of(request[:20], request[20:]) == at_once
+        assert (ways["predict"], ways["_quickly"]) == (before["predict"] + 2, before["_quickly"] + 1)
+    return at_once
+
+
+@pytest.fixture
+def client(tmp_path, ways):
+    with served(tmp_path, limits=Limits(body=8000)) as client:
+        create(client)
+        assert learn(client, "m", *PAIRS).status_code == 200
+        ways.update(predict=0, _quickly=0)
+        yield client
+
+
+LARGE = b'{"examples": ["' + b"a" * 9000 + b'"]}'
+
+
+@pytest.mark.parametrize(
+    ("status", "request_"),
+    [
+        (200, asked()),
+        (200, asked(b'{"examples": [{"f1": 1.5}, {}, {"f2": -1}], "scores": true}')),
+        (200, asked(ONE, LOCAL, b"Content-Type: Application/JSON; charset=utf-8")),
+        (200, asked(ONE, b"Origin: http://localhost:3000", LOCAL, JSON)),
+        (400, asked(b"{")),
+        (400, asked(b'{"examples": [NaN]}')),
+        (404, asked(name="n")),
+        (413, asked(LARGE)),
+        (415, asked(ONE, LOCAL)),
+        (415, asked(ONE, LOCAL, b"Content-Type: text/plain")),
+        (421, asked(ONE, b"Host: evil.example", JSON)),
+        (421, asked(ONE, JSON)),
+        (422, asked(b'{"examples": [[1, 2]]}')),
+        (422, asked(b'{"examples": [], "other": 1}')),
+    ],
+)
+def test_the_same_bytes(client, ways, status, request_):
+    assert b" %d " % status in both(client, request_, ways).splitlines()[0]
+
+
+def test_chunks(client, ways):
+    with Line(client) as connection:
+        whole = connection.answer_of(asked())
+        assert connection.answer_of(chunked(ONE)) == whole
+        assert b" 413 " in connection.answer_of(chunked(LARGE)).splitlines()[0]
+    assert ways == {"predict": 1, "_quickly": 2}
+
+
+def test_tokens_are_asked_for(tmp_path, ways):
+    path = tmp_path / "tokens"
+    path.write_text(line("read", "secret"))
+    with served(tmp_path / "data", tokens=Tokens.read(path)) as client:
+        for token, status in ((None, 401), ("wrong", 401), ("secret", 404)):
+            headers = [] if token is None else [b"Authorization: Bearer " + token.encode()]
+            assert b" %d " % status in both(client, asked(ONE, JSON, *headers), ways).splitlines()[0]
+
+
+def test_rates_are_kept(tmp_path, ways):
+    with served(tmp_path, limits=Limits(rate=0.5)) as client:
+        with Line(client) as connection:
+            assert b" 404 " in connection.answer_of(asked()).splitlines()[0]
+        assert b" 429 Too Many Requests\r\n" in both(client, asked(), ways)
+
+
+def test_it_is_counted(client):
+    before = client.service.metrics.predicted
+    with Line(client) as connection:
+        connection.send(asked(), asked(name="n"))
+        connection.answer(), connection.answer()
+    metrics = client.get("/metrics").text
+    assert f"onmargin_predicted_total {before + 1}\n" in metrics
+    assert 'request_seconds_count{kind="predict"} 2\n' in metrics
+    assert 'answers_total{status="404"} 1\n' in metrics
+
+
+def test_answers_come_in_the_order_of_their_requests(client, ways):
+    """Those that follow one that takes its time wait for it."""
+    x = b'{"f1": 1.0}'
+    example = b'{"examples": [{"x": %b, "y": "yes"}]}' % x
+    predict, teach = asked(b'{"examples": [%b]}' % x), asked(example, last="learn")
+    show = b"GET /v1/models/m HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with Line(client) as connection:
+        connection.send(b"".join([predict, predict, teach, predict, show, teach, predict]))
+        answers = [connection.answer() for _ in range(7)]
+        assert [re.search(rb'"(?:seq|first)":(\d+)', answer)[1] for answer in answers] == [
+            b"50", b"50", b"51", b"51", b"51", b"52", b"52"
+        ]  # fmt: skip
+        assert ways["predict"] == 2
+        connection.send(predict)
+        assert b'"seq":52' in connection.answer()
+        assert ways["predict"] == 3
+
+
+def test_the_next_request_waits_for_an_answer_that_is_late(client, ways):
+    go_on = blocked(client.service)
+    with Line(client) as connection:
+        connection.send(asked(b'{"examples": [{"x": {"f1": 1.0}, "y": "yes"}]}', last="learn"), asked())
+        time.sleep(0.2)
+        assert ways["predict"] == 0
+        go_on.set()
+        assert b'"first":51' in connection.answer()
+        assert b'"seq":51' in connection.answer()
+
+
+def test_a_body_is_no_request(client, ways):
+    """Nor is that of one which was refused by its head."""
+    head = asked(asked() + asked(), LOCAL, last="learn")[: -2 * len(asked())]
+    with Line(client) as connection:
+        assert b" 415 " in connection.answer_of(head).splitlines()[0]
+        connection.send(asked(), asked())
+        time.sleep(0.2)
+        assert ways["predict"] == 0
+        assert b" 200 " in connection.answer_of(asked()).splitlines()[0]
+        assert ways["predict"] == 1
+
+
+def flood(connection, request, seconds=1):
+    """Send a request again and again until none is taken for some seconds; how often."""
+    connection.socket.settimeout(seconds)
+    for n in range(500):
+        try:
+            connection.socket.sendall(request * 200)
+        except TimeoutError:
+            return 200 * n
+    raise AssertionError("everything was taken")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        asked(b'{"examples": [%b]}' % b",".join([b"{}"] * 400)),
+        b"GET /v1/models/m/progress HTTP/1.1\r\nHost: localhost\r\nX: %b\r\n\r\n" % (b"x" * 1000),
+    ],
+)
+def test_a_client_that_does_not_read_is_not_read_either(client, request_):
+    with Line(client) as connection:
+        n = flood(connection, request_)
+        connections = client.server.server_state.connections
+        assert 0 < max(len(one.pipeline) for one in connections) < 1000  # what is read at a time
+        assert max(one.transport.get_write_buffer_size() for one in connections) < 2**20
+        assert client.get("/health").status_code == 200
+        n_answers, last = 0, b""
+        while n_answers < n:
+            part = last + connection.socket.recv(2**20)
+            last = part[-11:]
+            n_answers += part.count(b"HTTP/1.1 200")
+
+
+def test_answers_that_are_much_longer_than_their_requests(tmp_path, ways):
+    with served(tmp_path) as client, Line(client) as connection:
+        create(client)
+        learn(client, "m", ({"a": 1.0}, "x" * 2**17))
+        connection.send(asked() * 300)
+        time.sleep(0.5)
+        assert 0 < ways["predict"] < 300
+        assert max(one.transport.get_write_buffer_size() for one in client.server.server_state.connections) < 2**20
+        assert {len(connection.answer()) for _ in range(300)} == {len(connection.answer_of(asked()))}
+
+
+@pytest.mark.parametrize("request_", [asked(), chunked(ONE)])
+def test_a_request_that_comes_byte_by_byte(client, request_):
+    with Line(client) as connection:
+        whole = connection.answer_of(asked())
+        for k in range(len(request_)):
+            connection.socket.sendall(request_[k : k + 1])
+            time.sleep(0.001)
+        assert connection.answer() == whole
+
+
+def test_a_body_that_takes_its_time(client, ways):
+    """It is waited for as all others are, after a while."""
+    with Line(client) as connection:
+        whole = connection.answer_of(asked())
+        connection.send(asked()[:-1])
+        time.sleep(1.5)
+        assert connection.answer_of(asked()[-1:]) == whole
+    assert ways == {"predict": 1, "_quickly": 1}
+
+
+def test_a_body_without_end(tmp_path):
+    with served(tmp_path, limits=Limits(seconds=0.5)) as client, Line(client) as connection:
+        assert b" 503 " in connection.answer_of(asked()[:-1]).splitlines()[0]
+
+
+def test_a_body_that_trickles(tmp_path):
+    with served(tmp_path, limits=Limits(seconds=0.5)) as client, Line(client) as connection:
+        request = asked(b'{"examples": ["%b"]}' % (b"a" * 1000))
+        connection.socket.sendall(request[:-1000])
+        started = time.monotonic()
+        connection.socket.settimeout(0.1)
+        while not connection.received:
+            assert time.monotonic() - started < 10
+            connection.socket.sendall(b"a")
+            with suppress(TimeoutError):
+                connection.received = connection.socket.recv(1000)
+        assert b" 503 " in connection.received.splitlines()[0]
+
+
+def test_a_body_that_comes_while_the_service_ends(client):
+    with Line(client) as connection:
+        connection.send(asked()[:-1])
+        time.sleep(0.2)
+        client.server.should_exit = True
+        time.sleep(0.5)
+        answer = connection.answer_of(asked()[-1:])
+        assert b" 200 " in answer.splitlines()[0]
+        assert b"connection: close" in answer
+
+
+def test_expect_continue(client, ways):
+    request = asked(ONE, LOCAL, JSON, b"Expect: 100-continue")
+    head = request[: -len(ONE)]
+    with Line(client) as connection:
+        whole = connection.answer_of(asked())
+        for pieces in ((head, ONE), (request,)):
+            connection.send(*pieces)
+            assert connection.answer() == b"HTTP/1.1 100 Continue\r\n\r\n"
+            assert connection.answer() == whole
+    assert ways == {"predict": 1, "_quickly": 2}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        asked(ONE, LOCAL, JSON, b"Connection: close"),
+        asked(version="1.0"),
+        asked(ONE, LOCAL, JSON, b"Connection: keep-alive", version="1.0"),
+    ],
+)
+def test_a_connection_that_is_not_kept(client, request_):
+    with Line(client) as connection:
+        connection.send(request_)
+        assert b"connection: close\r\n" in connection.answer()
+        assert connection.closed()
+
+
+def test_what_is_no_http(client):
+    broken = chunked(ONE).replace(b"\r\n14\r\n", b"\r\nxx\r\n")
+    with Line(client) as connection:
+        connection.send(broken)
+        assert b" 400 " in connection.answer().splitlines()[0]
+        assert connection.closed()
+
+
+def test_a_failure_is_answered_and_logged(client, ways, monkeypatch, caplog):
+    def fail(*_):
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("onmargin.apps.serve.served.Student.predict", fail)
+    with Line(client) as connection:
+        connection.send(asked())
+        assert b" 500 " in connection.answer().splitlines()[0]
+    assert "a defect" in caplog.text
+    assert 'answers_total{status="500"} 1' in client.get("/metrics").text
+
+
+def test_too_many_connections(client, monkeypatch):
+    with Line(client) as connection:
+        connection.send(asked())
+        connection.answer()
+        for one in client.server.server_state.connections:
+            monkeypatch.setattr(one, "limit_concurrency", 1)
+        connection.send(asked())
+        assert b" 503 " in connection.answer().splitlines()[0]
+
+
+@pytest.fixture
+def quick_to_close(tmp_path, monkeypatch):
+    """A service that waits half a second for anything."""
+    own = Guarded.__init__
+
+    def impatient(self, *arguments, **options):
+        own(self, *arguments, **options)
+        self.timeout_keep_alive = 0.5
+
+    monkeypatch.setattr(Guarded, "__init__", impatient)
+    with served(tmp_path, limits=Limits(seconds=0.5, body=100)) as client:
+        create(client)
+        yield client
+
+
+REFUSED = asked(b"x" * 1000, last="learn")
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (asked(),),
+        (asked()[:-1], asked()[-1:]),
+        (asked(), asked()[:20]),
+        (REFUSED[:-100],),
+        (REFUSED[:-100], b"x" * 100),
+    ],
+    ids=["at once", "in a task", "and half a head", "half a body", "the other half"],
+)
+def test_a_client_that_says_no_more(quick_to_close, pieces):
+    with Line(quick_to_close) as connection:
+        connection.send(*pieces)
+        connection.answer()
+        started = time.monotonic()
+        assert connection.closed()
+        assert time.monotonic() - started < 20
+
+
+def test_a_client_that_reads_no_more(quick_to_close, caplog):
+    with Line(quick_to_close) as connection, pytest.raises(OSError, match=r"reset|pipe|aborted"):
+        flood(connection, asked(b'{"examples": ["%b"]}' % (b"a" * 70)), 20)
+    assert quick_to_close.get("/health").status_code == 200
+    assert caplog.text == ""

@@ -1,0 +1,309 @@
+"""What is acknowledged stays, whoever stops waiting and whatever is lost; and nothing ends learning but the disk."""
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+import httpx
+import pytest
+
+import onmargin
+from onmargin.apps.serve.certified import certify_beside
+from onmargin.apps.serve.journal import JournalError
+from onmargin.apps.serve.limits import Limits
+from onmargin.apps.serve.problems import DiskError
+from onmargin.apps.serve.served import State
+from onmargin.apps.serve.service import Service, Settings
+from onmargin.apps.serve.student import Student
+from tests.apps.serving import blocked, create, learn, learned, process, records, served
+
+PAIRS = list(records(100))
+
+
+def snapshots(folder):
+    return sorted(int(path.name.split("-")[1]) for path in (folder / "snapshots").iterdir())
+
+
+def damage(folder, seq):
+    (path,) = (folder / "snapshots").glob(f"*-{seq}-*")
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def wait_until(true):
+    for _ in range(200):
+        if true():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it does not come to this")
+
+
+def test_a_key_that_was_forgotten_is_new(tmp_path, monkeypatch):
+    monkeypatch.setattr("onmargin.apps.serve.served.MOST_KEYS", 5)
+    with served(tmp_path) as client:
+        create(client)
+        for k in range(8):
+            learn(client, "m", PAIRS[k], key=f"k{k}")
+        assert learn(client, "m", PAIRS[0], key="k0").json()["first"] == 9
+        assert learn(client, "m", PAIRS[0], key="k0").json()["repeated"]
+    with served(tmp_path) as client:
+        assert learn(client, "m", PAIRS[0], key="k0").json()["first"] == 9
+
+
+def test_a_compacted_model_does_not_go_back_unseen(tmp_path):
+    """To a snapshot from before the one that stands for examples that are no longer there."""
+    with served(tmp_path, Settings(snapshot_every=30)) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:30])
+        wait_until(lambda: snapshots(tmp_path) == [30])
+        learn(client, "m", *PAIRS[30:50])
+        client.post("/v1/models/m/compact")
+        assert snapshots(tmp_path) == [50]
+        client.post("/v1/models/m/compact")
+        assert snapshots(tmp_path) == [50]  # one file, not two
+    damage(tmp_path, 50)
+    with pytest.raises(JournalError, match="cannot be read"):
+        Service.open(tmp_path, Settings())
+
+
+def test_a_journal_of_before_with_a_snapshot_that_no_longer_counts(tmp_path):
+    with served(tmp_path, Settings(snapshot_every=30)) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:30])
+        wait_until(lambda: snapshots(tmp_path) == [30])
+        learn(client, "m", *PAIRS[30:50])
+        database = client.service._journal._db
+        client.service._disk.submit(lambda: database.execute("update models set earliest = 50")).result()
+        client.service._disk.submit(lambda: database.execute("delete from journal")).result()
+    with pytest.raises(JournalError, match="cannot be read"):
+        Service.open(tmp_path, Settings())
+
+
+def test_other_files_are_left_alone(tmp_path):
+    (tmp_path / "snapshots" / "of others").mkdir(parents=True)
+    others = [tmp_path / "snapshots" / name for name in ("thesis.pt", "1-2.safetensors", ".hidden")]
+    for path in others:
+        path.write_text("dear")
+    unfinished = tmp_path / "snapshots" / ".1-30-0123abcd.safetensors.0123456789abcdef.tmp"
+    with served(tmp_path) as client:
+        create(client)
+    unfinished.write_text("half")
+    with served(tmp_path):
+        pass
+    assert all(path.exists() for path in others)
+    assert not unfinished.exists()
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_journal_that_is_missing_is_an_error(tmp_path, empty):
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS)
+        client.post("/v1/models/m/compact")
+        before = learned(client.service)
+    path = tmp_path / "journal.sqlite"
+    whole = path.read_bytes()
+    path.unlink()
+    if empty:
+        path.touch()
+    with pytest.raises(JournalError, match="missing"):
+        Service.open(tmp_path, Settings())
+    assert snapshots(tmp_path) == [100]
+    path.write_bytes(whole)
+    with served(tmp_path) as client:
+        assert learned(client.service) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders have no such modes here")
+def test_the_folder_is_its_owner_s(tmp_path):
+    with served(tmp_path / "data"):
+        assert (tmp_path / "data").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "after"),
+    [
+        ("DELETE", "/v1/models/m", None, 404),
+        ("POST", "/v1/models", {"name": "n"}, 200),
+        ("POST", "/v1/models/m/compact", None, 200),
+    ],
+)
+def test_what_was_begun_is_done_when_nobody_waits_any_longer(tmp_path, method, path, body, after):
+    with served(tmp_path, limits=Limits(seconds=0.5)) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:10])
+        go_on = blocked(client.service)
+        assert client.request(method, path, json=body).status_code == 503
+        go_on.set()
+        name = "n" if body else "m"
+        wait_until(lambda: client.get(f"/v1/models/{name}").status_code == after)
+        if path.endswith("compact"):
+            wait_until(lambda: client.get("/v1/models/m").json()["earliest"] == 10)
+        in_memory = client.get("/v1/models").json()
+    with served(tmp_path) as client:
+        assert client.get("/v1/models").json() == in_memory
+
+
+def test_what_waits_when_the_disk_fails_is_not_written(tmp_path, monkeypatch):
+    with served(tmp_path, Settings(group=1)) as client, ThreadPoolExecutor(3) as pool:
+        create(client)
+        own, failed = client.service._journal.append, []
+
+        def fail(entries):
+            if failed:
+                return own(entries)
+            failed.append(entries)
+            raise DiskError("the disk fails")
+
+        monkeypatch.setattr(client.service._journal, "append", fail)
+        go_on = blocked(client.service)
+        posted = [pool.submit(learn, client, "m", pair) for pair in PAIRS[:3]]
+        time.sleep(0.5)
+        go_on.set()
+        assert [one.result().status_code for one in posted] == [503] * 3
+        assert client.get("/v1/models/m").json()["seq"] == 0
+        assert not client.get("/health").json()["learning"]
+
+
+def test_a_writer_that_ends_answers_and_lets_the_service_end(tmp_path, monkeypatch):
+    with served(tmp_path) as client:
+        create(client)
+
+        def fail(*_):
+            raise MemoryError
+
+        monkeypatch.setattr(State, "learn", fail)
+        started = time.monotonic()
+        answer = learn(client, "m", PAIRS[0])
+        assert answer.status_code == 503
+        assert "key" in answer.json()["error"]
+        assert time.monotonic() - started < 15
+        assert "learning has ended" in client.get("/health").json()["problem"]
+        monkeypatch.undo()
+    with served(tmp_path) as client:  # it has let go of the journal
+        assert client.get("/v1/models/m").json()["seq"] == 1
+
+
+def test_an_example_that_fails_is_passed_over_now_and_later(tmp_path, monkeypatch):
+    own = Student.learn
+
+    def fail(self, example):
+        if example.y == "bad":
+            raise OverflowError
+        return own(self, example)
+
+    monkeypatch.setattr(Student, "learn", fail)
+    monkeypatch.setattr(Student, "_rehearse", lambda *_: None)
+    with served(tmp_path) as client:
+        create(client)
+        for y in ("a", "bad", "b"):
+            assert learn(client, "m", ({"x": 1.0}, y)).status_code == 200
+        before = learned(client.service)
+    with served(tmp_path) as client:
+        assert learned(client.service) == before
+        assert before["seq"] == 3
+
+
+def test_snapshots_count_from_the_last_one_also_after_a_start(tmp_path):
+    for k in range(3):
+        with served(tmp_path, Settings(snapshot_every=25)) as client:
+            if k == 0:
+                create(client)
+            learn(client, "m", *PAIRS[10 * k : 10 * k + 10])
+    assert snapshots(tmp_path) == [30]
+
+
+def test_a_snapshot_that_fails_is_not_tried_with_every_example(tmp_path, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("no room, no memory")
+
+    monkeypatch.setattr(State, "save", fail)
+    with served(tmp_path, Settings(snapshot_every=10)) as client:
+        create(client)
+        for pair in PAIRS[:35]:
+            assert learn(client, "m", pair).status_code == 200
+        wait_until(lambda: client.service.metrics.failed_snapshots == 3)
+
+
+def test_long_examples_are_read_a_few_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("onmargin.apps.serve.journal.MOST_BYTES", 1000)
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *[({f"name{k}" * 50: 1.0}, "ab"[k % 2]) for k in range(20)])
+        model = client.service.models["m"]
+        assert len(client.service._disk.submit(client.service._journal.rows, model.id, 0).result()) < 6
+        assert len(client.get("/v1/models/m/journal").text.splitlines()) == 20
+        monkeypatch.setattr("onmargin.apps.serve.service._CERTIFIED", 1000)
+        assert "MB" in client.get("/v1/models/m/certificate").json()["error"]
+        before = learned(client.service)
+    with served(tmp_path) as client:
+        assert learned(client.service) == before
+
+
+def test_damage_that_is_found_on_the_way_is_said(tmp_path):
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS)
+        database = client.service._journal._db
+        client.service._disk.submit(lambda: database.execute("update journal set chain = 1 where seq = 5")).result()
+        answer = client.post("/v1/models/m/rewind", json={"seq": 50})
+        assert answer.status_code == 503
+        assert "damaged" in answer.json()["error"]
+        assert client.get("/v1/models/m").json()["seq"] == 100
+
+
+def test_certificates_do_not_run_what_lies_about(tmp_path, monkeypatch):
+    (tmp_path / "msgspec.py").write_text("raise SystemExit('taken over')")
+    monkeypatch.chdir(tmp_path)
+    bodies = [b'{"x":{"a":1.0},"y":"b"}', b'{"x":{"c":1.0},"y":"d"}']
+    assert asyncio.run(certify_beside("classify", {"C": 1.0}, bodies)).rounds == 2
+
+
+def test_a_client_may_stop_reading_a_journal(tmp_path):
+    with process(tmp_path) as (address, _), onmargin.Client(address, retries=0) as client:
+        client.create("m")
+        client.learn_many("m", *zip(*PAIRS, strict=True))
+        assert [line["seq"] for line in islice(client.journal("m"), 2)] == [1, 2]
+        assert client.rewind("m", 50)["seq"] == 50
+        lines = client.journal("m")
+        assert next(lines)["seq"] == 1
+        assert client.model("m")["seq"] == 50
+        assert len(list(lines)) == 49
+
+
+def test_what_is_not_sent_again_goes_over_a_new_connection():
+    """The service closes one that is idle, and whether a request over it was done nobody knows."""
+    body = b'{"models": []}'
+    answer = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+
+    def answer_once_each(listening):
+        for _ in range(2):
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(10_000)
+                connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer_once_each, args=(listening,))
+        thread.start()
+        with onmargin.Client(f"http://127.0.0.1:{listening.getsockname()[1]}") as client:
+            assert client.models() == []
+            time.sleep(0.2)
+            client.delete("m")
+        thread.join()
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost.evil.example:8700"])
+def test_pages_elsewhere_change_nothing(tmp_path, origin):
+    """A page may post to this machine without asking, as long as it sends nothing that needs it."""
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS)
+        answer = httpx.post(f"{client.base_url}/v1/models/m/compact", headers={"Origin": origin})
+        assert answer.status_code == 403
+        assert client.get("/v1/models/m").json()["earliest"] == 0
+        own = {"Origin": str(client.base_url)}
+        assert httpx.post(f"{client.base_url}/v1/models/m/compact", headers=own).status_code == 200
