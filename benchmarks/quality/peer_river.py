@@ -8,11 +8,14 @@ from river import base, linear_model, multiclass, optim
 from scipy.sparse import csr_matrix, issparse
 from workloads import Workload
 
-MOST = 2_000_000  # stored values times columns of weights: what it passes over in some seconds
+MOST = 1_000_000  # stored values times columns of weights: what it passes over in some seconds
 MODELS: dict[str, base.Classifier] = {
-    **{f"logistic {rate:g}": linear_model.LogisticRegression(optim.SGD(rate)) for rate in (0.01, 0.03, 0.1, 0.3, 1.0)},
+    **{
+        f"logistic {rate:g}": linear_model.LogisticRegression(optim.SGD(rate))
+        for rate in (0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
+    },
     **{f"ALMA {alpha:g}": linear_model.ALMAClassifier(alpha=alpha) for alpha in (0.5, 0.9)},
-    **{f"PA-I {C:g}": linear_model.PAClassifier(C=C) for C in (0.01, 0.1, 1.0)},
+    **{f"PA-I {C:g}": linear_model.PAClassifier(C=C) for C in (0.001, 0.01, 0.1, 1.0)},
 }
 
 

@@ -7,6 +7,7 @@ counts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -19,12 +20,14 @@ from sklearn.linear_model._sgd_fast import _plain_sgd64
 from sklearn.utils._seq_dataset import ArrayDataset64, CSRDataset64
 from workloads import Workload
 
+POWERS = (0.001, 0.01, 0.1, 1.0, 10.0)
 RATES: dict[str, dict[str, Any]] = {
-    **{f"constant {rate:g}": {"learning_rate": "constant", "eta0": rate, "penalty": None} for rate in (0.01, 0.1, 1.0)},
+    **{f"constant {rate:g}": {"learning_rate": "constant", "eta0": rate, "penalty": None} for rate in POWERS},
     **{
-        f"falling {rate:g}": {"learning_rate": "invscaling", "eta0": rate, "penalty": None} for rate in (0.1, 1.0, 10.0)
+        f"falling {rate:g}": {"learning_rate": "invscaling", "eta0": rate, "penalty": None}
+        for rate in (0.1, 1, 10, 100)
     },
-    **{f"optimal {alpha:g}": {"learning_rate": "optimal", "alpha": alpha} for alpha in (1e-6, 1e-5, 1e-4)},
+    **{f"optimal {alpha:g}": {"learning_rate": "optimal", "alpha": alpha} for alpha in (1e-6, 1e-5, 1e-4, 1e-3)},
 }
 AVERAGED = {f"{name}, averaged": rate | {"average": True} for name, rate in RATES.items() if "constant" in name}
 DESCENT = {
@@ -34,7 +37,7 @@ DESCENT = {
 # PassiveAggressiveClassifier and Perceptron, the first of which is deprecated, are these.
 PASSIVE_AGGRESSIVE = {
     f"C={C:g}{', averaged' * average}": SGDClassifier(learning_rate="pa1", eta0=C, penalty=None, average=average)
-    for average, C in product((False, True), (0.01, 0.1, 1.0))
+    for average, C in product((False, True), POWERS)
 }
 PERCEPTRON = {"plain": SGDClassifier(loss="perceptron", learning_rate="constant", eta0=1.0, penalty=None)}
 
@@ -100,43 +103,18 @@ class _Passes:
     """
 
     def __init__(self, model: SGDClassifier, work: Workload) -> None:
-        self.model, self.t = model, 1.0
+        self.average, self.t = int(model.average), 1.0
         self.positive = work.classes if len(work.classes) > 2 else work.classes[1:]
         # As they learn, and their averages.
         self.coef = np.zeros((2, len(self.positive), work.X.shape[1]))
         self.intercept = np.zeros((2, len(self.positive)))
         self.negative = 0.0 if model.loss == "log_loss" else -1.0
-        self.loss = model._get_loss_function(model.loss)
-
-    def predict(self, X: Any) -> np.ndarray:
-        which = int(self.model.average)
-        scores = X @ self.coef[which].T + self.intercept[which]
-        return scores.argmax(axis=1) if len(self.positive) > 1 else (scores[:, 0] > 0).astype(int)
-
-    def learn(self, X: Any, y: np.ndarray) -> None:
-        ones = np.ones(len(y))
-        for k, label in enumerate(self.positive):
-            target = np.where(y == label, 1.0, self.negative)
-            if issparse(X):
-                rows = CSRDataset64(X.data, X.indptr, X.indices, target, ones, seed=1)
-            else:
-                rows = ArrayDataset64(X, target, ones, seed=1)
-            self._descend(k, rows, len(y), SPARSE_INTERCEPT_DECAY if issparse(X) else 1.0)
-        self.t += len(y)
-
-    def _descend(self, k: int, rows: Any, n_rows: int, intercept_decay: float) -> None:
-        model = self.model
-        _, self.intercept[0, k], _, self.intercept[1, k], _ = _plain_sgd64(
-            weights=self.coef[0, k],
-            intercept=self.intercept[0, k],
-            average_weights=self.coef[1, k] if model.average else None,
-            average_intercept=self.intercept[1, k],
-            loss=self.loss,
+        self.descend = partial(
+            _plain_sgd64,
+            loss=model._get_loss_function(model.loss),
             penalty_type=model._get_penalty_type(model.penalty),
             alpha=model.alpha,
             l1_ratio=0.0,
-            dataset=rows,
-            validation_mask=np.zeros(n_rows, np.uint8),
             early_stopping=False,
             validation_score_cb=None,
             n_iter_no_change=1,
@@ -152,7 +130,29 @@ class _Passes:
             eta0=model.eta0,
             power_t=model.power_t,
             one_class=0,
-            t=self.t,
-            intercept_decay=intercept_decay,
-            average=model.average,
+            intercept_decay=SPARSE_INTERCEPT_DECAY if issparse(work.X) else 1.0,
+            average=self.average,
         )
+
+    def predict(self, X: Any) -> np.ndarray:
+        scores = X @ self.coef[self.average].T + self.intercept[self.average]
+        return scores.argmax(axis=1) if len(self.positive) > 1 else (scores[:, 0] > 0).astype(int)
+
+    def learn(self, X: Any, y: np.ndarray) -> None:
+        ones, none = np.ones(len(y)), np.zeros(len(y), np.uint8)
+        for k, label in enumerate(self.positive):
+            target = np.where(y == label, 1.0, self.negative)
+            if issparse(X):
+                rows = CSRDataset64(X.data, X.indptr, X.indices, target, ones, seed=1)
+            else:
+                rows = ArrayDataset64(X, target, ones, seed=1)
+            _, self.intercept[0, k], _, self.intercept[1, k], _ = self.descend(
+                weights=self.coef[0, k],
+                intercept=self.intercept[0, k],
+                average_weights=self.coef[1, k] if self.average else None,
+                average_intercept=self.intercept[1, k],
+                dataset=rows,
+                validation_mask=none,
+                t=self.t,
+            )
+        self.t += len(y)

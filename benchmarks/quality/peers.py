@@ -94,8 +94,9 @@ def main() -> None:
             found = [peer(works) for peer in PEERS.values()]
             cells = [f"{auto:.2f}", f"{expert.error:.2f}", *(f"{peer.error:.2f}" if peer else "" for peer in found)]
             ratio = auto / min(peer.error for peer in found if peer)
-            print(f"| {name}{version} | {' | '.join(cells)} | {ratio:.3f} |", flush=True)
-            settings.append([name + version, expert.setting, *(peer.setting if peer else "" for peer in found)])
+            title = f"{name}{'' if name in STREAMS | SEEN else ', held out'}{version}"
+            print(f"| {title} | {' | '.join(cells)} | {ratio:.3f} |", flush=True)
+            settings.append([title, expert.setting, *(peer.setting if peer else "" for peer in found)])
     print(f"\n| stream | best expert | {' | '.join(PEERS)} |\n|{' --- |' * (len(PEERS) + 2)}")
     for row in settings:
         print(f"| {' | '.join(row)} |")
