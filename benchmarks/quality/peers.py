@@ -1,103 +1,105 @@
-"""AutoClassifier as it comes against Vowpal Wabbit with the best of a grid: progressive error in one pass."""
+"""AutoClassifier as it comes against other libraries' linear learners with the best of a grid, in one pass."""
 
 import argparse
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from packaged import HELD_OUT, HELD_OUT_MADE, SEEN
 from scipy.sparse import csr_matrix, issparse
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from streams import STREAMS, Stream
 
-from onmargin import AutoClassifier, PassiveAggressiveClassifier
+from onmargin import AutoClassifier
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from vowpal_wabbit import VowpalWabbit
+from peer import Best, Peer, best
+from peer_river import river
+from peer_scikit_learn import descent, passive_aggressive, perceptron
+from peer_vowpal_wabbit import vowpal_wabbit
 from workloads import Workload
 
-LOSSES, RATES = ("hinge", "logistic"), ("0.1", "0.5", "2")
-ORDERS = 5  # in which a small stream is learned
-
-
-def river(name: str) -> Stream:
-    """A data set of river's package: numbers alone, in its order."""
-    from river import datasets
-
-    rows, labels = zip(*getattr(datasets, name)(), strict=True)
-    names = [key for key, value in rows[0].items() if isinstance(value, int | float)]
-    return np.array([[float(row[key]) for key in names] for row in rows]), np.array([str(label) for label in labels])
-
-
-# Those that played a part in the choice of the experts, and those that played none.
-SEEN: dict[str, Callable[[], Stream]] = {
-    "digits": lambda: load_digits(return_X_y=True),
-    "cancer": lambda: load_breast_cancer(return_X_y=True),
+PEERS: dict[str, Peer] = {
+    "Vowpal Wabbit": vowpal_wabbit,
+    "SGD": descent,
+    "PA-I": passive_aggressive,
+    "Perceptron": perceptron,
+    "river": river,
 }
-HELD_OUT: dict[str, Callable[[], Stream]] = {
-    "iris": lambda: load_iris(return_X_y=True),
-    "wine": lambda: load_wine(return_X_y=True),
-    "Phishing": lambda: river("Phishing"),
-    "Bananas": lambda: river("Bananas"),
-    "ImageSegments": lambda: river("ImageSegments"),
-}
+NAMES = [*STREAMS, *SEEN, *HELD_OUT, *HELD_OUT_MADE]
+FEW = 100  # features of a table, whose columns may have units; pictures and texts have more
+ORDERS, SMALL = 5, 10_000  # a stream of fewer rows is learned in so many orders
 
 
-def orders(stream: Stream, small: bool) -> Iterator[Workload]:
+def orders(name: str, data: Path | None) -> list[Stream]:
+    """A stream in the order it has or, if it is small, in several."""
+    if name in HELD_OUT_MADE:
+        return [HELD_OUT_MADE[name](seed) for seed in range(ORDERS)]
+    X, y = STREAMS[name](data) if name in STREAMS else (SEEN | HELD_OUT)[name]()
+    if len(y) >= SMALL:
+        return [(X, y)]
+    shuffles = [np.random.default_rng(seed).permutation(len(y)) for seed in range(ORDERS)]
+    return [(X[rows], y[rows]) for rows in shuffles]
+
+
+def versions(streams: list[Stream]) -> dict[str, list[Stream]]:
+    """The stream as it is and, if it is a table, standardized: by what that adds to its name."""
+    if issparse(streams[0][0]) or streams[0][0].shape[1] > FEW:
+        return {"": streams}
+    return {"": streams, ", standardized": [(standardized(X), y) for X, y in streams]}
+
+
+def standardized(X: np.ndarray) -> np.ndarray:
+    """Rows less the mean and by the deviation of all rows so far, themselves included."""
+    count = np.arange(1, len(X) + 1)[:, None]
+    centred = X - X[0]
+    mean = np.cumsum(centred, axis=0) / count
+    variance = np.maximum(np.cumsum(centred**2, axis=0) / count - mean**2, 0)
+    return np.divide(centred - mean, np.sqrt(variance), out=np.zeros_like(centred), where=variance > 1e-12)
+
+
+def workload(stream: Stream) -> Workload:
     X, y = stream
     classes, codes = np.unique(y, return_inverse=True)
     if issparse(X):  # features that never occur take no room
         X = csr_matrix(X)[:, np.unique(X.indices)]
-    for seed in range(ORDERS if small else 1):
-        order = np.random.default_rng(seed).permutation(len(y)) if small else np.arange(len(y))
-        yield Workload("", X[order], codes[order], np.arange(len(classes)))
+    return Workload("", X, codes, np.arange(len(classes)))
 
 
-def ours(model: PassiveAggressiveClassifier, work: Workload) -> float:
-    totals = model.partial_fit(work.X, work.y, classes=work.classes).totals_
-    return 100 * totals.mistakes / totals.rounds
-
-
-def theirs(work: Workload) -> dict[str, float]:
-    """The error with each setting of the grid."""
-    errors = {}
-    with tempfile.TemporaryDirectory() as folder:
-        wabbit = VowpalWabbit(work, Path(folder))
-        plain = wabbit.options
-        for loss, rate in product(LOSSES, RATES):
-            wabbit.options = [loss if option == "hinge" else option for option in plain] + ["-l", rate]
-            errors[f"{loss}, -l {rate}"] = 100 * wabbit.progressive_error()
-    return errors
-
-
-def line(name: str, stream: Stream, small: bool) -> str:
-    """A row of the table."""
-    auto, leader, sweep, peers = [], [], [], []
-    for work in orders(stream, small):
-        auto.append(ours(AutoClassifier(), work))
-        leader.append(ours(AutoClassifier(combine="leader"), work))
-        sweep.append(ours(PassiveAggressiveClassifier(C="auto"), work))
-        peers.append(theirs(work))
-    mean = {setting: float(np.mean([errors[setting] for errors in peers])) for setting in peers[0]}
-    best = min(mean, key=lambda setting: mean[setting])
-    own = [float(np.mean(errors)) for errors in (auto, leader, sweep)]
-    cells = " | ".join(f"{error:.2f}" for error in own)
-    return f"| {name} | {cells} | {mean[best]:.2f} ({best}) | {own[0] / mean[best]:.3f} |"
+def ours(works: Sequence[Workload]) -> tuple[float, Best]:
+    """The error of AutoClassifier, and its best expert in hindsight."""
+    errors, experts = [], {}
+    for work in works:
+        model = AutoClassifier().partial_fit(work.X, work.y, classes=work.classes)
+        errors.append(100 * model.totals_.mistakes / len(work.y))
+        for name, mistakes in zip(model.experts_.names, model.experts_.mistakes, strict=True):
+            experts.setdefault(name, []).append(100 * mistakes / len(work.y))
+    return float(np.mean(errors)), best(experts)
 
 
 def main() -> None:
-    """Print a Markdown table."""
+    """Print two Markdown tables: errors, and the settings that had them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="the folder with the data sets of streams.py")
-    data = parser.parse_args().data
-    named = {name: (lambda load=load: load(data)) for name, load in STREAMS.items()} if data else {}
-    print("| stream | AutoClassifier | its leader | PA-I, C=auto | Vowpal Wabbit, best of 6 | Auto / Vowpal Wabbit |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for small, streams in ((False, named), (True, SEEN), (True, HELD_OUT)):
-        for name, load in streams.items():
-            print(line(name, load(), small), flush=True)
+    parser.add_argument("--streams", nargs="*", choices=NAMES, help="by default all of which there are data")
+    arguments = parser.parse_args()
+    names = arguments.streams or (NAMES if arguments.data else NAMES[len(STREAMS) :])
+    print(f"| stream | AutoClassifier | its best expert | {' | '.join(PEERS)} | AutoClassifier / best peer |")
+    print(f"| --- |{' ---: |' * (len(PEERS) + 3)}")
+    settings = []
+    for name in names:
+        for version, streams in versions(orders(name, arguments.data)).items():
+            works = [workload(stream) for stream in streams]
+            auto, expert = ours(works)
+            found = [peer(works) for peer in PEERS.values()]
+            cells = [f"{auto:.2f}", f"{expert.error:.2f}", *(f"{peer.error:.2f}" if peer else "" for peer in found)]
+            ratio = auto / min(peer.error for peer in found if peer)
+            title = f"{name}{'' if name in STREAMS | SEEN else ', held out'}{version}"
+            print(f"| {title} | {' | '.join(cells)} | {ratio:.3f} |", flush=True)
+            settings.append([title, expert.setting, *(peer.setting if peer else "" for peer in found)])
+    print(f"\n| stream | best expert | {' | '.join(PEERS)} |\n|{' --- |' * (len(PEERS) + 2)}")
+    for row in settings:
+        print(f"| {' | '.join(row)} |")
 
 
 if __name__ == "__main__":

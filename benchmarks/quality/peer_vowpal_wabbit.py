@@ -1,0 +1,28 @@
+"""Vowpal Wabbit, which counts its mistakes on each row before it learns it."""
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+from peer import Best, best
+from vowpal_wabbit import VowpalWabbit
+from workloads import Workload
+
+LOSSES = ("hinge", "logistic")
+# Rates of its adaptive updates, which fall (power_t 0.5, its default) or stay; and coin betting, which has no rate.
+RATES = (0.02, 0.1, 0.5, 2, 8, 32, 128, 512)
+UPDATES = [*(f"-l {rate} --power_t {power}" for power, rate in product((0.5, 0), RATES)), "--coin"]
+
+
+def vowpal_wabbit(works: Sequence[Workload]) -> Best:
+    errors: dict[str, list[float]] = defaultdict(list)
+    for work in works:
+        with tempfile.TemporaryDirectory() as folder:
+            wabbit = VowpalWabbit(work, Path(folder))
+            plain = wabbit.options
+            for loss, update in product(LOSSES, UPDATES):
+                wabbit.options = [loss if option == "hinge" else option for option in plain] + update.split()
+                errors[f"{loss} {update}"].append(100 * wabbit.progressive_error())
+    return best(errors)
