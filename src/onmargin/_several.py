@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from onmargin._core.geometry_mixed import Mixed
 from onmargin._core.step_several import Projections
 from onmargin._core.task import Task
 from onmargin._core.task_several import Several
+from onmargin.learner import Learner
 
 # What makes a geometry: `Adaptive`, say.
 Kind = Callable[..., Euclidean]
@@ -135,10 +136,35 @@ def combination(
 ) -> Several:
     """The task of models that have `width` scores each; votes are weighed as by the one before, if there was any."""
     places = [place for place, _, _ in models(geometry, width)]
-    task = Several(tasks, places, width, judge, hedge=hedge, by_loss=by_loss)
+    experts = before.experts if isinstance(before, Several) else 0
+    task = Several(tasks, places, width, judge, hedge=hedge, by_loss=by_loss, experts=experts)
     if isinstance(before, Several):
         task.__setstate__(before.state())
     return task
+
+
+def without_laggards(learner: Learner[Any], keep: int) -> list[int]:
+    """Leave the models that have lost least, `keep` of them; which they are."""
+    task = cast("Several", learner.task)
+    state = task.state()
+    lost = state["outcomes"][:, 1 if task.by_loss else 0]
+    kept = sorted(np.argsort(lost, kind="stable")[:keep].tolist())
+    found = list(models(learner.geometry, task.width))
+    chosen = [leaf.alone(at.start) if isinstance(leaf, Mixed) else leaf for _, leaf, at in (found[m] for m in kept)]
+    learner.geometry = (Mixed.of(chosen) if task.width == 1 else None) or abreast(chosen)
+    weights = state["weights"][kept]
+    left = Several(
+        [task.tasks[m] for m in kept],
+        [place for place, _, _ in models(learner.geometry, task.width)],
+        task.width,
+        task.judge,
+        hedge=task.hedge,
+        by_loss=task.by_loss,
+        experts=task.experts,
+    )
+    left.__setstate__(state | {"outcomes": state["outcomes"][kept], "weights": weights / weights.sum()})
+    learner.task = left
+    return kept
 
 
 def weights_of(geometry: Geometry, width: int, model: int) -> tuple[NDArray[Any], NDArray[np.float64]]:

@@ -13,8 +13,9 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 LAYERS = [
     {"_core", "reference"},
     {"_parts"},
-    {"learner", "_checks", "_columns", "_experts", "_kernels", "_parameters", "_several", "_updates"},
-    {"kernel_learner"},
+    {"learner", "_checks", "_columns", "_kernels", "_parameters", "_updates"},
+    {"_several", "kernel_learner"},
+    {"_experts"},
     {"features", "io"},
     {"estimators", "stream"},
     {"scale", "theory"},

@@ -1,12 +1,17 @@
 """Several models at once through the public API: what can be asked for, what is refused, what is shown."""
 
+import pickle
+from copy import deepcopy
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 
 import onmargin
-from onmargin import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier, PassiveAggressiveRegressor, stream
 from onmargin.theory import NoTheorem, certify
 
 X = np.random.default_rng(0).standard_normal((200, 5))
@@ -122,3 +127,46 @@ def test_certify_points_to_the_regret(model):
 def test_certify_has_nothing_to_say_of_metrics(model):
     with pytest.raises(NoTheorem, match="rate of their own"):
         certify(model, X, CODES)
+
+
+@pytest.mark.parametrize("make", [csr_matrix, np.asarray])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_those_that_stay_learn_as_if_none_had_left(make, n_classes):
+    rows, y = make(X), CODES % n_classes
+    half = len(y) // 2
+    whole = AutoClassifier().partial_fit(rows[:half], y[:half], classes=np.arange(n_classes))
+    few = deepcopy(whole).retire(3)
+    assert len(few.experts_.names) == 3
+    assert sorted(few.experts_.mistakes) == sorted(whole.experts_.mistakes)[:3]
+    few = pickle.loads(pickle.dumps(few))
+    for model in (whole, few):
+        model.partial_fit(rows[half:], y[half:])
+    for name, coef, mistakes in zip(few.experts_.names, few.experts_.coef, few.experts_.mistakes, strict=True):
+        expert = whole.experts_.names.index(name)
+        np.testing.assert_array_equal(coef, whole.experts_.coef[expert])
+        assert mistakes == whole.experts_.mistakes[expert]
+    few.retire(1).partial_fit(rows, y)
+    assert len(few.experts_.names) == 1
+    assert len(few.fit(rows, y).experts_.names) == 7  # all begin anew
+
+
+def test_streams_retire_alike():
+    rows = [{f"x{j}": float(value) for j, value in enumerate(row)} for row in X]
+    model = stream.AutoClassifier().learn_many(rows[:60], CODES[:60].tolist()).retire(2)
+    other = AutoClassifier().partial_fit(csr_matrix(X[:60]), CODES[:60]).retire(2)
+    model.learn_many(rows[60:], CODES[60:].tolist())
+    other.partial_fit(csr_matrix(X[60:]), CODES[60:])
+    assert model.experts_.names == other.experts_.names
+    assert model.totals_.mistakes == other.totals_.mistakes
+    assert model.predict_many(rows) == other.predict(csr_matrix(X)).tolist()
+
+
+@pytest.mark.parametrize("keep", [0, 8, 2.0, True, None])
+def test_how_many_stay(keep):
+    for model in (AutoClassifier().partial_fit(X, CODES), stream.AutoClassifier().learn_one({"a": 1}, "b")):
+        with pytest.raises(ValueError, match="keep must be an integer at least 1 and at most"):
+            model.retire(keep)
+    with pytest.raises(NotFittedError):
+        AutoClassifier().retire(2)
+    with pytest.raises(ValueError, match="nothing was learned yet"):
+        stream.AutoClassifier().retire(2)

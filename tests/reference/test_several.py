@@ -20,6 +20,7 @@ from onmargin._core.geometry import Euclidean
 from onmargin._core.step_several import Projections
 from onmargin._core.task import Regression
 from onmargin._core.task_several import Several
+from onmargin._several import abreast, without_laggards
 from onmargin.learner import Learner, as_rows
 from onmargin.reference import adahedge
 from tests.streams import Stream, streams
@@ -102,6 +103,31 @@ def lose(task, losses):
     geometry.weights[...] = np.diag(losses)
     learner = Learner(task, Projections([0.0] * models, [0.0] * models), geometry)
     learner.learn(as_rows(np.ones((1, models))), np.zeros(1))
+
+
+@given(
+    first=st.lists(st.lists(st.integers(0, 1), min_size=5, max_size=5), max_size=40),
+    then=st.lists(st.lists(st.integers(0, 1), min_size=5, max_size=5), max_size=40),
+    keep=st.integers(1, 5),
+)
+def test_the_bound_holds_for_those_that_stay(first, then, keep):
+    task = Several([Regression(0.0)] * 5, range(5), 1, Regression(0.0), hedge=True, by_loss=True)
+    for losses in first:
+        lose(task, np.array(losses, dtype=float))
+    learner = Learner(task, Projections([0.0] * 5, [0.0] * 5), five_abreast())
+    kept = without_laggards(learner, keep)
+    for losses in then:
+        lose(learner.task, np.array(losses, dtype=float)[kept])
+    state = learner.task.state()
+    total = np.array([*first, *then]).reshape(-1, 5).sum(axis=0)[kept]
+    np.testing.assert_array_equal(state["outcomes"][:, 1], total)
+    assert state["weights"].sum() == pytest.approx(1)
+    assert state["mixed"] <= total.min() + 2 * state["gap"] + 1e-9
+
+
+def five_abreast():
+    """Five geometries of one column, side by side."""
+    return abreast([Euclidean(1, 1, np.float64) for _ in range(5)])
 
 
 ALONE = {

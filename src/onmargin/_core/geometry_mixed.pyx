@@ -57,7 +57,7 @@ cdef class Mixed(Diagonal):
 
     @staticmethod
     def of(columns):
-        """The geometry that holds columns of these kinds, given as geometries of one column; None: there is none."""
+        """The geometry that holds these columns, given as geometries of one; None: there is none."""
         order = {Adaptive: 0, Normalized: 1, Confidence: 2}
         kinds = [order.get(type(column), -1) for column in columns]
         one = columns[0]
@@ -65,10 +65,20 @@ cdef class Mixed(Diagonal):
         if not fit or one.average or not one.sparse:
             return None
         forgetting = [column.forgetting for column in columns if isinstance(column, Confidence)]
-        return Mixed(
+        mixed = Mixed(
             one.n_features, len(kinds), one.dtype, bias=one.bias, adaptive=kinds.count(0), normalized=kinds.count(1),
             forgetting=forgetting,
         )
+        if one.clock > 0:
+            learned = {
+                name: np.concatenate([getattr(column, name) for column in columns])
+                for name in ("weights", "intercept", "metric", "metric_intercept")
+            }
+            shared = next((column for column in columns if isinstance(column, Normalized)), mixed)
+            mixed.__setstate__(
+                {"clock": one.clock, **learned, "scales": shared.scales, "counts": shared.counts}
+            )
+        return mixed
 
     def settings(self):
         sizes = {"adaptive": self.adaptive, "normalized": self.normalized, "forgetting": self.forgetting}

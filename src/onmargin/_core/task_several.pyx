@@ -77,12 +77,13 @@ cdef class Several(Task):
         mixed = sum_t <p_t, l_t> <= min_m L_m + 2 gap,
 
     whatever the losses. A model loses 1 for a mistake, or with `by_loss` what its task says. `judge` is the task that
-    the prediction is held to: the mistakes and losses of the rounds are its.
+    the prediction is held to: the mistakes and losses of the rounds are its. M is `experts`, how many there were at
+    first: where some were left out since, the bound holds for those that stayed, as their potential only rose.
     """
 
     cdef readonly tuple tasks
     cdef readonly object places
-    cdef readonly Py_ssize_t width
+    cdef readonly Py_ssize_t width, experts
     cdef readonly Task judge
     cdef readonly bint hedge, by_loss
     cdef readonly double gap, mixed
@@ -97,7 +98,8 @@ cdef class Several(Task):
     cdef double* votes
     cdef HalfSpace* spare
 
-    def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False):
+    def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
+                 Py_ssize_t experts=0):
         self.tasks = tuple(tasks)
         self.places = np.ascontiguousarray(places, dtype=np.intp)
         self.width = width
@@ -105,6 +107,7 @@ cdef class Several(Task):
         self.hedge = hedge
         self.by_loss = by_loss
         self.n = len(self.tasks)
+        self.experts = max(experts, self.n)
         self.first = Turn(self.tasks)
         self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
         self.owners = (
@@ -118,7 +121,7 @@ cdef class Several(Task):
         self.spare = <HalfSpace*>address(self.owners[3], "B", self.owners[3].size, writable=True)
 
     def __reduce__(self):
-        make = partial(type(self), hedge=self.hedge, by_loss=self.by_loss)
+        make = partial(type(self), hedge=self.hedge, by_loss=self.by_loss, experts=self.experts)
         return make, (self.tasks, self.places, self.width, self.judge), self.state()
 
     def state(self):
@@ -185,7 +188,7 @@ cdef class Several(Task):
         return best
 
     cdef double rate(self) noexcept nogil:
-        return log(self.n) / self.gap if self.gap > 0 else INFINITY
+        return log(self.experts) / self.gap if self.gap > 0 else INFINITY
 
     cdef void weigh(self) noexcept nogil:
         """Charge the weights for the losses of the round, and weigh the models anew."""

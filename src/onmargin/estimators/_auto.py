@@ -1,12 +1,12 @@
 """What the learners that choose for themselves share: their models are experts, each of a family of its own."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.step import Step
-from onmargin._core.step_several import Steps
-from onmargin._experts import Expert
+from onmargin._experts import Expert, kept_of, retire, steps_of
 from onmargin._parameters import Rule, Word
 from onmargin._several import Kind, Standing
 from onmargin.estimators._several import SeveralModels
@@ -33,19 +33,41 @@ class AutoLearner(SeveralModels):
         return ()
 
     def _names(self) -> list[str]:
-        return [expert.name for expert in self._experts]
+        return [expert.name for expert in kept_of(self)]
 
     def _kinds(self) -> list[Kind]:
-        return [expert.kind for expert in self._experts]
+        return [expert.kind for expert in kept_of(self)]
 
     def _step(self) -> Step:
         return self._steps()
 
     def _steps(self) -> Step:
-        return Steps([expert.step for expert in self._experts])
+        return steps_of(self)
 
     def _check_geometry(self, needs: dict[str, bool]) -> None:
         """There is no other geometry."""
+
+    def _begin(self, X: Any, n_columns: int = 1) -> None:
+        self.__dict__.pop("_kept", None)
+        super()._begin(X, n_columns)
+
+    def retire(self, keep: int) -> Self:
+        """Go on with the experts that have lost least so far; the others are forgotten, and their time is saved.
+
+        Parameters
+        ----------
+        keep : int
+            How many stay, at least 1. One that was behind may have been the best of what is yet to come, where a
+            stream drifts.
+
+        Returns
+        -------
+        self : object
+            The model, with fewer experts. The regret bound is then against those that stayed.
+        """
+        check_is_fitted(self)
+        retire(self, keep)
+        return self
 
     @property
     def experts_(self) -> Standing:

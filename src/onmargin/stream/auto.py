@@ -1,11 +1,10 @@
 """Learners of streams for people who do not want to choose."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from onmargin._core.step import Step
-from onmargin._core.step_several import Steps
 from onmargin._core.task import Task
-from onmargin._experts import CLASSIFIERS, REGRESSORS, Expert, class_tasks
+from onmargin._experts import CLASSIFIERS, REGRESSORS, Expert, class_tasks, kept_of, retire, steps_of
 from onmargin._several import Kind, Standing
 from onmargin.stream._several import SeveralModels
 from onmargin.stream.classifier import Classifier
@@ -22,13 +21,33 @@ class ExpertsModel(SeveralModels):
     average = False
 
     def _called(self) -> list[str]:
-        return [expert.name for expert in self._experts]
+        return [expert.name for expert in kept_of(self)]
 
     def _kinds(self) -> list[Kind]:
-        return [expert.kind for expert in self._experts]
+        return [expert.kind for expert in kept_of(self)]
 
     def _step(self) -> Step:
-        return Steps([expert.step for expert in self._experts])
+        return steps_of(self)
+
+    def retire(self, keep: int) -> Self:
+        """Go on with the experts that have lost least so far; the others are forgotten, and their time is saved.
+
+        Parameters
+        ----------
+        keep : int
+            How many stay, at least 1. One that was behind may have been the best of what is yet to come, where a
+            stream drifts.
+
+        Returns
+        -------
+        self : object
+            The model, with fewer experts. The regret bound is then against those that stayed.
+        """
+        if not hasattr(self, "_learner"):
+            raise ValueError("nothing was learned yet: there is no telling which experts to keep")
+        retire(self, keep)
+        self._player = None
+        return self
 
     @property
     def experts_(self) -> Standing:
@@ -150,7 +169,7 @@ class AutoClassifier(ExpertsModel, Classifier):
         self._ready()
 
     def _tasks(self, judge: Task) -> list[Task]:
-        return class_tasks(len(self.classes_), judge)
+        return class_tasks(len(self.classes_), judge, kept_of(self))
 
 
 class AutoRegressor(ExpertsModel, Regressor):
@@ -261,4 +280,4 @@ class AutoRegressor(ExpertsModel, Regressor):
         self._ready()
 
     def _tasks(self, judge: Task) -> list[Task]:
-        return [judge] * len(self._experts)
+        return [judge] * len(kept_of(self))
