@@ -1,6 +1,4 @@
-from typing import Any, Self
-
-from numpy.typing import NDArray
+from typing import Self
 
 from onmargin._core.geometry import Geometry
 
@@ -13,5 +11,4 @@ class Beside(Geometry):
     @property
     def bias(self) -> float: ...
     def leaves(self) -> list[Geometry]: ...
-    def recombined(self, mixing: NDArray[Any]) -> Self: ...
     def resized(self, n_features: int) -> Self: ...

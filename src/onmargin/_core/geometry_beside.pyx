@@ -33,10 +33,6 @@ cdef class Beside(Geometry):
             for leaf in (side.leaves() if isinstance(side, Beside) else [side])
         ]
 
-    def recombined(self, mixing):
-        """A pair whose models have combinations of their columns."""
-        return type(self)(self.left.recombined(mixing), self.right.recombined(mixing))
-
     def resized(self, Py_ssize_t n_features):
         """A pair with the first features only, or with new ones."""
         return type(self)(self.left.resized(n_features), self.right.resized(n_features))
