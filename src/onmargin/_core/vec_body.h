@@ -153,23 +153,24 @@ TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const int 
 {
     const REAL *v = x->values;
     const int32_t *j = x->indices;
-    const ptrdiff_t line = 64 / sizeof(REAL), n = x->n, ahead = x->ahead;
+    const ptrdiff_t line = 64 / sizeof(REAL), n = x->n, safe = x->ahead - VEC_AHEAD;
     V chain[VEC_REGISTERS] = {{0}};
     REAL lane[sizeof(V) / sizeof(REAL)];
     ptrdiff_t k = 0;
-    for (; k + ways <= n; k += ways)
+    for (; k + ways <= n; k += ways) {
+        if (sparse && k + ways <= safe)
+            VEC_UNROLL
+            for (int u = 0; u < ways; u++)
+                for (ptrdiff_t c = 0; c < width * LANES; c += line)
+                    VEC_PREFETCH(W + j[k + u + VEC_AHEAD] * stride + c);
         VEC_UNROLL
         for (int u = 0; u < ways; u++) {
             const REAL *w = W + (sparse ? j[k + u] : k + u) * stride;
-            if (sparse && k + u + VEC_AHEAD < ahead) {
-                const REAL *later = W + j[k + u + VEC_AHEAD] * stride;
-                for (ptrdiff_t c = 0; c < width * LANES; c += line)
-                    VEC_PREFETCH(later + c);
-            }
             VEC_UNROLL
             for (int r = 0; r < width; r++)
                 chain[u * width + r] += v[k + u] * NAME(load)(w + r * LANES);
         }
+    }
     for (; k < n; k++) {
         const REAL *w = W + (sparse ? j[k] : k) * stride;
         VEC_UNROLL
