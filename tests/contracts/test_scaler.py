@@ -39,6 +39,11 @@ def test_names_of_features():
     assert scaler.set_output(transform="pandas").transform(frame).columns.tolist() == ["radius", "texture"]
     with pytest.raises(ValueError, match="feature names"):
         scaler.learn_transform(frame[["texture", "radius"]])
+    assert not hasattr(Scaled(PassiveAggressiveClassifier()).partial_fit(X, y), "feature_names_in_")
+    model = Scaled(PassiveAggressiveClassifier()).partial_fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["radius", "texture"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["texture", "radius"]])
 
 
 BAD_ROWS = {
@@ -75,8 +80,8 @@ def test_what_is_wrong_is_said():
         RunningScaler().transform(X)
     with pytest.raises(NotFittedError):
         Scaled(PassiveAggressiveClassifier()).predict(X)
-    for name in ("totals_", "classes_", "n_features_in_"):
-        with pytest.raises(AttributeError, match=f"there is no {name}: call fit or partial_fit first"):
+    for name in ("totals_", "classes_", "n_features_in_", "feature_names_in_"):
+        with pytest.raises(AttributeError, match="has not learned anything yet: call partial_fit or fit first"):
             getattr(Scaled(PassiveAggressiveClassifier()), name)
     with pytest.raises(AttributeError, match="no rows have been learned yet"):
         _ = RunningScaler().scale_

@@ -49,6 +49,8 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         Those of the estimator, if it has any.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if the data had names.
 
     See Also
     --------
@@ -122,7 +124,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         with self._all_or_nothing():
             if not self.__sklearn_is_fitted__():
                 self.estimator_, self.scaler_ = clone(self.estimator), RunningScaler(by=self.by)
-            with self.scaler_._learned(X) as rows:
+            with self.scaler_._learning(X) as rows:
                 self.estimator_.partial_fit(rows, y, **given)
         return self
 
@@ -191,26 +193,33 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, sorted."""
-        return self._learned("classes_")  # type: ignore[no-any-return]
+        return self._part("estimator_").classes_  # type: ignore[no-any-return]
 
     @property
     def totals_(self) -> Any:
         """What the rounds so far came to."""
-        return self._learned("totals_")
+        return self._part("estimator_").totals_
 
     @property
     def _learner(self) -> Any:
-        return self._learned("_learner")
+        return self._part("estimator_")._learner
 
     @property
     def n_features_in_(self) -> int:
         """Number of features."""
-        return int(self._learned("n_features_in_"))
+        return self._part("scaler_").n_features_in_  # type: ignore[no-any-return]
 
-    def _learned(self, name: str) -> Any:
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features."""
+        return self._part("scaler_").feature_names_in_  # type: ignore[no-any-return]
+
+    def _part(self, name: str) -> Any:
         if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"nothing was learned yet, so there is no {name}: call fit or partial_fit first")
-        return getattr(self.estimator_, name)
+            raise AttributeError(
+                f"this {type(self).__name__} has not learned anything yet: call partial_fit or fit first"
+            )
+        return vars(self)[name]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self)

@@ -161,7 +161,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
             return self._scaled(*self._checked(X, keep=True), learn=True)
 
     @contextmanager
-    def _learned(self, X: MatrixLike) -> Iterator[Any]:
+    def _learning(self, X: MatrixLike) -> Iterator[Any]:
         """What `learn_transform` gives, for use in a `with`: an error there leaves the sizes as they were."""
         with self._all_or_nothing():
             X, rows = self._checked(X, keep=True)
