@@ -23,6 +23,11 @@ cdef inline void clear(Round* r) noexcept nogil:
     r.loss = r.squared_loss = r.cost = 0
 
 
+cdef inline double fallen(double eta, double loss) noexcept nogil:
+    """exp(-eta loss), also where eta is infinite; what is zero is not worked out."""
+    return 1 if loss <= 0 else exp(-eta * loss) if eta * loss < 746 else 0
+
+
 cdef class Turn:
     """The task that some models share, and the turns of those after them: the loop over rounds has no lists."""
 
@@ -210,12 +215,12 @@ cdef class Several(Task):
             return
         for m in range(self.n):
             loss = self.lost(&self.now[m]) - low
-            shrunk += self.p[m] * (exp(-eta * loss) if loss > 0 else 1)
+            shrunk += self.p[m] * fallen(eta, loss)
         self.gap += max(expected - low + (log(shrunk) / eta if eta < INFINITY else 0), 0)
         least, eta = self.lost(&self.total[self.leader]), self.rate()
         for m in range(self.n):
             loss = self.lost(&self.total[m]) - least
-            self.p[m] = exp(-eta * loss) if loss > 0 else 1
+            self.p[m] = fallen(eta, loss)
             sum += self.p[m]
         for m in range(self.n):
             self.p[m] /= sum
