@@ -408,6 +408,15 @@ def test_a_client_that_says_no_more(quick_to_close, pieces):
         assert time.monotonic() - started < 20
 
 
+def test_a_body_is_waited_for_where_an_answer_came_before(quick_to_close):
+    with Line(quick_to_close) as connection:
+        slow = connection.answer_of(asked()[:20], asked()[20:])
+        time.sleep(0.3)
+        connection.send(asked()[:-1])
+        time.sleep(0.3)  # longer than a connection is kept after the first answer, but not after what came since
+        assert connection.answer_of(asked()[-1:]) == slow
+
+
 def test_a_client_that_reads_no_more(quick_to_close, caplog):
     with Line(quick_to_close) as connection, pytest.raises(OSError, match=r"reset|pipe|aborted"):
         flood(connection, asked(b'{"examples": ["%b"]}' % (b"a" * 70)), 20)

@@ -84,6 +84,7 @@ class Guarded(HttpToolsProtocol):
         self._unread = inf
 
     def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
         due = self.loop.time() + min(PAUSE, self._seconds)
         if self._held:
             data, due, self._held = self._held + data, self._due, b""
@@ -111,7 +112,6 @@ class Guarded(HttpToolsProtocol):
             answer = self._predict(request.name, request.headers, self.client, body)
         except Exception:  # uvicorn comes to the same defect, logs it and answers
             return False
-        self._unset_keepalive_if_required()
         self._wait(self.timeout_keep_alive)
         lines = [b"%b: %b\r\n" % header for header in answer.headers]
         self.transport.write(b"".join([STATUS_LINE[answer.status], *lines, b"\r\n", answer.body]))
