@@ -3,8 +3,9 @@
 import json
 import platform
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import InvalidStateError, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -78,10 +79,27 @@ def workers(jobs: int) -> Iterator[Workers]:
         pool.shutdown()
     except BaseException:
         # This process alone hears of Ctrl-C, and ends the others in whatever they are at.
-        pool.shutdown(wait=False, cancel_futures=True)
         for process in set(active_children()).difference(others):
             process.terminate()
+        with _silent_of_cancelled():
+            pool.shutdown(cancel_futures=True)
         raise
+
+
+@contextmanager
+def _silent_of_cancelled() -> Iterator[None]:
+    """Futures may be cancelled before the executor's thread can tell them that their process ended: it trips then."""
+    before = threading.excepthook
+
+    def hook(args: threading.ExceptHookArgs) -> None:
+        if args.exc_type is not InvalidStateError:
+            before(args)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 @dataclass(frozen=True)
