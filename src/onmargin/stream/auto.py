@@ -62,8 +62,8 @@ class AutoClassifier(ExpertsModel, Classifier):
     :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` are the mistakes of an expert so far (AdaHedge).
 
     Use it first where records arrive one by one and nothing is known of them; take the expert that leads, which
-    ``experts_`` names, or :class:`Classifier`, where a tenth of the time matters more. With ``dtype="float32"`` all
-    that a feature needs of all experts is on one cache line.
+    ``experts_`` names, or :class:`Classifier`, where a tenth of the time matters more. With ``dtype="float32"`` the
+    weights and metrics of a feature, of all experts, are on one cache line.
 
     Parameters
     ----------
