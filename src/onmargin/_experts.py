@@ -1,13 +1,15 @@
 """The experts of the learners that choose for themselves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from onmargin._core.geometry import Euclidean
+from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._core.geometry_adaptive import Adaptive, Normalized
 from onmargin._core.geometry_confidence import Confidence
+from onmargin._core.geometry_standardized import Standardized
+from onmargin._core.geometry_twofold import Twofold
 from onmargin._core.step import Projection, Step
 from onmargin._core.step_confidence import Confident, Regularized
 from onmargin._core.step_several import Steps
@@ -15,58 +17,131 @@ from onmargin._core.step_single import Constant, Proportional
 from onmargin._core.task import Binary, OneVsRest, Task
 from onmargin._core.task_softmax import Softmax
 from onmargin._parameters import Number
-from onmargin._several import without_laggards
+from onmargin._several import Kind, abreast, without_laggards
 
 
 class Expert(NamedTuple):
-    """A model: what it is called, how its weights move, what it asks (a word for its task), how far it goes."""
+    """A model: what it is called, how its weights move, what it asks (a word for its task), how far it goes.
+
+    It may learn from standardized rows. One that is averaged learns nothing: it is the averages of the one before it.
+    """
 
     name: str
-    kind: Callable[..., Euclidean]
+    kind: Kind
     asks: str
     step: Step
+    standardized: bool = False
+    averaged: bool = False
+
+    def on_standardized(self) -> "Expert":
+        return self._replace(name=f"{self.name}, standardized", standardized=True)
+
+    def in_the_mean(self) -> "Expert":
+        return self._replace(name=f"{self.name}, averaged", step=Step(), averaged=True)
+
+
+class Experts(NamedTuple):
+    """Those for sparse rows, and those for dense ones."""
+
+    sparse: tuple[Expert, ...]
+    dense: tuple[Expert, ...]
 
 
 _FORGETFUL = partial(Confidence, forgetting=0.1)
 
-# In the order in which columns of different kinds lie together (see geometry_mixed.pyx).
-CLASSIFIERS = (
-    Expert("adaptive", Adaptive, "margins", Projection(cap=10.0)),
-    Expert("adaptive, hinge descent", Adaptive, "margins", Constant(1.0)),
-    Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3)),
-    Expert("normalized", Normalized, "margins", Projection(cap=0.4)),
-    Expert("AROW", Confidence, "margins", Regularized(1.0)),
-    Expert("SCW", Confidence, "sure margins", Confident(0.1, NormalDist().inv_cdf(0.9))),
-    Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.1)),
+_ADAPTIVE = Expert("adaptive", Adaptive, "margins", Projection(cap=10.0))
+_HINGE = Expert("adaptive, hinge descent", Adaptive, "margins", Constant(1.0))
+_LOGISTIC = Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3))
+_NORMALIZED = Expert("normalized", Normalized, "margins", Projection(cap=0.4))
+_AROW = Expert("AROW", Confidence, "margins", Regularized(1.0))
+_SCW = Expert("SCW", Confidence, "sure margins", Confident(0.1, NormalDist().inv_cdf(0.9)))
+_TRACKER = Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.01))
+
+# Sparse ones in the order in which columns of different kinds lie together (see geometry_mixed.pyx), dense ones with
+# those on standardized rows last. Means of dense columns may be far from zero, which costs every family dearly; but
+# what drifts, or is seldom other than zero, is better left as it comes.
+CLASSIFIERS = Experts(
+    sparse=(_ADAPTIVE, _HINGE, _LOGISTIC, _NORMALIZED, _AROW, _SCW, _TRACKER),
+    dense=(
+        _ADAPTIVE,
+        _NORMALIZED,
+        _LOGISTIC,
+        _SCW,
+        _TRACKER,
+        _LOGISTIC.on_standardized(),
+        _AROW.on_standardized(),
+        _AROW.on_standardized().in_the_mean(),
+        _SCW.on_standardized(),
+        _TRACKER.on_standardized(),
+        _TRACKER.on_standardized().in_the_mean(),
+    ),
 )
-REGRESSORS = (
-    Expert("adaptive", Adaptive, "numbers", Projection(damping=1.0)),
-    Expert("normalized", Normalized, "numbers", Projection(damping=1.0)),
-    Expert("AROW, r=1", Confidence, "numbers", Regularized(1.0)),
-    Expert("AROW, r=10", Confidence, "numbers", Regularized(10.0)),
-    Expert("AROW, r=0.01", Confidence, "numbers", Regularized(0.01)),
-    Expert("AROW that forgets", _FORGETFUL, "numbers", Regularized(0.1)),
+
+_ADAPTIVE_PA = Expert("adaptive", Adaptive, "numbers", Projection(damping=1.0))
+_NORMALIZED_PA = Expert("normalized", Normalized, "numbers", Projection(damping=1.0))
+_FREE, _USUAL, _CAUTIOUS = (Expert(f"AROW, r={r:g}", Confidence, "numbers", Regularized(r)) for r in (0.01, 1.0, 10.0))
+_FOLLOWER = Expert("AROW that forgets", _FORGETFUL, "numbers", Regularized(0.1))
+
+REGRESSORS = Experts(
+    sparse=(_ADAPTIVE_PA, _NORMALIZED_PA, _USUAL, _CAUTIOUS, _FREE, _FOLLOWER),
+    dense=(
+        _NORMALIZED_PA,
+        _FREE,
+        _FOLLOWER,
+        _ADAPTIVE_PA.on_standardized(),
+        _ADAPTIVE_PA.on_standardized().in_the_mean(),
+        _NORMALIZED_PA.on_standardized(),
+        _USUAL.on_standardized(),
+        _FREE.on_standardized(),
+    ),
 )
 
 
-def kept_of(model: Any) -> tuple[Expert, ...]:
-    """The experts of a model that were not retired."""
-    experts: tuple[Expert, ...] = model._experts
-    return tuple(experts[m] for m in vars(model).get("_kept", range(len(experts))))
+def assemble(model: Any, *, sparse: bool) -> None:
+    """Have a model that begins the experts for such rows."""
+    model._members = [expert.name for expert in (model._experts.sparse if sparse else model._experts.dense)]
+
+
+def members(model: Any) -> list[Expert]:
+    """The experts of a model: before it has seen a row those for sparse ones."""
+    known = {expert.name: expert for experts in model._experts for expert in experts}
+    return [known[name] for name in vars(model).get("_members", [expert.name for expert in model._experts.sparse])]
+
+
+def kinds_of(model: Any) -> list[Kind]:
+    """What makes their geometries: one for each, but for averages, and one for all on standardized rows."""
+    plain, units = ([e for e in members(model) if e.standardized == flag] for flag in (False, True))
+    return _learning(plain) + ([partial(_on_standardized, _learning(units))] if units else [])
+
+
+def _learning(experts: list[Expert]) -> list[Kind]:
+    averaged = [expert.averaged for expert in experts[1:]] + [False]
+    return [
+        partial(_in_both_ways, expert.kind) if also else expert.kind
+        for expert, also in zip(experts, averaged, strict=True)
+        if not expert.averaged
+    ]
+
+
+def _in_both_ways(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
+    return Twofold(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
+
+
+def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
+    return Standardized(abreast([kind(*sizes, **settings) for kind in kinds]))
 
 
 def steps_of(model: Any) -> Steps:
     """How far each of them goes."""
-    return Steps([expert.step for expert in kept_of(model)])
+    return Steps([expert.step for expert in members(model)])
 
 
 def retire(model: Any, keep: Any) -> None:
-    """Leave a model the experts that have lost least, `keep` of them."""
-    before = vars(model).get("_kept", range(len(model._experts)))
-    rule = Number(1, len(before), whole=True)
+    """Leave a model the experts that have lost least, `keep` of them; averages and what they are of stay together."""
+    rule = Number(1, len(model._members), whole=True)
     if not rule.accepts(keep):
         raise ValueError(f"keep must be {rule}; got {keep!r:.100}")
-    model._kept = [before[m] for m in without_laggards(model._learner, int(keep))]
+    model._members = [model._members[m] for m in without_laggards(model._learner, int(keep))]
     model._learner.step = steps_of(model)
 
 

@@ -2,28 +2,32 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import groupby
-from operator import itemgetter
-from typing import Any, cast
+from operator import attrgetter
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometry import Euclidean, Geometry
+from onmargin._core.geometry import Geometry
 from onmargin._core.geometry_beside import Beside
 from onmargin._core.geometry_mixed import Mixed
+from onmargin._core.geometry_standardized import Standardized
+from onmargin._core.geometry_twofold import Twofold
 from onmargin._core.step_several import Projections
 from onmargin._core.task import Task
 from onmargin._core.task_several import Several
 from onmargin.learner import Learner
 
 # What makes a geometry: `Adaptive`, say.
-Kind = Callable[..., Euclidean]
+Kind = Callable[..., Geometry]
 # As many columns of one geometry, but no more, have the scores that each would have alone (see vec_body.h).
 MOST = 16
 # The grid of C="auto": from steps that hardly move to steps that nothing caps.
 AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
+# Of the rate at which votes shrink with mistakes. The bound pays ln(M) / 0.1 for it; the vote of several that are about
+# as good is better than any, where a faster rate would leave one alone.
+CEILING = 0.1
 
 
 @dataclass(frozen=True)
@@ -81,11 +85,12 @@ def leaves(geometry: Geometry) -> list[Any]:
 
 def abreast(geometries: Sequence[Geometry]) -> Geometry:
     """One geometry of several."""
-    return reduce(lambda right, left: Beside(left, right), reversed(geometries))
+    half = len(geometries) // 2
+    return Beside(abreast(geometries[:half]), abreast(geometries[half:])) if half else geometries[0]
 
 
 def side_by_side(
-    kinds: Sequence[Kind], n_columns: int, make: Callable[[Kind, int], Euclidean], *, sparse: bool
+    kinds: Sequence[Kind], n_columns: int, make: Callable[[Kind, int], Geometry], *, sparse: bool
 ) -> Geometry:
     """Weights of models that have so many columns each; `make` gives a geometry of a kind with some columns.
 
@@ -102,25 +107,51 @@ def side_by_side(
     return abreast(made)
 
 
-def models(geometry: Geometry, width: int) -> Iterator[tuple[int, Any, slice]]:
-    """Of each model, where its scores begin, its geometry and its columns there."""
+class Model(NamedTuple):
+    """Where a model is: its scores, its geometry and its columns there, and what standardizes its rows, if anything."""
+
+    place: int
+    leaf: Any
+    columns: slice
+    units: Standardized | None = None
+
+    def plain(self, weights: NDArray[Any], intercepts: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Of the weights and intercepts of its geometry its own, for rows as they come."""
+        own = weights[self.columns], intercepts[self.columns]
+        return own if self.units is None else self.units.plain(*own)
+
+
+def models(geometry: Geometry, width: int) -> Iterator[Model]:
+    """The models of a geometry, in the order of their scores."""
     place = 0
     for leaf in leaves(geometry):
-        for first in range(0, leaf.n_columns, width):
-            yield place + first, leaf, slice(first, first + width)
+        if isinstance(leaf, Standardized):
+            for model in models(leaf.inner, width):
+                yield model._replace(place=place + model.place, units=leaf)
+        elif isinstance(leaf, Twofold):
+            yield Model(place, leaf, slice(width))
+            yield Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width))
+        else:
+            for first in range(0, leaf.n_columns, width):
+                yield Model(place + first, leaf, slice(first, first + width))
         place += leaf.n_scores
 
 
 def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> Geometry:
     """The same models, each with combinations of its columns."""
-    made = []
-    for _, leaf, columns in models(geometry, width):
-        if isinstance(leaf, Mixed):
-            made.append(leaf.alone(columns.start).recombined(mixing))
+    made: list[Geometry] = []
+    for leaf in leaves(geometry):
+        if isinstance(leaf, Standardized):
+            made.append(leaf.alike(recombined(leaf.inner, width, mixing)))
+        elif isinstance(leaf, Twofold):
+            made.append(leaf.recombined(mixing))
+        elif isinstance(leaf, Mixed):
+            made += [leaf.alone(c).recombined(mixing) for c in range(leaf.n_columns)]
         else:
-            spread = np.zeros((len(mixing), leaf.n_columns))
-            spread[:, columns] = mixing
-            made.append(leaf.recombined(spread))
+            for first in range(0, leaf.n_columns, width):
+                spread = np.zeros((len(mixing), leaf.n_columns))
+                spread[:, first : first + width] = mixing
+                made.append(leaf.recombined(spread))
     return abreast(made)
 
 
@@ -135,31 +166,38 @@ def combination(
     by_loss: bool,
 ) -> Several:
     """The task of models that have `width` scores each; votes are weighed as by the one before, if there was any."""
-    places = [place for place, _, _ in models(geometry, width)]
+    places = [model.place for model in models(geometry, width)]
     experts = before.experts if isinstance(before, Several) else 0
-    task = Several(tasks, places, width, judge, hedge=hedge, by_loss=by_loss, experts=experts)
+    ceiling = np.inf if by_loss else CEILING
+    task = Several(tasks, places, width, judge, hedge=hedge, by_loss=by_loss, ceiling=ceiling, experts=experts)
     if isinstance(before, Several):
         task.__setstate__(before.state())
     return task
 
 
 def without_laggards(learner: Learner[Any], keep: int) -> list[int]:
-    """Leave the models that have lost least, `keep` of them; which they are."""
+    """Leave the models that have lost least, `keep` of them; which they are. Models of one geometry stay together."""
     task = cast("Several", learner.task)
     state = task.state()
     lost = state["outcomes"][:, 1 if task.by_loss else 0]
-    kept = sorted(np.argsort(lost, kind="stable")[:keep].tolist())
     found = list(models(learner.geometry, task.width))
-    chosen = [leaf.alone(at.start) if isinstance(leaf, Mixed) else leaf for _, leaf, at in (found[m] for m in kept)]
+    stays = [False] * len(found)
+    for m in np.argsort(lost, kind="stable"):
+        if sum(stays) < keep:
+            alone = isinstance(found[m].leaf, Mixed)
+            stays = [stay or k == m or (not alone and found[k].leaf is found[m].leaf) for k, stay in enumerate(stays)]
+    chosen = _chosen(learner.geometry, task.width, iter(stays))
     learner.geometry = (Mixed.of(chosen) if task.width == 1 else None) or abreast(chosen)
+    kept = [m for m, stay in enumerate(stays) if stay]
     weights = state["weights"][kept]
     left = Several(
         [task.tasks[m] for m in kept],
-        [place for place, _, _ in models(learner.geometry, task.width)],
+        [model.place for model in models(learner.geometry, task.width)],
         task.width,
         task.judge,
         hedge=task.hedge,
         by_loss=task.by_loss,
+        ceiling=task.ceiling,
         experts=task.experts,
     )
     left.__setstate__(state | {"outcomes": state["outcomes"][kept], "weights": weights / weights.sum()})
@@ -167,11 +205,24 @@ def without_laggards(learner: Learner[Any], keep: int) -> list[int]:
     return kept
 
 
+def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
+    """The geometries of the models that stay, by what is said of each in turn."""
+    made: list[Any] = []
+    for leaf in leaves(geometry):
+        if isinstance(leaf, Standardized):
+            if inner := _chosen(leaf.inner, width, stays):
+                made.append(leaf.alike(abreast(inner)))
+        elif isinstance(leaf, Mixed):
+            made += [leaf.alone(c) for c in range(leaf.n_columns) if next(stays)]
+        elif sum(next(stays) for _ in models(leaf, width)):
+            made.append(leaf)
+    return made
+
+
 def weights_of(geometry: Geometry, width: int, model: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The weights, columns by features, and intercepts of a model."""
-    _, leaf, columns = list(models(geometry, width))[model]
-    weights, intercepts = leaf.mean()
-    return weights[columns], intercepts[columns]
+    found = list(models(geometry, width))[model]
+    return found.plain(*found.leaf.mean())
 
 
 def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
@@ -179,11 +230,12 @@ def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
     state = task.state()
     mistakes, loss, squared_loss = state["outcomes"].T.copy()
     coef, intercept = [], []
-    for leaf, its in groupby(models(geometry, task.width), itemgetter(1)):
-        weights, intercepts = leaf.mean()
-        for _, _, columns in its:
-            coef.append(weights[columns])
-            intercept.append(intercepts[columns])
+    for leaf, its in groupby(models(geometry, task.width), attrgetter("leaf")):
+        mean = leaf.mean()
+        for model in its:
+            weights, intercepts = model.plain(*mean)
+            coef.append(weights)
+            intercept.append(intercepts)
     return Standing(
         names,
         mistakes,
@@ -194,5 +246,5 @@ def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
         coef,
         intercept,
         task.mixed if task.hedge else np.nan,
-        2 * task.gap if task.hedge else np.nan,
+        task.regret_bound() if task.hedge else np.nan,
     )

@@ -136,8 +136,10 @@ def test_those_that_stay_learn_as_if_none_had_left(make, n_classes):
     half = len(y) // 2
     whole = AutoClassifier().partial_fit(rows[:half], y[:half], classes=np.arange(n_classes))
     few = deepcopy(whole).retire(3)
-    assert len(few.experts_.names) == 3
-    assert sorted(few.experts_.mistakes) == sorted(whole.experts_.mistakes)[:3]
+    assert 3 <= len(few.experts_.names) <= 4
+    assert sorted(few.experts_.mistakes)[:2] == sorted(whole.experts_.mistakes)[:2]
+    for name in few.experts_.names:  # averages and what they are of stay together
+        assert {f"{name}, averaged", name.removesuffix(", averaged")} & {*whole.experts_.names} <= {*few.experts_.names}
     few = pickle.loads(pickle.dumps(few))
     for model in (whole, few):
         model.partial_fit(rows[half:], y[half:])
@@ -146,8 +148,8 @@ def test_those_that_stay_learn_as_if_none_had_left(make, n_classes):
         np.testing.assert_array_equal(coef, whole.experts_.coef[expert])
         assert mistakes == whole.experts_.mistakes[expert]
     few.retire(1).partial_fit(rows, y)
-    assert len(few.experts_.names) == 1
-    assert len(few.fit(rows, y).experts_.names) == 7  # all begin anew
+    assert len(few.experts_.names) <= 2
+    assert few.fit(rows, y).experts_.names == whole.experts_.names  # all begin anew
 
 
 def test_streams_retire_alike():
@@ -161,7 +163,7 @@ def test_streams_retire_alike():
     assert model.predict_many(rows) == other.predict(csr_matrix(X)).tolist()
 
 
-@pytest.mark.parametrize("keep", [0, 8, 2.0, True, None])
+@pytest.mark.parametrize("keep", [0, 11, 2.0, True, None])
 def test_how_many_stay(keep):
     for model in (AutoClassifier().partial_fit(X, CODES), stream.AutoClassifier().learn_one({"a": 1}, "b")):
         with pytest.raises(ValueError, match="keep must be an integer at least 1 and at most"):

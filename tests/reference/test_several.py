@@ -20,6 +20,7 @@ from onmargin._core.geometry import Euclidean
 from onmargin._core.step_several import Projections
 from onmargin._core.task import Regression
 from onmargin._core.task_several import Several
+from onmargin._experts import CLASSIFIERS, Experts
 from onmargin._several import abreast, without_laggards
 from onmargin.learner import Learner, as_rows
 from onmargin.reference import adahedge
@@ -76,13 +77,16 @@ def test_each_price_learns_as_if_alone(geometry, stream, dtype, form, cut, optio
         lambda n: st.lists(st.lists(st.integers(0, 20), min_size=n, max_size=n), min_size=1, max_size=60)
     ),
     scale=st.sampled_from([1e-6, 0.1, 1.0, 1e6]),
+    ceiling=st.sampled_from([0.1, 3.0, np.inf]),
 )
-def test_votes_are_weighed_as_by_the_twin(losses, scale):
+def test_votes_are_weighed_as_by_the_twin(losses, scale, ceiling):
     """Scores that nothing moves lose what they are asked to: each model has one of its own, as its intercept."""
     losses = scale * np.array(losses, dtype=np.float64)
     rounds, models = losses.shape
-    task = Several([Regression(0.0)] * models, range(models), 1, Regression(0.0), hedge=True, by_loss=True)
-    twin = adahedge(losses)
+    task = Several(
+        [Regression(0.0)] * models, range(models), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=ceiling
+    )
+    twin = adahedge(losses, ceiling)
     for loss in losses:
         lose(task, loss)
     state = task.state()
@@ -90,10 +94,13 @@ def test_votes_are_weighed_as_by_the_twin(losses, scale):
     assert state["gap"] == pytest.approx(twin.gap, rel=1e-9, abs=1e-12 * scale)
     assert state["mixed"] == pytest.approx(twin.mixed, rel=1e-9, abs=1e-12 * scale)
     best = losses.sum(axis=0).min()
-    assert twin.mixed <= best + 2 * twin.gap + 1e-9 * scale * rounds
-    # Losses between 0 and b: a bound that is known before the stream.
-    b, n = losses.max(), np.log(models)
-    assert twin.mixed <= best + b * (np.sqrt(rounds * n) + 4 / 3 * n + 2) + 1e-9 * scale * rounds
+    n = np.log(models)
+    bound = twin.gap + max(twin.gap, n / ceiling)
+    assert twin.mixed <= best + bound + 1e-9 * scale * rounds
+    assert task.regret_bound() == pytest.approx(bound, rel=1e-9, abs=1e-12 * scale)
+    if ceiling == np.inf:  # losses between 0 and b: a bound that is known before the stream
+        b = losses.max()
+        assert twin.mixed <= best + b * (np.sqrt(rounds * n) + 4 / 3 * n + 2) + 1e-9 * scale * rounds
 
 
 def lose(task, losses):
@@ -135,14 +142,16 @@ ALONE = {
     "normalized": PassiveAggressiveClassifier(geometry="normalized", C=0.4, strategy="ovr"),
     "AROW": AROWClassifier(r=1.0),
     "SCW": SCWClassifier(C=0.1),
-    "AROW that forgets": AROWClassifier(r=0.1, forgetting=0.1),
+    "AROW that forgets": AROWClassifier(r=0.01, forgetting=0.1),
 }
+ON_DENSE_ROWS = ("adaptive", "SCW", "AROW that forgets")
 
 
 @pytest.mark.parametrize("name", ALONE)
-@given(stream=streams("binary", "multiclass"), dtype=dtypes, form=formats)
-def test_an_expert_learns_as_if_alone(name, stream, dtype, form):
+@given(stream=streams("binary", "multiclass"), dtype=dtypes, data=st.data())
+def test_an_expert_learns_as_if_alone(name, stream, dtype, data):
     """Bit for bit."""
+    form = data.draw(formats) if name in ON_DENSE_ROWS else sparse.csr_matrix
     X, y = form(stream.X.astype(dtype)), stream.y.astype(int)
     classes = [-1, 1] if stream.task == "binary" else np.arange(stream.columns)
     auto = AutoClassifier().partial_fit(X, y, classes=classes)
@@ -164,6 +173,12 @@ def test_what_would_be_predicted_wrongly_is_a_mistake(stream, combine):
         assert model.totals_.mistakes - before >= wrong
 
 
+class OnDenseRows(AutoClassifier):
+    """The experts for sparse rows, with geometries of their own."""
+
+    _experts = Experts(CLASSIFIERS.sparse, CLASSIFIERS.sparse)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_experts_that_lie_together_learn_as_those_that_do_not(seed):
     """Sparse rows of two classes are learned in one piece of memory, until a third class comes; dense ones never."""
@@ -171,7 +186,7 @@ def test_experts_that_lie_together_learn_as_those_that_do_not(seed):
     X, y = rng.normal(size=(90, 12)) * (rng.random((90, 12)) < 0.4), rng.integers(0, 3, 90)
     X[:, 0] += y - 1
     y[:60] = np.minimum(y[:60], 1)
-    dense, mixed = AutoClassifier(), AutoClassifier()
+    dense, mixed = OnDenseRows(), AutoClassifier()
     for part in (slice(0, 30), slice(30, 60), slice(60, 90)):
         dense.partial_fit(X[part], y[part])
         mixed.partial_fit(sparse.csr_array(X[part]), y[part])

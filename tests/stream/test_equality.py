@@ -10,8 +10,9 @@ import onmargin
 from onmargin import stream
 from onmargin._core.names import Hashed, Names
 from onmargin._core.reader import Reader
+from onmargin._core.task_several import Several
 from onmargin._core.text import Text
-from onmargin._several import leaves
+from onmargin._several import models
 from tests.stream.cases import CASES, Case, learned, state
 
 TWINS = {
@@ -59,8 +60,10 @@ def twin(model):
 
 def weights(model):
     """Weights and intercepts, of all models if there are several."""
-    geometry = model._learner.geometry
-    return [array for leaf in leaves(geometry) for array in leaf.mean()]
+    learner = model._learner
+    if not isinstance(learner.task, Several):
+        return learner.geometry.mean()
+    return [array for one in models(learner.geometry, learner.task.width) for array in one.plain(*one.leaf.mean())]
 
 
 @every_case

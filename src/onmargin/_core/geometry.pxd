@@ -10,6 +10,7 @@ cdef class Geometry:
     cdef readonly Py_ssize_t n_features, n_columns
     cdef readonly object dtype
     cdef readonly Py_ssize_t n_scores  # numbers that the scores of a row take: columns and padding
+    cdef readonly Py_ssize_t n_spare   # numbers that mean_scores works with, beside as many as there are scores
 
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t values)
     cdef void scores(self, Round* r) noexcept nogil

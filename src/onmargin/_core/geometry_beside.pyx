@@ -17,6 +17,7 @@ cdef class Beside(Geometry):
         self.left, self.right = left, right
         self.n_features, self.dtype = left.n_features, left.dtype
         self.n_columns = self.n_scores = left.n_scores + right.n_scores
+        self.n_spare = max(left.n_spare, right.n_spare)
 
     def __reduce__(self):
         return type(self), (self.left, self.right)
@@ -42,10 +43,10 @@ cdef class Beside(Geometry):
         self.right.reserve(rows, values)
 
     cdef void scores(self, Round* r) noexcept nogil:
-        cdef Round other = r[0]
-        other.s += self.left.n_scores
         self.left.scores(r)
-        self.right.scores(&other)
+        r.s += self.left.n_scores
+        self.right.scores(r)
+        r.s -= self.left.n_scores
         r.n_scores = self.n_scores
 
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
@@ -61,34 +62,45 @@ cdef class Beside(Geometry):
         self.right.norms(r)
 
     cdef void curvatures(self, Round* r) noexcept nogil:
-        cdef Round one = self.side(r, False), other = self.side(r, True)
-        if one.n_halfspaces > 0:
-            self.left.curvatures(&one)
-        if other.n_halfspaces > 0:
-            self.shift(&other, -self.left.n_scores)
-            self.right.curvatures(&other)
-            self.shift(&other, self.left.n_scores)
+        cdef Py_ssize_t n = r.n_halfspaces, n_left = self.count_left(r)
+        if n_left > 0:
+            r.n_halfspaces = n_left
+            self.left.curvatures(r)
+        if n_left < n:
+            r.halfspaces += n_left
+            r.n_halfspaces = n - n_left
+            self.shift(r, -self.left.n_scores)
+            self.right.curvatures(r)
+            self.shift(r, self.left.n_scores)
+            r.halfspaces -= n_left
+        r.n_halfspaces = n
 
     cdef double move(self, const Round* r) noexcept nogil:
-        cdef Round one = self.side(r, False), other = self.side(r, True)
+        cdef Round own = r[0]
+        cdef Py_ssize_t n_left = self.count_left(r)
         cdef double squares = 0
-        if one.n_halfspaces > 0:
-            squares += self.left.move(&one)
-        if other.n_halfspaces > 0:
-            self.shift(&other, -self.left.n_scores)
-            squares += self.right.move(&other)
+        if n_left > 0:
+            own.n_scores, own.n_halfspaces = self.left.n_scores, n_left
+            squares += self.left.move(&own)
+        if n_left < r.n_halfspaces:
+            own.n_scores, own.n_halfspaces = self.right.n_scores, r.n_halfspaces - n_left
+            own.halfspaces += n_left
+            self.shift(&own, -self.left.n_scores)
+            squares += self.right.move(&own)
         return squares
 
-    cdef Round side(self, const Round* r, bint right) noexcept nogil:
-        """The round with the half-spaces of one side alone."""
-        cdef Round own = r[0]
-        cdef Py_ssize_t n = 0
-        while n < r.n_halfspaces and max(r.halfspaces[n].up, r.halfspaces[n].down) < self.left.n_scores:
+    cdef Py_ssize_t count_left(self, const Round* r) noexcept nogil:
+        """How many half-spaces are of the left: none or all, where a step asks for those of one model."""
+        cdef Py_ssize_t n = r.n_halfspaces
+        if n == 0 or self.is_left(&r.halfspaces[n - 1]):
+            return n
+        n = 0
+        while self.is_left(&r.halfspaces[n]):
             n += 1
-        own.n_scores = self.right.n_scores if right else self.left.n_scores
-        own.n_halfspaces = r.n_halfspaces - n if right else n
-        own.halfspaces += n if right else 0
-        return own
+        return n
+
+    cdef bint is_left(self, const HalfSpace* h) noexcept nogil:
+        return max(h.up, h.down) < self.left.n_scores
 
     cdef void shift(self, Round* r, Py_ssize_t places) noexcept nogil:
         cdef Py_ssize_t i

@@ -73,14 +73,14 @@ cdef class Stage:
         self.owners = (
             np.zeros(rows * sizeof(Row), np.uint8),
             np.zeros(halfspaces * sizeof(HalfSpace), np.uint8),
-            np.zeros(2 * width + (0 if step is None else step.room(halfspaces))),
+            np.zeros(2 * width + geometry.n_spare + (0 if step is None else step.room(halfspaces))),
             np.zeros(rows, np.int32),
         )
         self.r.x = <Row*>address(self.owners[0], "B", self.owners[0].size, writable=True)
         self.r.halfspaces = <HalfSpace*>address(self.owners[1], "B", self.owners[1].size, writable=True)
         self.r.s = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
         self.r.change = self.r.s + width
-        self.r.work = self.r.change + width
+        self.r.work = self.r.change + width + geometry.n_spare
         self.r.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
         self.r.weight = self.r.n_rows = self.r.n_y = 1
 
@@ -162,10 +162,10 @@ def losses(Task task, Geometry geometry, Rows X, y, out):
 def score(Geometry geometry, Rows X, out):
     """Fill `out`, rows of X by scores of the geometry, with the scores that predict."""
     check_fit(geometry, X)
-    scratch = np.empty(geometry.n_scores)
+    scratch = np.empty(geometry.n_scores + geometry.n_spare)
     cdef Py_ssize_t i, n_scores = geometry.n_scores
     cdef double* s = <double*>address(out, "d", X.n_rows * n_scores, writable=True)
-    cdef double* spare = <double*>address(scratch, "d", n_scores, writable=True)
+    cdef double* spare = <double*>address(scratch, "d", scratch.size, writable=True)
     cdef Row x
     with nogil:
         for i in range(X.n_rows):

@@ -77,9 +77,10 @@ cdef class Several(Task):
 
     The prediction is that of the leader, which has lost least so far, or with `hedge` the vote of all, each with the
     weight of AdaHedge ([ADAHEDGE]): p_m is proportional to exp(-eta L_m), where L_m is what model m has lost, eta =
-    ln(M) / gap, and gap the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, none of which is negative. Then
+    min(ceiling, ln(M) / gap), and gap the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, none of which is negative.
+    As eta never rises,
 
-        mixed = sum_t <p_t, l_t> <= min_m L_m + 2 gap,
+        mixed = sum_t <p_t, l_t> <= min_m L_m + gap + ln(M) / eta,
 
     whatever the losses. A model loses 1 for a mistake, or with `by_loss` what its task says. `judge` is the task that
     the prediction is held to: the mistakes and losses of the rounds are its. M is `experts`, how many there were at
@@ -91,7 +92,7 @@ cdef class Several(Task):
     cdef readonly Py_ssize_t width, experts
     cdef readonly Task judge
     cdef readonly bint hedge, by_loss
-    cdef readonly double gap, mixed
+    cdef readonly double ceiling, gap, mixed
     cdef readonly Py_ssize_t leader  # the model that has lost least, of several the first
     cdef Py_ssize_t n
     cdef Turn first
@@ -104,13 +105,14 @@ cdef class Several(Task):
     cdef HalfSpace* spare
 
     def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
-                 Py_ssize_t experts=0):
+                 double ceiling=INFINITY, Py_ssize_t experts=0):
         self.tasks = tuple(tasks)
         self.places = np.ascontiguousarray(places, dtype=np.intp)
         self.width = width
         self.judge = judge
         self.hedge = hedge
         self.by_loss = by_loss
+        self.ceiling = ceiling
         self.n = len(self.tasks)
         self.experts = max(experts, self.n)
         self.first = Turn(self.tasks)
@@ -126,7 +128,9 @@ cdef class Several(Task):
         self.spare = <HalfSpace*>address(self.owners[3], "B", self.owners[3].size, writable=True)
 
     def __reduce__(self):
-        make = partial(type(self), hedge=self.hedge, by_loss=self.by_loss, experts=self.experts)
+        make = partial(
+            type(self), hedge=self.hedge, by_loss=self.by_loss, ceiling=self.ceiling, experts=self.experts
+        )
         return make, (self.tasks, self.places, self.width, self.judge), self.state()
 
     def state(self):
@@ -137,6 +141,10 @@ cdef class Several(Task):
         self.owners[0][0], self.owners[1][:] = state["outcomes"], state["weights"]
         self.gap, self.mixed = state["gap"], state["mixed"]
         self.leader = self.best()
+
+    def regret_bound(self):
+        """How much more than the best model the weighted ones can have lost so far: gap + ln(M) / eta."""
+        return self.gap + (log(self.experts) / self.rate() if self.experts > 1 else 0)
 
     def combine(self, scores):
         """The scores of one model in place of those of all, examples by columns: the leader's, or the votes."""
@@ -193,7 +201,7 @@ cdef class Several(Task):
         return best
 
     cdef double rate(self) noexcept nogil:
-        return log(self.experts) / self.gap if self.gap > 0 else INFINITY
+        return min(self.ceiling, log(self.experts) / self.gap) if self.gap > 0 else self.ceiling
 
     cdef void weigh(self) noexcept nogil:
         """Charge the weights for the losses of the round, and weigh the models anew."""

@@ -3,10 +3,11 @@
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.step import Step
-from onmargin._experts import Expert, kept_of, retire, steps_of
+from onmargin._experts import Experts, assemble, kinds_of, members, retire, steps_of
 from onmargin._parameters import Rule, Word
 from onmargin._several import Kind, Standing
 from onmargin.estimators._several import SeveralModels
@@ -16,7 +17,9 @@ class AutoLearner(SeveralModels):
     """An estimator over a fixed set of experts."""
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {"geometry": (Word("several"),)}
-    _experts: ClassVar[tuple[Expert, ...]]
+    _experts: ClassVar[Experts]
+
+    _members: list[str]  # those that are in play, by name
 
     # What estimators of one model have as parameters.
     geometry: str = "several"
@@ -33,10 +36,10 @@ class AutoLearner(SeveralModels):
         return ()
 
     def _names(self) -> list[str]:
-        return [expert.name for expert in kept_of(self)]
+        return [expert.name for expert in members(self)]
 
     def _kinds(self) -> list[Kind]:
-        return [expert.kind for expert in kept_of(self)]
+        return kinds_of(self)
 
     def _step(self) -> Step:
         return self._steps()
@@ -48,7 +51,7 @@ class AutoLearner(SeveralModels):
         """There is no other geometry."""
 
     def _begin(self, X: Any, n_columns: int = 1) -> None:
-        self.__dict__.pop("_kept", None)
+        assemble(self, sparse=sparse.issparse(X))
         super()._begin(X, n_columns)
 
     def retire(self, keep: int) -> Self:

@@ -10,7 +10,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._columns import intercept_value
-from onmargin._core.geometry import Euclidean
+from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._core.task import Task
 from onmargin._parameters import FLAG, Number, Rule, Word
 from onmargin.estimators._checks import check_numbers
@@ -45,7 +45,7 @@ class LinearLearner(OnlineLearner):
         """Weights that have learned nothing, for rows like those of X."""
         return self._made(self._kind(), X, n_columns)
 
-    def _made(self, kind: Callable[..., Euclidean], X: Any, n_columns: int) -> Any:
+    def _made(self, kind: Callable[..., Geometry], X: Any, n_columns: int) -> Any:
         return kind(
             self.n_features_in_,
             n_columns,

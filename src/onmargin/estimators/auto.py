@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onmargin._core.task import Task
-from onmargin._experts import CLASSIFIERS, REGRESSORS, class_tasks, kept_of
+from onmargin._experts import CLASSIFIERS, REGRESSORS, class_tasks, members
 from onmargin._parameters import Rule
 from onmargin.estimators._auto import AutoLearner
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
@@ -150,7 +150,7 @@ class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
         self.class_weight = class_weight
 
     def _tasks(self) -> list[Task]:
-        return class_tasks(len(self.classes_), self._judge(), kept_of(self))
+        return class_tasks(len(self.classes_), self._judge(), members(self))
 
 
 class AutoRegressor(AutoLearner, PassiveAggressiveRegressor):
@@ -277,4 +277,4 @@ class AutoRegressor(AutoLearner, PassiveAggressiveRegressor):
         self.warm_start = warm_start
 
     def _tasks(self) -> list[Task]:
-        return [self._judge()] * len(kept_of(self))
+        return [self._judge()] * len(members(self))

@@ -38,7 +38,7 @@ from onmargin.reference.kernel import (
 )
 from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
 from onmargin.reference.rounds import Run, play, with_intercept
-from onmargin.reference.scaling import running_scale, sizes
+from onmargin.reference.scaling import running_scale, running_standardization, sizes
 from onmargin.reference.second_order import (
     Adaptive,
     Confidence,
@@ -150,6 +150,7 @@ __all__ = [
     "regression",
     "rivals",
     "running_scale",
+    "running_standardization",
     "scw",
     "simopt",
     "simperc",

@@ -17,18 +17,21 @@ class Hedged(NamedTuple):
     gap: float
 
 
-def adahedge(losses: Matrix) -> Hedged:
-    """Weigh models by their losses, rounds x models: ``mixed <= losses.sum(0).min() + 2 gap`` ([ADAHEDGE])."""
+def adahedge(losses: Matrix, ceiling: float = inf) -> Hedged:
+    """Weigh models by their losses, rounds x models: ``mixed <= losses.sum(0).min() + gap + ln(models) / eta``.
+
+    The rate eta is ``ln(models) / gap`` ([ADAHEDGE]), or the ceiling if that is less.
+    """
     total, mixed, gap = np.zeros(losses.shape[1]), 0.0, 0.0
     p = np.full(losses.shape[1], 1 / losses.shape[1])
     weights = [p]
     for loss in losses:
         excess = loss - loss[p > 0].min()
-        eta = _rate(losses.shape[1], gap)
+        eta = min(ceiling, _rate(losses.shape[1], gap))
         mixed += float(p @ loss)
         gap += max(float(p @ excess) + (log(p @ _shrunk(eta, excess)) / eta if eta < inf else 0.0), 0.0)
         total += loss
-        p = _shrunk(_rate(losses.shape[1], gap), total - total.min())
+        p = _shrunk(min(ceiling, _rate(losses.shape[1], gap)), total - total.min())
         weights.append(p := p / p.sum())
     return Hedged(np.array(weights), mixed, gap)
 

@@ -1,4 +1,4 @@
-"""Features in units of their size so far."""
+"""Features in units of their size or deviation so far."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,3 +15,14 @@ def sizes(X: Matrix, *, largest: bool = False) -> NDArray[np.float64]:
 def running_scale(X: Matrix, *, largest: bool = False) -> Matrix:
     """Each row in units of the sizes up to and including it."""
     return np.array([X[t] / sizes(X[: t + 1], largest=largest) for t in range(len(X))]).reshape(X.shape)
+
+
+def running_standardization(X: Matrix) -> Matrix:
+    """Each row by the means and deviations of the t rows before it, at most sqrt(t); 0 where nothing varied."""
+    Z = np.zeros_like(X)
+    for t in range(1, len(X)):
+        before = X[:t]
+        varied = before.min(axis=0) < before.max(axis=0)
+        units = np.where(varied, before.std(axis=0), np.inf)
+        Z[t] = np.clip((X[t] - before.mean(axis=0)) / units, -np.sqrt(t), np.sqrt(t))
+    return Z

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._columns import intercept_value
-from onmargin._core.geometry import Euclidean
+from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._parameters import FLAG, Number, Rule, Word
 from onmargin.stream._model import StreamModel
 
@@ -36,7 +36,7 @@ class LinearModel(StreamModel):
     def _geometry(self, n_features: int, *, sparse: bool) -> Any:
         return self._made(self._geometry_type, n_features, self._columns(), sparse=sparse)
 
-    def _made(self, kind: Callable[..., Euclidean], n_features: int, n_columns: int, *, sparse: bool) -> Euclidean:
+    def _made(self, kind: Callable[..., Geometry], n_features: int, n_columns: int, *, sparse: bool) -> Any:
         return kind(n_features, n_columns, self.dtype, sparse=sparse, bias=self._bias(), average=int(self.average))
 
     def _recombine(self, mixing: NDArray[np.float64]) -> None:

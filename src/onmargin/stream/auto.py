@@ -1,10 +1,20 @@
 """Learners of streams for people who do not want to choose."""
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from onmargin._core.step import Step
 from onmargin._core.task import Task
-from onmargin._experts import CLASSIFIERS, REGRESSORS, Expert, class_tasks, kept_of, retire, steps_of
+from onmargin._experts import (
+    CLASSIFIERS,
+    REGRESSORS,
+    Experts,
+    assemble,
+    class_tasks,
+    kinds_of,
+    members,
+    retire,
+    steps_of,
+)
 from onmargin._several import Kind, Standing
 from onmargin.stream._several import SeveralModels
 from onmargin.stream.classifier import Classifier
@@ -14,17 +24,23 @@ from onmargin.stream.regressor import Regressor
 class ExpertsModel(SeveralModels):
     """A model over a fixed set of experts."""
 
-    _experts: ClassVar[tuple[Expert, ...]]
+    _experts: ClassVar[Experts]
+
+    _members: list[str]  # those that are in play, by name
 
     # What is a parameter of a single model.
     C = 1.0
     average = False
 
+    def _geometry(self, n_features: int, *, sparse: bool) -> Any:
+        assemble(self, sparse=sparse)
+        return super()._geometry(n_features, sparse=sparse)
+
     def _called(self) -> list[str]:
-        return [expert.name for expert in kept_of(self)]
+        return [expert.name for expert in members(self)]
 
     def _kinds(self) -> list[Kind]:
-        return [expert.kind for expert in kept_of(self)]
+        return kinds_of(self)
 
     def _step(self) -> Step:
         return steps_of(self)
@@ -169,7 +185,7 @@ class AutoClassifier(ExpertsModel, Classifier):
         self._ready()
 
     def _tasks(self, judge: Task) -> list[Task]:
-        return class_tasks(len(self.classes_), judge, kept_of(self))
+        return class_tasks(len(self.classes_), judge, members(self))
 
 
 class AutoRegressor(ExpertsModel, Regressor):
@@ -280,4 +296,4 @@ class AutoRegressor(ExpertsModel, Regressor):
         self._ready()
 
     def _tasks(self, judge: Task) -> list[Task]:
-        return [judge] * len(kept_of(self))
+        return [judge] * len(members(self))

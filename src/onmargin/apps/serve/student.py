@@ -155,7 +155,7 @@ class Student:
             return []
         state = task.state()
         mistakes, losses, _ = state["outcomes"].T.tolist()
-        votes = state["weights"].tolist() if task.hedge else [float(k == task.leader) for k in range(self.abreast)]
+        votes = state["weights"].tolist() if task.hedge else [float(k == task.leader) for k in range(len(mistakes))]
         found = zip(self.model._called(), losses if self.task == "regress" else mistakes, votes, strict=True)
         return [Expert(*one, leads=k == task.leader) for k, one in enumerate(found)]
 

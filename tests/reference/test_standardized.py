@@ -1,0 +1,157 @@
+"""Rows that are standardized on the way, and weights that learn while their averages are judged."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from onmargin import AROWClassifier, AutoClassifier, SCWClassifier
+from onmargin._core.geometry import Euclidean
+from onmargin._core.geometry_confidence import Confidence
+from onmargin._core.geometry_standardized import Standardized
+from onmargin._core.geometry_twofold import Twofold
+from onmargin._core.step import Projection, Step
+from onmargin._core.step_several import Steps
+from onmargin._core.task import Binary
+from onmargin._core.task_several import Several
+from onmargin._several import weights_of
+from onmargin.learner import Learner, as_rows
+from onmargin.reference import running_standardization
+from tests.streams import CONTAINERS, gaussian, streams
+
+every_container = pytest.mark.parametrize("container", CONTAINERS)
+every_type = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def learner(n_features, dtype=np.float64, kind=Standardized, **settings):
+    return Learner(Binary(), Projection(cap=1.0), kind(Euclidean(n_features, 1, dtype, **settings)))
+
+
+@every_container
+@every_type
+def test_rows_are_those_of_the_twin(container, dtype):
+    stream = gaussian("binary", dtype=dtype)
+    rows = (5 + stream.X * np.arange(1, stream.X.shape[1] + 1)).astype(dtype)
+    rows[:, 0] = 3  # never varies
+    X, twin = CONTAINERS[container](rows), running_standardization(rows.astype(np.float64))
+    one = learner(X.shape[1], dtype, bias=0.5)
+    other = Learner(Binary(), Projection(cap=1.0), Euclidean(X.shape[1], 1, np.float64, bias=0.5))
+    one.learn(as_rows(X), stream.y)
+    other.learn(as_rows(twin), stream.y)
+    tolerance = 1e-4 if dtype is np.float32 else 1e-10
+    np.testing.assert_allclose(one.geometry.inner.weights, other.geometry.weights, rtol=tolerance, atol=tolerance)
+    assert one.totals.mistakes == other.totals.mistakes
+    assert one.totals.loss == pytest.approx(other.totals.loss, rel=tolerance)
+    assert one.geometry.rows == len(rows)
+    np.testing.assert_allclose(one.geometry.means, rows.mean(axis=0, dtype=np.float64), rtol=1e-6)
+
+
+@given(
+    X=st.integers(1, 8).flatmap(
+        lambda n: arrays(np.float64, (n, 3), elements=st.floats(allow_nan=False, allow_infinity=False))
+    )
+)
+def test_no_row_is_too_far(X):
+    """However large or small its numbers are: after t others a row is standardized to at most sqrt(t)."""
+    geometry = Standardized(Euclidean(3, 3, np.float64))
+    geometry.inner.weights[...] = np.eye(3)
+    one = Learner(Binary(), Step(), geometry)
+    for t, x in enumerate(X):
+        scores = one.scores(as_rows(x[None]))
+        assert np.abs(scores).max() <= np.sqrt(t) * (1 + 1e-9)
+        one.learn(as_rows(x[None]), np.ones(1))
+
+
+@given(stream=streams("binary"), units=st.integers(-40, 40))
+def test_units_make_no_difference(stream, units):
+    rows = (as_rows(np.ascontiguousarray(stream.X, np.float64) * factor) for factor in (1.0, 2.0**units))
+    one, other = learner(stream.X.shape[1]), learner(stream.X.shape[1])
+    for model, X in zip((one, other), rows, strict=True):
+        model.learn(X, stream.y)
+    np.testing.assert_array_equal(one.geometry.inner.weights, other.geometry.inner.weights)
+
+
+@pytest.mark.parametrize("kind", [Standardized, Twofold, lambda inner: Standardized(Twofold(inner))])
+def test_a_prediction_says_what_the_round_would(kind):
+    stream = gaussian("binary")
+    one = learner(stream.X.shape[1], kind=kind, bias=0.3, average=int(kind is not Standardized))
+    one.learn(as_rows(stream.X[:50]), stream.y[:50])
+    rest, y = as_rows(stream.X[50:]), stream.y[50:]
+    np.testing.assert_array_equal(one.losses(rest, y), np.maximum(1 - y * one.scores(rest)[:, 0], 0))
+
+
+def test_what_scores_rows_as_they_come():
+    stream = gaussian("binary")
+    X = stream.X * 3 + 7
+    one = learner(X.shape[1], bias=0.3)
+    one.learn(as_rows(X), stream.y)
+    geometry = one.geometry
+    weights, intercept = geometry.plain(*geometry.inner.mean())
+    by_hand = (X - X.mean(axis=0)) / X.std(axis=0) @ geometry.inner.weights.T + geometry.inner.intercept
+    np.testing.assert_allclose(X @ weights.T + intercept, by_hand, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(one.scores(as_rows(X)), by_hand, rtol=1e-8, atol=1e-10)
+
+
+def test_features_that_come_later_were_zero():
+    stream = gaussian("binary")
+    X, y = stream.X.copy(), stream.y
+    X[:50, -1] = 0
+    whole, growing = learner(X.shape[1]), learner(X.shape[1] - 1)
+    growing.learn(as_rows(np.ascontiguousarray(X[:50, :-1])), y[:50])
+    growing.geometry = pickle.loads(pickle.dumps(growing.geometry)).resized(X.shape[1])
+    whole.learn(as_rows(X[:50]), y[:50])
+    for model in (whole, growing):
+        model.learn(as_rows(X[50:]), y[50:])
+    np.testing.assert_array_equal(whole.geometry.inner.weights, growing.geometry.inner.weights)
+    np.testing.assert_array_equal(whole.scores(as_rows(X)), growing.scores(as_rows(X)))
+
+
+@pytest.mark.parametrize("kind", [Euclidean, Confidence])
+@every_container
+@given(stream=streams("binary"))
+def test_averages_are_judged_and_learn_nothing(kind, container, stream):
+    """Both weights are those of a learner that averages, and each is charged for the mistakes that it would make."""
+    X = CONTAINERS[container](np.ascontiguousarray(stream.X, np.float64))
+    rows, n = as_rows(X), len(stream.y)
+    settings = {"sparse": rows.is_sparse(), "bias": 0.5, "average": 1}
+    alone = Learner(Binary(), Projection(), kind(rows.n_features, 1, np.float64, **settings))
+    geometry = Twofold(kind(rows.n_features, 1, np.float64, **settings))
+    both = Learner(Several([Binary()] * 2, [0, 1], 1, Binary()), Steps([Projection(), Step()]), geometry)
+    wrong = 0
+    for i in range(n):
+        wrong += float(stream.y[i] * alone.scores(rows.part(i, i + 1))[0, 0]) <= 0
+        alone.learn(rows.part(i, i + 1), stream.y[i : i + 1])
+        both.learn(rows.part(i, i + 1), stream.y[i : i + 1])
+    assert both.task.state()["outcomes"][:, 0].tolist() == [alone.totals.mistakes, wrong]
+    np.testing.assert_array_equal(weights_of(geometry, 1, 0)[0], alone.geometry.weights)
+    np.testing.assert_array_equal(weights_of(geometry, 1, 1)[0], alone.geometry.mean()[0])
+    np.testing.assert_array_equal(both.scores(rows)[:, 1], alone.scores(rows)[:, 0])
+
+
+def test_weights_without_averages_are_one_model():
+    with pytest.raises(ValueError, match="not averaged"):
+        Twofold(Euclidean(2, 1, np.float64))
+
+
+@pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 3)])
+def test_experts_on_standardized_rows(task, columns):
+    """They, and what is averaged, are the models that a user would have standardized the rows for."""
+    stream = gaussian(task, columns)
+    X, y = stream.X * 10 + 3, stream.y.astype(int)
+    standing = AutoClassifier().partial_fit(X, y, classes=np.unique(y)).experts_
+    rows = running_standardization(X)
+    alone = {
+        "SCW, standardized": SCWClassifier(C=0.1),
+        "AROW, standardized": AROWClassifier(r=1.0),
+        "AROW, standardized, averaged": AROWClassifier(r=1.0, average=True),
+    }
+    for name, model in alone.items():
+        model.partial_fit(rows, y, classes=np.unique(y))
+        coef = standing.coef[standing.names.index(name)]
+        np.testing.assert_allclose(coef, model.coef_ / X.std(axis=0), rtol=1e-6, atol=1e-9)
+        intercept = model.intercept_ - coef @ X.mean(axis=0)
+        np.testing.assert_allclose(standing.intercept[standing.names.index(name)], intercept, rtol=1e-6, atol=1e-8)
+    assert standing.mistakes[standing.names.index("AROW, standardized")] == model.totals_.mistakes
