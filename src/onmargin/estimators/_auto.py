@@ -60,8 +60,8 @@ class AutoLearner(SeveralModels):
         Parameters
         ----------
         keep : int
-            How many stay, at least 1. One that was behind may have been the best of what is yet to come, where a
-            stream drifts.
+            How many stay, at least 1; one more if averages and what they are of would be parted. An expert that was
+            behind may have been the best of what is yet to come, where a stream drifts.
 
         Returns
         -------

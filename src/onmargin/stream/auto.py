@@ -51,8 +51,8 @@ class ExpertsModel(SeveralModels):
         Parameters
         ----------
         keep : int
-            How many stay, at least 1. One that was behind may have been the best of what is yet to come, where a
-            stream drifts.
+            How many stay, at least 1; one more if averages and what they are of would be parted. An expert that was
+            behind may have been the best of what is yet to come, where a stream drifts.
 
         Returns
         -------
@@ -72,14 +72,16 @@ class ExpertsModel(SeveralModels):
 
 
 class AutoClassifier(ExpertsModel, Classifier):
-    r"""Classifier of a stream with nothing to tune: seven experts learn side by side, and predict together.
+    r"""Classifier of a stream with nothing to tune: experts learn side by side, and predict together.
 
-    They are those of :class:`onmargin.AutoClassifier`: of different families, each example read once. A vote counts for
-    :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` are the mistakes of an expert so far (AdaHedge).
+    They are those of :class:`onmargin.AutoClassifier`: of arrays those for dense rows, of which some learn from
+    standardized ones, of all else those for sparse rows. A vote counts for :math:`p_m \propto \exp(-\eta M_m)`, where
+    :math:`M_m` are the mistakes of an expert so far (AdaHedge).
 
-    Use it first where records arrive one by one and nothing is known of them; take the expert that leads, which
-    ``experts_`` names, or :class:`Classifier`, where a tenth of the time matters more. With ``dtype="float32"`` the
-    weights and metrics of a feature, of all experts, are on one cache line.
+    Use it first where records arrive one by one and nothing is known of them; records of a few numbers, all of them
+    always there, as arrays. Take the expert that leads, which ``experts_`` names, or :class:`Classifier`, where a tenth
+    of the time matters more. With ``dtype="float32"`` the weights and metrics of a feature, of all experts, are on one
+    cache line.
 
     Parameters
     ----------
@@ -189,14 +191,15 @@ class AutoClassifier(ExpertsModel, Classifier):
 
 
 class AutoRegressor(ExpertsModel, Regressor):
-    r"""Regressor of a stream with nothing to tune: six experts learn side by side, and predict together.
+    r"""Regressor of a stream with nothing to tune: experts learn side by side, and predict together.
 
-    They are those of :class:`onmargin.AutoRegressor`, none of which depends on the units of the target. The prediction
-    is the mean of theirs, each with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are the absolute
-    errors of an expert so far (AdaHedge).
+    They are those of :class:`onmargin.AutoRegressor`: of arrays those for dense rows, of which some learn from
+    standardized ones, of all else those for sparse rows. None depends on the units of the target. The prediction is the
+    mean of theirs, each with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are the absolute errors
+    of an expert so far (AdaHedge).
 
-    Use it first where records arrive one by one and nothing is known of them; :class:`Regressor` where a tenth of the
-    time matters more.
+    Use it first where records arrive one by one and nothing is known of them; records of a few numbers, all of them
+    always there, as arrays. Use :class:`Regressor` where a tenth of the time matters more.
 
     Parameters
     ----------
