@@ -63,7 +63,7 @@ TARGETS = {
 }
 COST = np.array([[0, 1, 2], [3, 0, 1], [1, 2, 0]])
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "AROWClassifier": [{"forgetting": 0.1, "average": True}],
+    "AROWClassifier": [{"forgetting": 0.1, "average": True}, {"average": "best"}],
     "AutoClassifier": [{"combine": "leader"}],
     "BlockClassifier": [{"update": "exact"}, {"average": True}, {"geometry": "entropic", "margin": 0.1}],
     "ClassFeatureClassifier": [{"phi": ClassTermFeatures()}, {"phi": phi, "average": 3}],
@@ -81,6 +81,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "PassiveAggressiveClassifier": [
         {"average": True},
         {"average": np.int64(20), "C": inf},
+        {"average": "best", "cost": COST},
         {"cost": COST, "cost_update": "max_loss"},
         {"cost": COST.tolist()},
         {"update": "simproj", "class_weight": "balanced"},

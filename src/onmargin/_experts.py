@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from functools import partial
 from statistics import NormalDist
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from onmargin._core.geometry import Euclidean, Geometry
+from onmargin._core.geometry import Geometry
 from onmargin._core.geometry_adaptive import Adaptive, Normalized
 from onmargin._core.geometry_confidence import Confidence
 from onmargin._core.geometry_standardized import Standardized
-from onmargin._core.geometry_twofold import Twofold
 from onmargin._core.step import Projection, Step
 from onmargin._core.step_confidence import Confident, Regularized
 from onmargin._core.step_several import Steps
@@ -17,7 +16,7 @@ from onmargin._core.step_single import Constant, Proportional
 from onmargin._core.task import Binary, OneVsRest, Task
 from onmargin._core.task_softmax import Softmax
 from onmargin._parameters import Number
-from onmargin._several import Kind, abreast, without_laggards
+from onmargin._several import Kind, abreast, twofold, without_laggards
 
 
 class Expert(NamedTuple):
@@ -117,14 +116,10 @@ def kinds_of(model: Any) -> list[Kind]:
 def _learning(experts: list[Expert]) -> list[Kind]:
     averaged = [expert.averaged for expert in experts[1:]] + [False]
     return [
-        partial(_in_both_ways, expert.kind) if also else expert.kind
+        twofold(expert.kind) if also else expert.kind
         for expert, also in zip(experts, averaged, strict=True)
         if not expert.averaged
     ]
-
-
-def _in_both_ways(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
-    return Twofold(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
 
 
 def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometry import Geometry
+from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._core.geometry_beside import Beside
 from onmargin._core.geometry_mixed import Mixed
 from onmargin._core.geometry_standardized import Standardized
@@ -25,6 +26,8 @@ Kind = Callable[..., Geometry]
 MOST = 16
 # The grid of C="auto": from steps that hardly move to steps that nothing caps.
 AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
+# The models of average="best".
+WAYS = ("current", "averaged")
 # Of the rate at which votes shrink with mistakes. The bound pays ln(M) / 0.1 for it; the vote of several that are about
 # as good is better than any, where a faster rate would leave one alone.
 CEILING = 0.1
@@ -68,6 +71,30 @@ def grid(C: Any) -> tuple[float, ...]:
     if isinstance(C, str):
         return AUTO
     return tuple(map(float, C)) if isinstance(C, Sequence | np.ndarray) else ()
+
+
+def averaging(average: bool | int | str) -> int:
+    """The round from which weights are averaged; 0: never."""
+    return 1 if isinstance(average, str) else int(average)
+
+
+def candidates(values: tuple[float, ...], average: bool | int | str) -> tuple[float | str, ...]:
+    """What the models differ in: values of C, or whether weights are averaged; nothing: there is just one."""
+    return WAYS if average == "best" else values
+
+
+def names_of(values: tuple[float | str, ...]) -> list[str]:
+    """What the models are called that differ in these."""
+    return [value if isinstance(value, str) else f"C={value:g}" for value in values]
+
+
+def twofold(kind: Kind) -> Kind:
+    """Weights of that kind and, as a second model, their averages; its step is `Step()`, which goes nowhere."""
+    return partial(_twofold, kind)
+
+
+def _twofold(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
+    return Twofold(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
 
 
 def projections(values: Sequence[float], loss: str) -> Projections:

@@ -54,6 +54,37 @@ def test_prices_stay_once_something_was_learned(changed):
     clone(model).set_params(C=changed).partial_fit(X, CODES)
 
 
+@pytest.mark.parametrize(
+    ("options", "need"),
+    [
+        ({"C": "auto"}, "one value of C"),
+        ({"kernel": "rbf"}, "kernel=None"),
+        ({"geometry": "entropic"}, "another geometry than 'entropic'"),
+        ({"target_loss": 0.1}, "target_loss=None"),
+    ],
+)
+def test_what_has_no_second_model_is_refused(options, need):
+    for model, y in ((PassiveAggressiveClassifier, CODES), (PassiveAggressiveRegressor, X[:, 0])):
+        with pytest.raises(ValueError, match=f"average='best' needs {need}|geometry='entropic' needs"):
+            model(average="best", **options).fit(X, y)
+    if "C" in options:
+        with pytest.raises(ValueError, match=f"average='best' needs {need}"):
+            stream.Classifier(average="best", **options)
+
+
+def test_averages_are_compared_from_the_start_or_not():
+    model = PassiveAggressiveClassifier(average="best").partial_fit(X, CODES)
+    with pytest.raises(ValueError, match="nor average become 'best' or cease to be"):
+        model.set_params(average=True).partial_fit(X, CODES)
+    with pytest.raises(AttributeError, match="one value of C"):
+        model.set_params(average="best").sweep_  # noqa: B018
+    for other in (PassiveAggressiveClassifier(average=True), stream.Regressor(average="mean")):
+        with pytest.raises(AttributeError, match="averages_ needs average='best'"):
+            other.averages_  # noqa: B018
+    with pytest.raises(AttributeError, match="one value of C"):
+        stream.Classifier(average="best").sweep_  # noqa: B018
+
+
 def test_one_model_has_no_sweep():
     model = PassiveAggressiveClassifier().partial_fit(X, CODES)
     with pytest.raises(AttributeError, match="one model only"):

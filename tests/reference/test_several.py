@@ -72,6 +72,38 @@ def test_each_price_learns_as_if_alone(geometry, stream, dtype, form, cut, optio
         )
 
 
+@given(stream=streams("binary", "multiclass"), form=formats)
+def test_the_mean_of_gaussians_is_a_second_model_too(stream, form):
+    X, y = form(stream.X), stream.y
+    classes = [-1, 1] if stream.task == "binary" else np.arange(stream.columns)
+    best, plain, mean = (
+        AROWClassifier(forgetting=0.1, average=a).partial_fit(X, y, classes=classes) for a in ("best", False, True)
+    )
+    for coef, alone in zip(best.averages_.coef, (plain, mean), strict=True):
+        np.testing.assert_array_equal(coef, alone.coef_)
+    np.testing.assert_array_equal(best.confidence_, plain.confidence_)
+    assert best.averages_.mistakes[0] == plain.totals_.mistakes
+
+
+@pytest.mark.parametrize("options", [{}, {"geometry": "adaptive"}, {"update": "exact"}], ids=str)
+@given(stream=streams(), dtype=dtypes, form=formats, cut=st.integers(0, 10))
+def test_weights_and_averages_are_those_of_models_that_have_one(options, stream, dtype, form, cut):
+    """Bit for bit; the averages are charged for what they would have predicted, and lead if they have lost less."""
+    if "update" in options and stream.task in {"regression", "one_vs_rest"}:
+        return
+    X, y = form(stream.X.astype(dtype)), stream.y
+    best, plain, mean = (in_parts(model_for(stream, average=a, **options), X, y, cut) for a in ("best", False, "mean"))
+    standing = best.averages_
+    assert standing.names == ["current", "averaged"]
+    for m, alone in enumerate((plain, mean)):
+        np.testing.assert_array_equal(standing.coef[m], alone.coef_)
+        np.testing.assert_array_equal(standing.intercept[m], alone.intercept_)
+    assert (standing.mistakes[0], standing.loss[0]) == (plain.totals_.mistakes, plain.totals_.loss)
+    lost = standing.loss if stream.task == "regression" else standing.mistakes
+    assert standing.leader == np.argmin(lost)
+    np.testing.assert_array_equal(best.predict(X), (plain, mean)[standing.leader].predict(X))
+
+
 @given(
     losses=st.integers(1, 6).flatmap(
         lambda n: st.lists(st.lists(st.integers(0, 20), min_size=n, max_size=n), min_size=1, max_size=60)

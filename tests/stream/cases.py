@@ -54,6 +54,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "AutoRegressor": [{"combine": "leader"}, {"fit_intercept": False, "dtype": "float32"}],
     "Classifier": [
         {"C": "auto", "combine": "hedge"},
+        {"average": "best", "update": "simproj"},
         {"C": [0.01, 1.0], "average": True, "dtype": "float32"},
         {"average": True, "dtype": "float32"},
         {"update": "simproj"},
@@ -63,6 +64,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "Regressor": [
         {"C": (0.1, np.inf), "combine": "hedge"},
+        {"average": "best", "dtype": "float32"},
         {"epsilon": 0.0, "C": np.inf},
         {"fit_intercept": False, "average": 7},
     ],

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.geometry import Euclidean
 from onmargin._core.geometry_confidence import Confidence
+from onmargin._core.geometry_twofold import Twofold
 from onmargin._parameters import Number, Rule, Word
 from onmargin.estimators._simplex import SimplexOption
 
@@ -44,12 +45,17 @@ class ConfidenceLearner(SimplexOption):
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._learner.geometry.forgetting = float(self.forgetting)
+        self._gaussians().forgetting = float(self.forgetting)
+
+    def _gaussians(self) -> Confidence:
+        """The weights that learn, whether their averages are a model beside them or not."""
+        geometry = self._fitted().geometry
+        return cast("Confidence", geometry.inner if isinstance(geometry, Twofold) else geometry)
 
     @property
     def confidence_(self) -> NDArray[Any]:
         """Variance of each weight."""
-        geometry = self._fitted().geometry
+        geometry = self._gaussians()
         variances: NDArray[Any] = geometry.metric
         if self._sparse_coef is not None:
             variances = np.ones((geometry.n_columns, self.n_features_in_), geometry.dtype)

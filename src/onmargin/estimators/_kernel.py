@@ -13,6 +13,7 @@ from onmargin._core.geometry_kernel import Expansion
 from onmargin._core.task import Task
 from onmargin._kernels import Custom, Gaussian, Kernel, Linear, Polynomial, Sigmoid, Supports
 from onmargin._parameters import NOTHING, Member, Number, Rule, Word
+from onmargin._several import averaging
 from onmargin._updates import check_combination
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import OnlineLearner
@@ -194,7 +195,7 @@ class KernelOption(BudgetOption, LinearLearner):
         if self.budget is not None:
             kind = POLICIES[self.budget_policy]
             return kind(self.n_features_in_, n_columns, X.dtype, bias=self._bias(), budget=int(self.budget))
-        return Expansion(self.n_features_in_, n_columns, X.dtype, bias=self._bias(), average=int(self.average))
+        return Expansion(self.n_features_in_, n_columns, X.dtype, bias=self._bias(), average=averaging(self.average))
 
     def _weights(self) -> NDArray[Any]:
         learner = self._learner

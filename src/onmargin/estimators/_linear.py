@@ -13,6 +13,7 @@ from onmargin._columns import intercept_value
 from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._core.task import Task
 from onmargin._parameters import FLAG, Number, Rule, Word
+from onmargin._several import averaging
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._online import OnlineLearner
 from onmargin.learner import Learner, as_rows
@@ -31,7 +32,7 @@ class LinearLearner(OnlineLearner):
 
     fit_intercept: bool
     intercept_scaling: float | str
-    average: bool | int
+    average: bool | int | str
 
     _learner: Learner[Any]
     _sparse_coef: sparse.csr_matrix | None
@@ -52,7 +53,7 @@ class LinearLearner(OnlineLearner):
             X.dtype,
             sparse=sparse.issparse(X),
             bias=self._bias(),
-            average=int(self.average),
+            average=averaging(self.average),
         )
 
     def _kind(self) -> Callable[..., Euclidean]:

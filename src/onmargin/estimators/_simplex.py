@@ -9,6 +9,7 @@ from onmargin._core.geometry import Columns, Geometry
 from onmargin._core.geometry_beside import Beside
 from onmargin._core.geometry_links import Entropic
 from onmargin._core.geometry_mixed import Mixed
+from onmargin._core.geometry_twofold import Twofold
 from onmargin._parameters import Rule, Word
 from onmargin._updates import check_combination
 from onmargin.estimators._metrics import METRICS, MetricLearner
@@ -26,6 +27,8 @@ def word_for(geometry: Geometry) -> str:
     """The word for a geometry; all that are side by side have the same."""
     if isinstance(geometry, Beside):
         return word_for(geometry.left)
+    if isinstance(geometry, Twofold):
+        return word_for(geometry.inner)
     if isinstance(geometry, Mixed):
         return "adaptive" if geometry.adaptive else "normalized"
     if not isinstance(geometry, Columns):

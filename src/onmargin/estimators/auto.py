@@ -93,10 +93,10 @@ class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
     Notes
     -----
     Whatever the stream, the mistakes of the experts weighted by what each vote counted for are at most
-    ``regret_bound`` more than those of the best expert ([ADAHEDGE] theorem 8, with what the bound on :math:`\eta` costs);
-    the vote itself errs at most twice as often, and in practice less often. Standardized numbers of the row after t
-    others are held to :math:`\pm\sqrt t`. There is no such bound for ``combine="leader"``. Example and class weights
-    multiply the steps, not the mistakes that votes are weighed by.
+    ``regret_bound`` more than those of the best expert ([ADAHEDGE] theorem 8, and what the bound on :math:`\eta`
+    costs); the vote itself errs at most twice as often, and in practice less often. There is no such bound for
+    ``combine="leader"``. Standardized numbers of the row after t others are held to :math:`\pm\sqrt t`. Example and
+    class weights multiply the steps, not the mistakes that votes are weighed by.
 
     References
     ----------
@@ -160,10 +160,10 @@ class AutoRegressor(AutoLearner, PassiveAggressiveRegressor):
     r"""Regressor with nothing to tune: experts learn side by side, and predict together.
 
     They are passive-aggressive steps in AdaGrad's metric and in one free of units, and AROW with several degrees of
-    caution, one of which forgets: six for sparse rows, and eight for dense ones, where five learn from rows standardized
-    by the rows before. What the first rows are decides. None depends on the units of the target. The prediction is the mean of theirs, each
-    with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are the absolute errors of an expert so far
-    and :math:`\eta` falls as slowly as the stream allows (AdaHedge).
+    caution, one of which forgets: six for sparse rows, and eight for dense ones, where five learn from rows
+    standardized by the rows before. What the first rows are decides. None depends on the units of the target. The
+    prediction is the mean of theirs, each with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are
+    the absolute errors of an expert so far and :math:`\eta` falls as slowly as the stream allows (AdaHedge).
 
     Use it first, and as the measure of what you tune yourself; tables need no scaling before it. It costs ten to twenty
     times as much as one model; take the expert that leads, which ``experts_`` names, once you know your stream.

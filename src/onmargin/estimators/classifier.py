@@ -73,8 +73,9 @@ class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignor
         the simplex. A wide margin for a rare class finds more of its examples, and takes more others for them. In
         one-vs-rest an example asks all columns for it. Not with `cost`, nor with an `update` to which no margin makes a
         difference: "perceptron", "simperc", "mira".
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
     update : str, default="max"
         Which rivals of the right class a round moves. "max": the best. All that come too near at once: "simproj" takes
         the mean of their projections, "simopt" weighs them, "exact" solves the joint problem (Sopopo). The like on
@@ -119,7 +120,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignor
         What goes for a new support: that whose projection the new one can best take over, the oldest after all were
         shrunk, the oldest as it is, or that of the smallest contribution.
     combine : {"leader", "hedge"}, default="leader"
-        With several C, predict with that of the fewest mistakes so far, or by a vote of all that AdaHedge weighs.
+        With several C, or ``average="best"``, predict with the model of the fewest mistakes so far, or by a vote of all
+        that AdaHedge weighs.
 
     Attributes
     ----------
@@ -133,6 +135,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignor
         Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
     sweep_ : Standing
         With several C: mistakes, losses, weight and coefficients of each; ``coef_`` is that of the leader.
+    averages_ : Standing
+        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
     support_ : ndarray of shape (n_support,)
         With a kernel: which rows, counted over all calls, the supports are.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
@@ -213,7 +217,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignor
         warm_start: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
         class_margin: Mapping[Any, float] | None = None,
-        average: bool | int = False,
+        average: bool | int | str = False,
         update: str = "max",
         cost: ArrayLike | str | None = None,
         cost_update: str = "prediction",

@@ -64,9 +64,9 @@ class SCWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
         from the counts so far.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
-        Seldom a gain on the way through a stream, where the mean trails behind.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
     strategy : {"ovr", "joint"}, default="ovr"
         With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
         best rival.
@@ -80,6 +80,8 @@ class SCWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         Weights; a view of those that are learned, unless they are averaged.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts, in score units.
+    averages_ : Standing
+        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
     confidence_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Variance of each weight: 1 where nothing is known, the smaller the surer. Without `forgetting` none ever grows.
     classes_ : ndarray of shape (n_classes,)
@@ -162,7 +164,7 @@ class SCWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
-        average: bool | int = False,
+        average: bool | int | str = False,
         strategy: str = "ovr",
         forgetting: float = 0.0,
     ) -> None:
@@ -236,9 +238,9 @@ class NHERDClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
         from the counts so far.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
-        Seldom a gain on the way through a stream, where the mean trails behind.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
     strategy : {"ovr", "joint"}, default="ovr"
         With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
         best rival.
@@ -252,6 +254,8 @@ class NHERDClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         Weights; a view of those that are learned, unless they are averaged.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts, in score units.
+    averages_ : Standing
+        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
     confidence_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Variance of each weight: 1 where nothing is known, the smaller the surer. Without `forgetting` none ever grows.
     classes_ : ndarray of shape (n_classes,)
@@ -321,7 +325,7 @@ class NHERDClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
-        average: bool | int = False,
+        average: bool | int | str = False,
         strategy: str = "ovr",
         forgetting: float = 0.0,
     ) -> None:

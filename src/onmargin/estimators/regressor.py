@@ -64,8 +64,9 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights it finds.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
     target_loss : float or None, default=None
         `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
         conversion. None: passes as above.
@@ -95,7 +96,8 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         What goes for a new support: that whose projection the new one can best take over, the oldest after all were
         shrunk, the oldest as it is, or that of the smallest contribution.
     combine : {"leader", "hedge"}, default="leader"
-        With several C, predict with that of the least loss so far, or the mean of all that AdaHedge weighs.
+        With several C, or ``average="best"``, predict with the model of the least loss so far, or the mean of all that
+        AdaHedge weighs.
 
     Attributes
     ----------
@@ -105,6 +107,8 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         Intercept.
     sweep_ : Standing
         With several C: mistakes, losses, weight and coefficients of each; ``coef_`` is that of the leader.
+    averages_ : Standing
+        With ``average="best"``: losses and coefficients of the current weights and of the averaged ones.
     support_ : ndarray of shape (n_support,)
         With a kernel: which rows, counted over all calls, the supports are.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
@@ -182,7 +186,7 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         epsilon: float = 0.1,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
-        average: bool | int = False,
+        average: bool | int | str = False,
         target_loss: float | None = None,
         selection: str = "cyclic",
         max_updates: int = 100_000,

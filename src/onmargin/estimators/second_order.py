@@ -59,9 +59,9 @@ class AROWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
     class_weight : dict, "balanced" or None, default=None
         Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
         from the counts so far.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
-        Seldom a gain on the way through a stream, where the mean trails behind.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
     strategy : {"ovr", "joint"}, default="ovr"
         With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
         best rival.
@@ -75,6 +75,8 @@ class AROWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         Weights; a view of those that are learned, unless they are averaged.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts, in score units.
+    averages_ : Standing
+        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
     confidence_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Variance of each weight: 1 where nothing is known, the smaller the surer. Without `forgetting` none ever grows.
     classes_ : ndarray of shape (n_classes,)
@@ -147,7 +149,7 @@ class AROWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
         class_weight: Mapping[Any, float] | str | None = None,
-        average: bool | int = False,
+        average: bool | int | str = False,
         strategy: str = "ovr",
         forgetting: float = 0.0,
     ) -> None:
@@ -213,8 +215,9 @@ class AROWRegressor(ConfidenceLearner, PassiveAggressiveRegressor):
         Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
     forgetting : float, default=0.0
         By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
         that moves, and costs accuracy where none does.
@@ -225,6 +228,8 @@ class AROWRegressor(ConfidenceLearner, PassiveAggressiveRegressor):
         Weights; a view of those that are learned, unless they are averaged.
     intercept_ : ndarray of shape (1,)
         Intercept.
+    averages_ : Standing
+        With ``average="best"``: losses and coefficients of the current weights and of the averaged ones.
     confidence_ : ndarray of shape (n_features,)
         Variance of each weight: 1 where nothing is known, the smaller the surer. Without `forgetting` none ever grows.
     n_features_in_ : int
@@ -290,7 +295,7 @@ class AROWRegressor(ConfidenceLearner, PassiveAggressiveRegressor):
         verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
-        average: bool | int = False,
+        average: bool | int | str = False,
         forgetting: float = 0.0,
     ) -> None:
         self.r = r

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from onmargin._columns import intercept_value
 from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._parameters import FLAG, Number, Rule, Word
+from onmargin._several import averaging
 from onmargin.stream._model import StreamModel
 
 
@@ -24,7 +25,7 @@ class LinearModel(StreamModel):
 
     fit_intercept: bool
     intercept_scaling: float | str
-    average: bool | int
+    average: bool | int | str
 
     def _columns(self) -> int:
         """As many columns as a model begins with."""
@@ -37,7 +38,9 @@ class LinearModel(StreamModel):
         return self._made(self._geometry_type, n_features, self._columns(), sparse=sparse)
 
     def _made(self, kind: Callable[..., Geometry], n_features: int, n_columns: int, *, sparse: bool) -> Any:
-        return kind(n_features, n_columns, self.dtype, sparse=sparse, bias=self._bias(), average=int(self.average))
+        return kind(
+            n_features, n_columns, self.dtype, sparse=sparse, bias=self._bias(), average=averaging(self.average)
+        )
 
     def _recombine(self, mixing: NDArray[np.float64]) -> None:
         """Have columns that are combinations of those there are."""

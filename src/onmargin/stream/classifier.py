@@ -53,8 +53,9 @@ class Classifier(SweepModel):
         Whether to learn an intercept: the weight of one more coordinate of each example, inside its norm.
     intercept_scaling : "auto" or float, default="auto"
         Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first example that is not zero.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
     n_features : int or None, default=None
         None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are
         hashed to so many places, and memory stays what it is; names that share a place share a weight.
@@ -75,13 +76,15 @@ class Classifier(SweepModel):
         Whether a feature of a text counts by one plus the logarithm of n / d, of the d among the n texts learned so far
         that have it, each plus one.
     combine : {"leader", "hedge"}, default="leader"
-        With several values of C, predict with the model of the fewest mistakes so far, or by the vote of all, each with
-        the weight of AdaHedge.
+        With several values of C, or ``average="best"``, predict with the model of the fewest mistakes so far, or by the
+        vote of all, each with the weight of AdaHedge.
 
     Attributes
     ----------
     sweep_ : Standing
         With several values of C: mistakes, losses, votes and weights of each model, and which one leads.
+    averages_ : Standing
+        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
     classes_ : list
         The labels met so far, sorted.
     n_features_ : int
@@ -139,7 +142,7 @@ class Classifier(SweepModel):
         class_margin: Mapping[Any, float] | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float | str = "auto",
-        average: bool | int = False,
+        average: bool | int | str = False,
         n_features: int | None = None,
         separator: str | None = None,
         dtype: str = "float64",
