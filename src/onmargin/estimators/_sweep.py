@@ -10,6 +10,15 @@ from onmargin._updates import check_combination
 from onmargin.estimators._several import SeveralModels
 
 
+def check_swept(learned: tuple[float, ...], now: tuple[float, ...]) -> None:
+    """Refuse other values of C than those that the models have."""
+    if learned != now:
+        raise ValueError(
+            "C cannot become a sequence, or another one, once something was learned: set it back, or learn anew "
+            "with clone(model).fit"
+        )
+
+
 class SweepOption(SeveralModels):
     """An estimator whose `C` may be several: a model for each, all learned at once."""
 
@@ -53,11 +62,7 @@ class SweepOption(SeveralModels):
         super()._begin(X, n_columns)
 
     def _prepare(self) -> None:
-        if self.__dict__.get("_swept", ()) != self._grid():
-            raise ValueError(
-                "C cannot become a sequence, or another one, once something was learned: set it back, or learn anew "
-                "with clone(model).fit"
-            )
+        check_swept(self.__dict__.get("_swept", ()), self._grid())
         super()._prepare()
 
     def _check_sweep(self, needs: dict[str, bool]) -> None:
