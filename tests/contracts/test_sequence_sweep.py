@@ -9,6 +9,8 @@ from sklearn.base import clone
 
 import onmargin
 from onmargin import SequenceTagger
+from onmargin._core.geometry_path import Paths
+from onmargin._core.geometry_several import SeveralPaths
 from onmargin.theory import NoTheorem, certify
 from tests.sentences import LABELS, corpus, state
 
@@ -140,6 +142,12 @@ def test_what_is_refused_leaves_all_models_as_they_were(combine):
     for model in (tagger, twin):
         model.partial_fit(X[20:], y[20:])
     assert (state(tagger), standing(tagger)) == (state(twin), standing(twin))
+
+
+@pytest.mark.parametrize("sizes", [[], [(5, 2), (5, 3)], [(5, 2), (4, 2)]])
+def test_models_side_by_side_are_alike(sizes):
+    with pytest.raises(ValueError, match="same features and labels"):
+        SeveralPaths([Paths(*size, np.float64, sparse=True) for size in sizes])
 
 
 def test_one_model_has_no_sweep():

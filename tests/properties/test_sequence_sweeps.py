@@ -36,9 +36,12 @@ def learned(options, X, y, lengths, cut):
 def test_each_price_learns_as_if_alone(stream, options, combine, cut):
     """Bit for bit."""
     X, y, lengths, _ = stream
-    sweep = learned({**options, "C": GRID, "combine": combine}, X, y, lengths, cut).sweep_
-    for m, C in enumerate(GRID):
-        alone = learned({**options, "C": C}, X, y, lengths, cut)
+    model = learned({**options, "C": GRID, "combine": combine}, X, y, lengths, cut)
+    each = [learned({**options, "C": C}, X, y, lengths, cut) for C in GRID]
+    assert model.totals_.max_squared_norm == max(alone.totals_.max_squared_norm for alone in each)
+    assert model.totals_.dual_value == pytest.approx(sum(alone.totals_.dual_value for alone in each))
+    sweep = model.sweep_
+    for m, alone in enumerate(each):
         np.testing.assert_array_equal(sweep.coef[m], alone.coef_)
         np.testing.assert_array_equal(sweep.intercept[m], alone.intercept_)
         np.testing.assert_array_equal(sweep.transitions[m], alone.transitions_)
@@ -51,6 +54,18 @@ def test_each_price_learns_as_if_alone(stream, options, combine, cut):
             totals.squared_loss,
             totals.cost,
         )
+
+
+def test_a_sequence_too_large_for_one_model_moves_the_others():
+    """The square of a difference may be infinite for the rival of one and not for that of another."""
+    random = np.random.default_rng(274)
+    X, y = random.choice([0, 1, -1, 2.0], size=(36, 3)), random.integers(0, 3, 36).tolist()
+    X[random.random(36) < 0.08] *= 1e200
+    together, *each = (
+        SequenceTagger(C=C, fit_intercept=False).partial_fit(X, y, classes=range(3), lengths=[3] * 12)
+        for C in ([0.03, 1.0], 0.03, 1.0)
+    )
+    assert together.totals_.dual_value == pytest.approx(sum(alone.totals_.dual_value for alone in each))
 
 
 def one_by_one(model, X, y, lengths, classes):

@@ -68,9 +68,12 @@ cdef class SeveralPaths(Geometry):
     cdef int32_t* rivals
 
     def __init__(self, models):
-        cdef Geometry one = models[0]
         self.models = tuple(models)
+        sizes = {(model.n_features, model.n_columns, model.n_scores, model.dtype) for model in self.models}
+        if len(sizes) != 1:
+            raise ValueError(f"models that learn side by side have the same features and labels; got {sizes}")
         self.first = Turn(self.models)
+        cdef Geometry one = self.first.paths
         self.n = len(self.models)
         self.n_features, self.n_columns, self.dtype = one.n_features, one.n_columns, one.dtype
         self.n_scores = self.n * one.n_scores

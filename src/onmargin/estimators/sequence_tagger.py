@@ -338,7 +338,7 @@ class SequenceTagger(ChainSweep):
         Returns
         -------
         labellings : list of lists of (score, labels)
-            For each sequence, best first.
+            For each sequence, best first. With ``combine="hedge"`` a score is the sum of the votes for the labels.
         """
         check_is_fitted(self)
         if not Number(1, whole=True).accepts(n_best):
