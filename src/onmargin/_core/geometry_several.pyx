@@ -60,9 +60,9 @@ cdef class SeveralPaths(Geometry):
     each model, with its scores and transitions, in `Round.models`, and leaves its half-space there.
     """
 
-    cdef readonly tuple models
+    cdef tuple models
     cdef Turn first
-    cdef Py_ssize_t n
+    cdef Py_ssize_t n, width  # models, and the numbers that the scores of a row take in each
     cdef tuple owners
     cdef Round* rounds
     cdef int32_t* rivals
@@ -76,13 +76,14 @@ cdef class SeveralPaths(Geometry):
         cdef Geometry one = self.first.paths
         self.n = len(self.models)
         self.n_features, self.n_columns, self.dtype = one.n_features, one.n_columns, one.dtype
-        self.n_scores = self.n * one.n_scores
+        self.width = one.n_scores
+        self.n_scores = self.n * self.width
 
     def __reduce__(self):
         return type(self), (self.models,)
 
     def leaves(self):
-        """The geometries of the models."""
+        """The geometries of the models, in their order."""
         return list(self.models)
 
     def resized(self, Py_ssize_t n_features):
@@ -105,10 +106,10 @@ cdef class SeveralPaths(Geometry):
         self.rivals = <int32_t*>address(self.owners[1], "i", self.n * rows, writable=True)
 
     cdef void scores(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t m, numbers = r.n_rows * self.n_scores // self.n
+        cdef Py_ssize_t m
         for m in range(self.n):
             self.rounds[m] = r[0]
-            self.rounds[m].s = r.s + m * numbers
+            self.rounds[m].s = r.s + m * r.n_rows * self.width
             self.rounds[m].rival = self.rivals + m * r.n_rows
         self.first.scores(self.rounds)
         r.models = self.rounds

@@ -14,7 +14,7 @@ cdef class Sequence(Task):
     cdef double* work        # for the dynamic programmes
     cdef double* augmented   # emissions with costs
     cdef int32_t* right
-    cdef int32_t* predicted  # of the round before
+    cdef int32_t* predicted  # in the last round
 
     cdef void choose(self, Chain* c, int32_t* rival) noexcept nogil
     cdef bint is_right(self, const Round* r, const int32_t* path) noexcept nogil

@@ -27,12 +27,13 @@ cdef class SeveralSequences(Several):
     are all zero, and `judge` takes it as any other: each token gets the label of most votes, of several the first.
     """
 
-    cdef Sequence task
+    cdef Sequence task  # the judge
     cdef tuple scratch
     cdef double* tally  # the votes of a trial, tokens by labels
     cdef double* level  # transitions of zero
 
     def __init__(self, Sequence judge, Py_ssize_t n, *, bint hedge=False):
+        # Where the scores of a model begin is in its round.
         super().__init__([judge] * n, np.zeros(n), len(judge.cost), judge, hedge=hedge)
         self.judged = COST
         self.task = judge

@@ -19,13 +19,13 @@ from onmargin._parameters import Rule
 from onmargin._several import Standing, grid, projections, standing
 from onmargin._updates import check_combination
 from onmargin.estimators._chain import ChainLearner, chain_scores, transition_coef_of, transitions_of
-from onmargin.estimators._sweep import SweepOption, check_swept
+from onmargin.estimators._sweep import SweepOption, check_swept, names_of
 from onmargin.learner import Offsets, Vector
 
 
 @dataclass(frozen=True)
 class ChainStanding(Standing):
-    """How the taggers that learned side by side stand; a loss is what a labelling costs.
+    """How the taggers that learned side by side stand; what a labelling costs is what its model loses.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class ChainSweep(ChainLearner):
 
     def _called(self) -> list[str]:
         """What the chains are called; none: there is just one."""
-        return [f"C={C:g}" for C in grid(self.C)]
+        return names_of(grid(self.C))
 
     def _begin_chain(self, X: Any, *, average: int) -> None:
         super()._begin_chain(X, average=average)
@@ -96,7 +96,7 @@ class ChainSweep(ChainLearner):
         combined = self._combined()
         if combined is None:
             return super()._shown()
-        leader: Paths = self._learner.geometry.models[combined.leader]
+        leader: Paths = self._learner.geometry.leaves()[combined.leader]
         return leader
 
     def _chain_of(self, rows: Rows, ends: Offsets) -> tuple[Vector, Vector]:
@@ -105,7 +105,7 @@ class ChainSweep(ChainLearner):
             return super()._chain_of(rows, ends)
         tokens = self._tokens(rows, ends)
         return combined.tallied(
-            [decode(*chain_scores(chain, tokens), ends - ends[0]) for chain in self._learner.geometry.models]
+            [decode(*chain_scores(chain, tokens), ends - ends[0]) for chain in self._learner.geometry.leaves()]
         )
 
     @property
@@ -114,11 +114,11 @@ class ChainSweep(ChainLearner):
         combined = self._combined()
         if combined is None:
             raise AttributeError("there is one model only")
-        geometry, n = self._learner.geometry, self.n_features_in_
-        found = standing(combined, geometry, [f"C={C:g}" for C in self._swept])
+        chains, n = self._learner.geometry.leaves(), self.n_features_in_
+        found = standing(combined, self._learner.geometry, names_of(self._swept))
         return ChainStanding(
             **vars(found) | {"coef": [coef[:, :n] for coef in found.coef]},
             cost=combined.losses(),
-            transitions=[transitions_of(chain) for chain in geometry.models],
-            transition_coef=[transition_coef_of(chain, n) for chain in geometry.models if isinstance(chain, EdgePaths)],
+            transitions=[transitions_of(chain) for chain in chains],
+            transition_coef=[transition_coef_of(chain, n) for chain in chains if isinstance(chain, EdgePaths)],
         )

@@ -10,6 +10,11 @@ from onmargin._updates import check_combination
 from onmargin.estimators._several import SeveralModels
 
 
+def names_of(values: tuple[float, ...]) -> list[str]:
+    """What models of these C are called."""
+    return [f"C={C:g}" for C in values]
+
+
 def check_swept(learned: tuple[float, ...], now: tuple[float, ...]) -> None:
     """Refuse other values of C than those that the models have."""
     if learned != now:
@@ -38,7 +43,7 @@ class SweepOption(SeveralModels):
         return grid(self.C)
 
     def _names(self) -> list[str]:
-        return [f"C={C:g}" for C in self._grid()]
+        return names_of(self._grid())
 
     def _kinds(self) -> list[Kind]:
         return [self._kind()] * len(self._grid())
