@@ -153,7 +153,7 @@ class Student:
         if not isinstance(task, Several):
             return []
         weights = task.state()["weights"].tolist()
-        votes = weights if task.hedge else [float(k == task.leader) for k in range(self.abreast)]
+        votes = weights if task.hedge else [float(k == task.leader) for k in range(len(weights))]
         found = zip(self.model._called(), task.losses().tolist(), votes, strict=True)
         return [Expert(*one, leads=k == task.leader) for k, one in enumerate(found)]
 
