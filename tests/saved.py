@@ -121,6 +121,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"transition_features": ("near=", "row=4"), "average": True},
         {"update": "max_loss", "separator": None, "fit_intercept": False},
         {"update": "perceptron", "label_cost": {"b": 2.0}, "cost": "squared_hamming"},
+        {"C": [0.01, 1.0], "combine": "hedge", "average": 5},
+        {"C": "auto", "transition_features": ("near=",)},
     ],
     "SCWClassifier": [{"variant": "II", "strategy": "joint"}],
     "StructuredPredictor": [{"model": InOrder(pair), "average": True}, {"model": Matchings()}],

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from onmargin._core.geometry import Euclidean, Geometry
 from onmargin._core.geometry_beside import Beside
 from onmargin._core.geometry_mixed import Mixed
+from onmargin._core.geometry_several import SeveralPaths
 from onmargin._core.geometry_standardized import Standardized
 from onmargin._core.geometry_twofold import Twofold
 from onmargin._core.step_several import Projections
@@ -107,7 +108,7 @@ def projections(values: Sequence[float], loss: str) -> Projections:
 
 def leaves(geometry: Geometry) -> list[Any]:
     """The geometries that are side by side in one."""
-    return geometry.leaves() if isinstance(geometry, Beside) else [geometry]
+    return geometry.leaves() if isinstance(geometry, Beside | SeveralPaths) else [geometry]
 
 
 def abreast(geometries: Sequence[Geometry]) -> Geometry:

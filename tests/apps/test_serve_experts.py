@@ -6,6 +6,7 @@ import onmargin
 from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.student import Room
 from tests.apps.serving import create, learn, learned, records, served
+from tests.sentences import corpus
 
 PAIRS = list(records(120))
 every_kind = pytest.mark.parametrize("parameters", [{"auto": True}, {"C": "auto", "combine": "hedge"}], ids=str)
@@ -46,6 +47,23 @@ def test_replay_is_the_same_to_the_bit(tmp_path, parameters):
     with served(tmp_path) as client:
         assert learned(client.service) == before
         assert client.get("/v1/models/m/progress").json()["experts"] == experts
+
+
+def test_taggers_lose_what_their_labels_cost(tmp_path):
+    X, y = corpus(30)
+    model = onmargin.SequenceTagger(C=(0.01, 1.0), combine="hedge")
+    with served(tmp_path) as client:
+        create(client, task="tag", C=[0.01, 1.0], combine="hedge")
+        answer = learn(client, "m", *zip(X, y, strict=True)).json()
+        expected = []
+        for row, labels in zip(X, y, strict=True):
+            expected.append(model.predict_one(row) if expected else None)
+            model.learn_one(row, labels)
+        assert answer["predictions"][1:] == expected[1:]
+        experts = client.get("/v1/models/m/progress").json()["experts"]
+        assert [one["lost"] for one in experts] == model.sweep_.cost.tolist()
+        assert [one["vote"] for one in experts] == model.sweep_.weights.tolist()
+        assert "several models" in client.get("/v1/models/m/certificate").json()["error"]
 
 
 def test_one_model_has_no_experts(tmp_path):

@@ -30,6 +30,7 @@ cdef struct Round:
     const double* transitions  # of a sequence: the scores from one row's label to the next one's
     Py_ssize_t pace           # of a sequence: from the transitions to one row to those to the next; 0: the same
     int32_t* rival            # of a sequence: the labels to be beaten
+    Round* models             # of a sequence that several models label: the round of each
     HalfSpace* halfspaces     # all that are violated, and more where a step may need them
     Py_ssize_t n_halfspaces
     Py_ssize_t n_parts        # each part of the trial has an equal share of C

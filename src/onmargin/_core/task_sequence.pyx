@@ -6,6 +6,7 @@ import numpy as np
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
 from onmargin._core.chain cimport Chain, best_path, most_wrong_path, path_score
 from onmargin._core.row cimport address
@@ -23,15 +24,6 @@ cdef class Sequence(Task):
     prediction, or with `max_loss` the labelling of largest loss: with `squared` the root is a sum over the rows, as the
     scores are; otherwise the cost must be 1 for each wrong label. The cost of the round is that of the prediction.
     """
-
-    cdef readonly object cost
-    cdef readonly bint squared, max_loss
-    cdef const double* rho
-    cdef tuple owners
-    cdef double* work        # for the dynamic programmes
-    cdef double* augmented   # emissions with costs
-    cdef int32_t* right
-    cdef int32_t* predicted
 
     def __init__(self, cost, *, bint squared=False, bint max_loss=False):
         self.cost = np.ascontiguousarray(cost, dtype=np.float64)
@@ -61,13 +53,11 @@ cdef class Sequence(Task):
         for i in range(r.n_rows):
             self.right[i] = <int32_t>r.y[i]
         self.choose(&c, r.rival)
+        memcpy(self.predicted, r.rival, r.n_rows * sizeof(int32_t))
         if self.is_right(r, r.rival):  # then no other labelling scores as much
             return
         if self.max_loss:
             best_path(&c, self.predicted, self.work)
-        else:
-            for i in range(r.n_rows):
-                self.predicted[i] = r.rival[i]
         r.mistake = not self.is_right(r, self.predicted)
         r.cost = self.cost_of(r, self.predicted)
         loss = path_score(&c, r.rival) - path_score(&c, self.right) + sqrt(self.cost_of(r, r.rival))

@@ -11,18 +11,6 @@ from onmargin._core.row cimport address
 from onmargin._core.task cimport HalfSpace, Round, Task
 
 
-cdef struct Outcome:
-    double mistake
-    double loss
-    double squared_loss
-
-
-cdef inline void clear(Round* r) noexcept nogil:
-    """Nothing is asked yet, and nothing suffered."""
-    r.n_halfspaces = r.mistake = 0
-    r.loss = r.squared_loss = r.cost = 0
-
-
 cdef inline double fallen(double eta, double loss) noexcept nogil:
     """exp(-eta loss), also where eta is infinite; what is zero is not worked out."""
     return 1 if loss <= 0 else exp(-eta * loss) if eta * loss < 746 else 0
@@ -30,10 +18,6 @@ cdef inline double fallen(double eta, double loss) noexcept nogil:
 
 cdef class Turn:
     """The task that some models share, and the turns of those after them: the loop over rounds has no lists."""
-
-    cdef Task task
-    cdef Py_ssize_t n
-    cdef Turn rest
 
     def __init__(self, tasks):
         self.task = tasks[0]
@@ -67,7 +51,7 @@ cdef class Turn:
                 h.down += <int>place[m] if h.down >= 0 else 0
                 h.part = <int>m
             r.n_halfspaces += own.n_halfspaces
-            now[m].mistake, now[m].loss, now[m].squared_loss = own.mistake, own.loss, own.squared_loss
+            now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
         if self.rest is not None:
             self.rest.constrain(r, own, place, first + self.n, now)
 
@@ -87,23 +71,6 @@ cdef class Several(Task):
     first: where some were left out since, the bound holds for those that stayed, as their potential only rose.
     """
 
-    cdef readonly tuple tasks
-    cdef readonly object places
-    cdef readonly Py_ssize_t width, experts
-    cdef readonly Task judge
-    cdef readonly bint hedge, by_loss
-    cdef readonly double ceiling, gap, mixed
-    cdef readonly Py_ssize_t leader  # the model that has lost least, of several the first
-    cdef Py_ssize_t n
-    cdef Turn first
-    cdef tuple owners
-    cdef Py_ssize_t* place
-    cdef Outcome* now
-    cdef Outcome* total
-    cdef double* p
-    cdef double* votes
-    cdef HalfSpace* spare
-
     def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
                  double ceiling=INFINITY, Py_ssize_t experts=0):
         self.tasks = tuple(tasks)
@@ -113,15 +80,16 @@ cdef class Several(Task):
         self.hedge = hedge
         self.by_loss = by_loss
         self.ceiling = ceiling
+        self.judged = LOSS if by_loss else MISTAKE
         self.n = len(self.tasks)
         self.experts = max(experts, self.n)
         self.first = Turn(self.tasks)
         self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
         self.owners = (
-            np.zeros((2, self.n, 3)), np.full(self.n, 1.0 / self.n), np.zeros(width),
+            np.zeros((2, self.n, 4)), np.full(self.n, 1.0 / self.n), np.zeros(width),
             np.zeros((width + 1) * sizeof(HalfSpace), np.uint8),
         )
-        self.total = <Outcome*>address(self.owners[0], "d", 6 * self.n, writable=True)
+        self.total = <Outcome*>address(self.owners[0], "d", 8 * self.n, writable=True)
         self.now = self.total + self.n
         self.p = <double*>address(self.owners[1], "d", self.n, writable=True)
         self.votes = <double*>address(self.owners[2], "d", width, writable=True)
@@ -135,10 +103,14 @@ cdef class Several(Task):
 
     def state(self):
         """What the rounds came to: of each model mistakes, losses and squared losses, and its weight; gap and mixed."""
-        return {"outcomes": self.owners[0][0], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
+        return {"outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
+
+    def losses(self):
+        """What each model has lost so far."""
+        return self.owners[0][0, :, self.judged].copy()
 
     def __setstate__(self, state):
-        self.owners[0][0], self.owners[1][:] = state["outcomes"], state["weights"]
+        self.owners[0][0, :, :3], self.owners[1][:] = state["outcomes"], state["weights"]
         self.gap, self.mixed = state["gap"], state["mixed"]
         self.leader = self.best()
 
@@ -190,9 +162,6 @@ cdef class Several(Task):
         self.first.constrain(r, &own, self.place, 0, self.now)
         self.weigh()
 
-    cdef inline double lost(self, const Outcome* outcome) noexcept nogil:
-        return outcome.loss if self.by_loss else outcome.mistake
-
     cdef Py_ssize_t best(self) noexcept nogil:
         cdef Py_ssize_t m, best = 0
         for m in range(1, self.n):
@@ -216,6 +185,7 @@ cdef class Several(Task):
             self.total[m].mistake += self.now[m].mistake
             self.total[m].loss += self.now[m].loss
             self.total[m].squared_loss += self.now[m].squared_loss
+            self.total[m].cost += self.now[m].cost
         self.mixed += expected
         if low < high:  # otherwise nothing is known that was not
             self.leader = self.best()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from onmargin._core.row import Rows
 from onmargin._core.step import Step
 from onmargin._core.task import Task
 from onmargin._core.task_sequence import Sequence
-from onmargin._parameters import NOTHING, Number, Rule, Strings, Word
+from onmargin._parameters import NOTHING, Character, Number, Rule, Strings, Word
 from onmargin._updates import RIVALS, check_combination
 from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._linear import LinearLearner
@@ -51,14 +51,18 @@ class ChainLearner(OnlineLearner):
     intercept_scaling: float | str
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = OnlineLearner._rules | {
+        "loss": (Word("hinge", "squared_hinge"),),
+        "update": (Word("prediction", "max_loss", "perceptron"),),
+        "cost": (Word("hamming", "squared_hamming"),),
         "transition_features": (Word("all"), Strings(), NOTHING),
+        "separator": (Character(), NOTHING),
         "fit_intercept": LinearLearner._rules["fit_intercept"],
         "intercept_scaling": LinearLearner._rules["intercept_scaling"],
         "average": (*LinearLearner._rules["average"], NOTHING),
     }
 
     classes_: NDArray[Any]
-    _learner: Learner[Paths]
+    _learner: Learner[Any]
     _names: Names | None  # None: X is a matrix
     _codes: dict[Any, int]
     _chosen_by: str | tuple[str, ...] | None  # the transition_features that it began with
@@ -149,6 +153,7 @@ class ChainLearner(OnlineLearner):
             self._learner.geometry = self._learner.geometry.recombined(mixing)
             self.classes_ = np.array(classes)
             self._codes = {label: code for code, label in enumerate(classes)}
+            self._prepare()
 
     def _check_labels(self, call: str) -> None:
         if not self._codes:
@@ -161,7 +166,7 @@ class ChainLearner(OnlineLearner):
         geometry = self._learner.geometry
         if n_features > geometry.n_features:
             geometry = self._learner.geometry = geometry.resized(max(n_features, 2 * geometry.n_features))
-        if isinstance(geometry, EdgePaths) and n_features > self._n_asked:
+        if self._chosen_by is not None and n_features > self._n_asked:
             geometry.choose(self._n_asked, self._chosen(self._n_asked, n_features))
             self._n_asked = n_features
 
@@ -177,6 +182,10 @@ class ChainLearner(OnlineLearner):
         return np.array([self._codes.get(label, 0) for row in labels for label in row], dtype=np.float64)
 
     def _task(self) -> Task:
+        return self._judge()
+
+    def _judge(self) -> Sequence:
+        """What a labelling is held to."""
         return Sequence(self._token_cost(), squared=self.cost == "squared_hamming", max_loss=self.update == "max_loss")
 
     def _step(self) -> Step:
@@ -208,32 +217,31 @@ class ChainLearner(OnlineLearner):
         )
         check_combination("update='perceptron'", {"loss='hinge'": self.update != "perceptron" or self.loss == "hinge"})
 
+    def _shown(self) -> Paths:
+        """The chain whose weights are shown."""
+        chain: Paths = self._fitted().geometry
+        return chain
+
     @property
     def coef_(self) -> Vector:
         """Weights of the features for each label."""
-        coef: Vector = self._fitted().geometry.mean()[0][:, : self.n_features_in_]
+        coef: Vector = self._shown().mean()[0][:, : self.n_features_in_]
         return coef
 
     @property
     def intercept_(self) -> Vector:
         """Intercepts, in score units."""
-        intercept: Vector = self._fitted().geometry.mean()[1]
-        return intercept
+        return self._shown().mean()[1]
 
     @property
     def transitions_(self) -> Vector:
         """Weights from a token's label (row) to the next one's (column)."""
-        geometry = self._fitted().geometry
-        transitions: Vector = geometry.mean_transitions()[:, : geometry.n_columns]
-        return transitions
+        return transitions_of(self._shown())
 
     @property
     def transition_coef_(self) -> Vector:
         """Weights of the features of a token for the step to it: by label before, label and feature."""
-        geometry = self._edges()
-        n_chosen = int(geometry.places[: self.n_features_in_].max(initial=-1)) + 1
-        coef: Vector = np.moveaxis(geometry.mean_by_pair()[:n_chosen], 0, 2)
-        return coef
+        return transition_coef_of(self._edges(), self.n_features_in_)
 
     @property
     def transition_feature_names_(self) -> list[str]:
@@ -243,10 +251,10 @@ class ChainLearner(OnlineLearner):
         return [names[j] for j in chosen]
 
     def _edges(self) -> EdgePaths:
-        geometry = self._fitted().geometry
-        if not isinstance(geometry, EdgePaths):
+        chain = self._shown()
+        if not isinstance(chain, EdgePaths):
             raise AttributeError("no features weigh the transitions: set transition_features before learning")
-        return geometry
+        return chain
 
     @property
     def feature_names_(self) -> list[str]:
@@ -256,30 +264,57 @@ class ChainLearner(OnlineLearner):
             raise AttributeError("features of a matrix have no names")
         return self._names.names.copy()
 
+    def _heaviest(self, label: Any, top: int | None) -> dict[Any, float]:
+        """The weights of a label by feature, heaviest first, those of zero left out."""
+        if label not in self._codes:
+            raise ValueError(f"label must be one of {self.classes_.tolist()}, got {label!r}")
+        if not (top is None or Number(1, whole=True).accepts(top)):
+            raise ValueError(f"top must be an integer of at least 1, or None, got {top!r}")
+        coef = self.coef_[self._codes[label]]
+        order = np.argsort(-np.abs(coef), kind="stable")[: np.count_nonzero(coef)][:top]
+        return {(int(j) if self._names is None else self._names.names[j]): float(coef[j]) for j in order}
+
     def _paths(self, rows: Rows, ends: Offsets) -> NDArray[np.int32]:
         """The best labels of all tokens."""
-        geometry = self._learner.geometry
-        at_once = _AT_ONCE // geometry.n_columns if isinstance(geometry, EdgePaths) else _AT_ONCE
+        at_once = _AT_ONCE if self._chosen_by is None else _AT_ONCE // len(self._codes)
         paths = [
-            decode(*self._chain_of(rows, ends[start], ends[stop]), ends[start : stop + 1] - ends[start])
+            decode(*self._chain_of(rows, ends[start : stop + 1]), ends[start : stop + 1] - ends[start])
             for start, stop in _pieces(ends, at_once)
         ]
         return np.concatenate([np.zeros(0, np.int32), *paths])
 
     def _best_paths(self, rows: Rows, ends: Offsets, n: int) -> Iterator[tuple[Vector, NDArray[np.int32]]]:
         """The scores and labels of the n best labellings of each sequence."""
-        for start, stop in pairwise(ends):
-            yield decode_best(*self._chain_of(rows, start, stop), n)
+        for i in range(len(ends) - 1):
+            yield decode_best(*self._chain_of(rows, ends[i : i + 2]), n)
 
-    def _chain_of(self, rows: Rows, start: int, stop: int) -> tuple[Vector, Vector]:
-        """Emissions of the tokens and transitions, padding included; to each token where they have features."""
-        geometry = self._learner.geometry
-        tokens = rows.part(start, stop).widened(geometry.n_features)
-        emissions = np.empty((stop - start, geometry.n_scores))
-        rounds.score(geometry, tokens, emissions)
-        if isinstance(geometry, EdgePaths):
-            return emissions, geometry.mean_transitions_to(tokens)
-        return emissions, geometry.mean_transitions()
+    def _chain_of(self, rows: Rows, ends: Offsets) -> tuple[Vector, Vector]:
+        """Emissions of the tokens of these sequences, and transitions."""
+        return chain_scores(self._shown(), self._tokens(rows, ends))
+
+    def _tokens(self, rows: Rows, ends: Offsets) -> Rows:
+        """Those of these sequences, with all features that there are weights for."""
+        return rows.part(ends[0], ends[-1]).widened(self._learner.geometry.n_features)
+
+
+def transitions_of(chain: Paths) -> Vector:
+    """From label to label."""
+    return chain.mean_transitions()[:, : chain.n_columns]
+
+
+def transition_coef_of(chain: EdgePaths, n_features: int) -> Vector:
+    """Weights of steps by label before, label and feature; of so many features those that have any."""
+    n_chosen = int(chain.places[:n_features].max(initial=-1)) + 1
+    return np.moveaxis(chain.mean_by_pair()[:n_chosen], 0, 2)
+
+
+def chain_scores(chain: Paths, tokens: Rows) -> tuple[Vector, Vector]:
+    """Emissions of the tokens and transitions, padding included; to each token where they have features."""
+    emissions = np.empty((tokens.n_rows, chain.n_scores))
+    rounds.score(chain, tokens, emissions)
+    if isinstance(chain, EdgePaths):
+        return emissions, chain.mean_transitions_to(tokens)
+    return emissions, chain.mean_transitions()
 
 
 def _pieces(ends: Offsets, at_once: int) -> Iterator[tuple[int, int]]:

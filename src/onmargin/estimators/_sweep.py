@@ -11,6 +11,15 @@ from onmargin._updates import check_combination
 from onmargin.estimators._several import SeveralModels
 
 
+def check_swept(learned: tuple[float | str, ...], now: tuple[float | str, ...]) -> None:
+    """Refuse other models than those there are."""
+    if learned != now:
+        raise ValueError(
+            "C cannot become a sequence, or another one, nor average become 'best' or cease to be, once something was "
+            "learned: set it back, or learn anew with clone(model).fit"
+        )
+
+
 class SweepOption(SeveralModels):
     """An estimator whose `C` may be several, a model for each, and whose averages may be a model beside the weights."""
 
@@ -59,11 +68,7 @@ class SweepOption(SeveralModels):
         super()._begin(X, n_columns)
 
     def _prepare(self) -> None:
-        if self.__dict__.get("_swept", ()) != self._candidates():
-            raise ValueError(
-                "C cannot become a sequence, or another one, nor average become 'best' or cease to be, once something "
-                "was learned: set it back, or learn anew with clone(model).fit"
-            )
+        check_swept(self.__dict__.get("_swept", ()), self._candidates())
         super()._prepare()
 
     def _check_sweep(self, needs: dict[str, bool]) -> None:

@@ -1,20 +1,20 @@
 """Tagging sequences by a linear chain that keeps learning."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes
-from onmargin._parameters import NOTHING, Character, Number, Rule, Word
-from onmargin.estimators._chain import ChainLearner
+from onmargin._parameters import Number
+from onmargin.estimators._chain_sweep import ChainSweep
 from onmargin.estimators._sequences import read_labels
 
 
-class SequenceTagger(ChainLearner):
+class SequenceTagger(ChainSweep):
     r"""Tagger of sequences: a passive-aggressive linear chain that learns online and goes on learning.
 
     A sequence :math:`x = (x_1, \dots, x_m)` of tokens, each a few features out of many, is labelled by
@@ -37,8 +37,10 @@ class SequenceTagger(ChainLearner):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Aggressiveness, above 0: a bound on the step. Smaller is more cautious; inf makes every update plain PA.
+    C : float, sequence of float or "auto", default=1.0
+        Aggressiveness, above 0: a bound on the step. Smaller is more cautious; inf makes every update plain PA. Several
+        values: a chain for each, all learned in one pass; "auto" is a grid of nine from 0.001 to 10. Not with
+        "perceptron", which has none.
     loss : "hinge" or "squared_hinge", default="hinge"
         How slack is paid for: linearly (PA-I) or squared (PA-II).
     update : "prediction", "max_loss" or "perceptron", default="prediction"
@@ -80,6 +82,8 @@ class SequenceTagger(ChainLearner):
         Whether to predict with the mean of the weights after each sequence; an integer above 1 is the sequence it
         starts at. None: if `fit` comes first, and not if `partial_fit` or `learn_one` does. What a tagger began with it
         keeps until it is fitted anew.
+    combine : {"leader", "hedge"}, default="leader"
+        With several C, label by that of the least cost so far, or each token by a vote of all that AdaHedge weighs.
 
     Attributes
     ----------
@@ -95,6 +99,8 @@ class SequenceTagger(ChainLearner):
         Weights of the `transition_features` of a token from the label before (first index) to its own (second).
     transition_feature_names_ : list of str
         Names of those features. Not there if X was a matrix.
+    sweep_ : ChainStanding
+        With several C: mistakes, losses, cost, vote and weights of each; ``coef_`` and the others are of the leader.
     feature_names_ : list of str
         Names of the features, in the order of ``coef_``. Not there if X was a matrix.
     n_features_in_ : int
@@ -144,17 +150,10 @@ class SequenceTagger(ChainLearner):
     ['DET', 'INTJ', 'NOUN', 'VERB']
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = ChainLearner._rules | {
-        "loss": (Word("hinge", "squared_hinge"),),
-        "update": (Word("prediction", "max_loss", "perceptron"),),
-        "cost": (Word("hamming", "squared_hamming"),),
-        "separator": (Character(), NOTHING),
-    }
-
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | Sequence[float] | str = 1.0,
         loss: str = "hinge",
         update: str = "prediction",
         cost: str = "hamming",
@@ -171,6 +170,7 @@ class SequenceTagger(ChainLearner):
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
         average: bool | int | None = None,
+        combine: str = "leader",
     ) -> None:
         self.C = C
         self.loss = loss
@@ -189,6 +189,7 @@ class SequenceTagger(ChainLearner):
         self.random_state = random_state
         self.warm_start = warm_start
         self.average = average
+        self.combine = combine
 
     def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all sequences in several passes; their features are looked up once.
@@ -337,7 +338,7 @@ class SequenceTagger(ChainLearner):
         Returns
         -------
         labellings : list of lists of (score, labels)
-            For each sequence, best first.
+            For each sequence, best first. With ``combine="hedge"`` a score is the sum of the votes for the labels.
         """
         check_is_fitted(self)
         if not Number(1, whole=True).accepts(n_best):
@@ -390,10 +391,4 @@ class SequenceTagger(ChainLearner):
             {feature: weight}; a feature of a matrix goes by its number.
         """
         check_is_fitted(self)
-        if label not in self._codes:
-            raise ValueError(f"label must be one of {self.classes_.tolist()}, got {label!r}")
-        if not (top is None or Number(1, whole=True).accepts(top)):
-            raise ValueError(f"top must be an integer of at least 1, or None, got {top!r}")
-        coef = self.coef_[self._codes[label]]
-        order = np.argsort(-np.abs(coef), kind="stable")[: np.count_nonzero(coef)][:top]
-        return {(int(j) if self._names is None else self._names.names[j]): float(coef[j]) for j in order}
+        return self._heaviest(label, top)

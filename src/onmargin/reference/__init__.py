@@ -26,7 +26,7 @@ from onmargin.reference.additive import (
     proportional,
 )
 from onmargin.reference.change import adaptive_window
-from onmargin.reference.hedge import Hedged, adahedge
+from onmargin.reference.hedge import Hedged, adahedge, vote
 from onmargin.reference.kernel import (
     Expansion,
     forgetron,
@@ -164,6 +164,7 @@ __all__ = [
     "uniclass",
     "uniclass_kernel",
     "viterbi",
+    "vote",
     "with_intercept",
     "with_margins",
 ]

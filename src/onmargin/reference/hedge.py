@@ -36,6 +36,15 @@ def adahedge(losses: Matrix, ceiling: float = inf) -> Hedged:
     return Hedged(np.array(weights), mixed, gap)
 
 
+def vote(paths: NDArray[np.intp], weights: NDArray[np.float64], labels: int) -> NDArray[np.intp]:
+    """One labelling of those of all models, models x tokens: each token's label of most votes, of several the first."""
+    votes = np.zeros((paths.shape[1], labels))
+    for path, weight in zip(paths, weights, strict=True):
+        votes[np.arange(len(path)), path] += weight
+    best: NDArray[np.intp] = votes.argmax(axis=1)
+    return best
+
+
 def _rate(models: int, gap: float) -> float:
     return log(models) / gap if gap > 0 else inf
 

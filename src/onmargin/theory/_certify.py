@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from onmargin.estimators._chain_sweep import ChainSweep
 from onmargin.estimators._online import OnlineLearner
 from onmargin.estimators._several import SeveralModels
 from onmargin.estimators.block_classifier import BlockClassifier
@@ -117,7 +118,7 @@ def _refuse(model: Any) -> None:
         raise NoTheorem(NONE[model.update])
     if getattr(model, "kernel", None) is not None:
         raise NoTheorem("with a kernel the best competitor is in its feature space: certify speaks of kernel=None only")
-    if isinstance(model, SeveralModels) and model._names():
+    if (isinstance(model, SeveralModels) and model._names()) or (isinstance(model, ChainSweep) and model._called()):
         raise NoTheorem("of several models at once certify says nothing: their regret_bound is in sweep_ or experts_")
     if getattr(model, "geometry", "euclidean") not in {"euclidean", "entropic", "pnorm"}:
         raise NoTheorem("certify knows no theorem for weights that each move at a rate of their own")

@@ -186,7 +186,7 @@ class Problem(Struct):
 
 
 class Expert(Struct):
-    """One of several models that learn side by side: its mistakes, or losses, and what its vote counts for."""
+    """One of several models that learn side by side: its mistakes, losses or costs, and what its vote counts for."""
 
     name: str
     lost: float

@@ -16,7 +16,6 @@ from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
 from onmargin.apps.tasks import model_class, n_features
 from onmargin.stream._labels import check_label
-from onmargin.stream._several import SeveralModels
 
 LARGEST = 1e100  # of numbers, as for those that are not written in names
 SINGLE = 1e15  # the same where weights have single precision
@@ -102,7 +101,7 @@ class Student:
         self.model = model
         self.room = room
         self.promised = 0
-        self.abreast = max(1, len(model._called())) if isinstance(model, SeveralModels) else 1
+        self.abreast = max(1, len(model._called())) if hasattr(model, "_called") else 1
         self._known: set[Any] = set()
 
     @classmethod
@@ -153,10 +152,9 @@ class Student:
         task = self.model._learner.task if self.begun else None
         if not isinstance(task, Several):
             return []
-        state = task.state()
-        mistakes, losses, _ = state["outcomes"].T.tolist()
-        votes = state["weights"].tolist() if task.hedge else [float(k == task.leader) for k in range(len(mistakes))]
-        found = zip(self.model._called(), losses if self.task == "regress" else mistakes, votes, strict=True)
+        weights = task.state()["weights"].tolist()
+        votes = weights if task.hedge else [float(k == task.leader) for k in range(len(weights))]
+        found = zip(self.model._called(), task.losses().tolist(), votes, strict=True)
         return [Expert(*one, leads=k == task.leader) for k, one in enumerate(found)]
 
     def check(self, examples: list[Example]) -> bool:

@@ -227,7 +227,7 @@ function showConfusion(cells) {
 // Models that learn side by side, by what their votes count for.
 function showExperts(experts, model) {
   $("experts").hidden = experts.length === 0;
-  const what = counts(model.task);
+  const what = model.task === "tag" ? "cost" : counts(model.task);
   const leader = experts.find((expert) => expert.leads);
   $("expert-said").textContent = leader ? `${leader.name} leads: the least ${what} so far. Bars are votes.` : "";
   $("votes").replaceChildren(bars(experts.map((one) => ({ feature: `${one.name}, ${short(one.lost)} ${what}`, value: one.vote }))));
