@@ -37,22 +37,30 @@ cdef void lay_out(const Row* x, Py_ssize_t n, real* out) noexcept nogil:
 
 
 cdef void standardize(real* x, Py_ssize_t n, const Moments* seen) noexcept nogil:
-    """x_j = (x_j - m_j) / sqrt(v_j / t), and 0 for a feature that never varied; at most sqrt(t) away from 0."""
-    cdef double t = seen.rows, most = sqrt(t), v
+    """x_j = (x_j - m_j) / sqrt(v_j / t), brought within sqrt(t) of 0, also where v_j = 0.
+
+    Without branches: roots and quotients are then taken in vectors.
+    """
+    cdef double part = 1 / max(seen.rows, 1), most = sqrt(seen.rows), least = LEAST, z
+    cdef const double* m = seen.m
+    cdef const double* v = seen.v
     cdef Py_ssize_t j
     for j in range(n):
-        v = seen.v[j]
-        x[j] = <real>max(-most, min(most, (x[j] - seen.m[j]) / sqrt(v / t))) if LEAST < v < INFINITY else 0
+        z = (x[j] - m[j]) / sqrt((v[j] if v[j] > least else least) * part)
+        z = z if z < most else most
+        x[j] = <real>(z if z > -most else -most)
 
 
 cdef void take_in(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
     """m_j and v_j with x among the rows: with d = x_j - m_j they grow by d / t and d^2 (t - 1) / t."""
-    cdef double t = seen.rows + 1, share = seen.rows / t, d
+    cdef double t = seen.rows + 1, part = 1 / t, share = seen.rows * part, d
+    cdef double* m = seen.m
+    cdef double* v = seen.v
     cdef Py_ssize_t j
     for j in range(n):
-        d = x[j] - seen.m[j]
-        seen.m[j] += d / t
-        seen.v[j] += d * d * share
+        d = x[j] - m[j]
+        m[j] += d * part
+        v[j] += d * d * share
     seen.rows = t
 
 

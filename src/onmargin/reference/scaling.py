@@ -18,11 +18,12 @@ def running_scale(X: Matrix, *, largest: bool = False) -> Matrix:
 
 
 def running_standardization(X: Matrix) -> Matrix:
-    """Each row by the means and deviations of the t rows before it, at most sqrt(t); 0 where nothing varied."""
+    """Each row by the means and deviations of the t rows before it, brought within sqrt(t) of 0."""
     Z = np.zeros_like(X)
     for t in range(1, len(X)):
-        before = X[:t]
-        varied = before.min(axis=0) < before.max(axis=0)
-        units = np.where(varied, before.std(axis=0), np.inf)
-        Z[t] = np.clip((X[t] - before.mean(axis=0)) / units, -np.sqrt(t), np.sqrt(t))
+        means, deviations = X[:t].mean(axis=0), X[:t].std(axis=0)
+        alike = (X[:t] == X[0]).all(axis=0)  # by rounding means may miss what all numbers are
+        distance = X[t] - np.where(alike, X[0], means)
+        far = np.abs(distance) > np.sqrt(t) * np.where(alike, 0.0, deviations)
+        Z[t] = np.where(far, np.sqrt(t) * np.sign(distance), distance / np.where(far | alike, 1.0, deviations))
     return Z
