@@ -133,10 +133,11 @@ def steps_of(model: Any) -> Steps:
 
 def retire(model: Any, keep: Any) -> None:
     """Leave a model the experts that have lost least, `keep` of them; averages and what they are of stay together."""
-    rule = Number(1, len(model._members), whole=True)
+    experts = members(model)
+    rule = Number(1, len(experts), whole=True)
     if not rule.accepts(keep):
         raise ValueError(f"keep must be {rule}; got {keep!r:.100}")
-    model._members = [model._members[m] for m in without_laggards(model._learner, int(keep))]
+    model._members = [experts[m].name for m in without_laggards(model._learner, int(keep))]
     model._learner.step = steps_of(model)
 
 
