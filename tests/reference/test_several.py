@@ -104,6 +104,23 @@ def test_weights_and_averages_are_those_of_models_that_have_one(options, stream,
     np.testing.assert_array_equal(best.predict(X), (plain, mean)[standing.leader].predict(X))
 
 
+@given(stream=streams("binary"), form=formats, asked=st.tuples(*[st.sampled_from([0.5, 1.0, 3.0])] * 2))
+def test_each_price_asks_for_the_margins_of_the_classes(stream, form, asked):
+    given = {"class_margin": dict(zip((-1, 1), asked, strict=True))}
+    X, y, classes = form(stream.X), stream.y.astype(int), [-1, 1]
+    sweep = PassiveAggressiveClassifier(C=GRID, combine="hedge", **given).partial_fit(X, y, classes=classes).sweep_
+    for m, C in enumerate(GRID):
+        alone = PassiveAggressiveClassifier(C=C, **given).partial_fit(X, y, classes=classes)
+        np.testing.assert_array_equal(sweep.coef[m], alone.coef_)
+        assert sweep.loss[m] == alone.totals_.loss
+
+
+def test_a_score_of_zero_votes_as_it_predicts():
+    X, y = np.zeros((2, 3)), [0, 1]  # from which nothing is learned
+    alone, all_ = (PassiveAggressiveClassifier(C=C, combine="hedge", fit_intercept=False) for C in (1.0, GRID))
+    assert alone.partial_fit(X, y).predict(X).tolist() == all_.partial_fit(X, y).predict(X).tolist() == [1, 1]
+
+
 @given(
     losses=st.integers(1, 6).flatmap(
         lambda n: st.lists(st.lists(st.integers(0, 20), min_size=n, max_size=n), min_size=1, max_size=60)

@@ -14,7 +14,14 @@ typedef struct {
     ptrdiff_t roots, scaled, columns;
 } Kinds;
 
-/* Numbers kept for the columns with roots, in whole vectors: their roots, and as many rates. */
+/* What the lengths keep for the moves along the same row: the rates 1 / (m h') and the roots h', these as the weights
+   are, of `metric_kept` columns for each value of the row. */
+typedef struct {
+    double *rates;
+    void *roots;
+} Kept;
+
+/* The columns with roots, in whole vectors. */
 static inline ptrdiff_t metric_kept(const Kinds *kinds)
 {
     return (kinds->roots + 3) / 4 * 4;
@@ -45,10 +52,10 @@ typedef struct {
     void (*variance_move)(const Row *x, const Weights *w, const Weights *v, ptrdiff_t c, double a, const double *rates);
     /* l += a v x_j */
     void (*variance_add)(const Row *x, const Weights *l, const Weights *v, ptrdiff_t c, double a);
-    /* The lengths q of all columns of a feature-major layout; `rates`, 2 metric_kept for each value, keeps what the
-       moves along the same row need */
-    void (*lengths)(const Row *x, const Kinds *kinds, const Weights *m, const void *scales, double *rates, double *q);
-    void (*moves)(const Row *x, const Kinds *kinds, const Weights *w, const Weights *m, const double *rates,
+    /* The lengths q of all columns of a feature-major layout, METRIC_MOST of them for whole vectors; then the moves */
+    void (*lengths)(const Row *x, const Kinds *kinds, const Weights *m, const void *scales, const Kept *kept,
+                    double *q);
+    void (*moves)(const Row *x, const Kinds *kinds, const Weights *w, const Weights *m, const Kept *kept,
                   const Moves *by);
 } Metric;
 

@@ -11,6 +11,10 @@ cdef extern from "metric.h" nogil:
         Py_ssize_t scaled
         Py_ssize_t columns
 
+    ctypedef struct Kept:
+        double* rates
+        void* roots
+
     Py_ssize_t metric_kept(const Kinds* kinds)
 
     ctypedef struct Moves:
@@ -35,10 +39,10 @@ cdef extern from "metric.h" nogil:
             const Row* x, const Weights* l, const Weights* v, Py_ssize_t c, double a
         ) noexcept nogil
         void (*lengths)(
-            const Row* x, const Kinds* kinds, const Weights* m, const void* scales, double* rates, double* q
+            const Row* x, const Kinds* kinds, const Weights* m, const void* scales, const Kept* kept, double* q
         ) noexcept nogil
         void (*moves)(
-            const Row* x, const Kinds* kinds, const Weights* w, const Weights* m, const double* rates, const Moves* by
+            const Row* x, const Kinds* kinds, const Weights* w, const Weights* m, const Kept* kept, const Moves* by
         ) noexcept nogil
 
     const Metric* metric_for(Py_ssize_t itemsize)

@@ -13,10 +13,10 @@ TARGET VEC_INLINE REAL *NAME(column)(const Weights *w, ptrdiff_t c)
 }
 
 /* Sparse rows wait for memory: ask for what comes later, in this row or in those after it. */
-TARGET VEC_INLINE void NAME(fetch)(const Row *x, ptrdiff_t k, const REAL *w, ptrdiff_t stride)
+TARGET VEC_INLINE void NAME(fetch)(const Row *x, ptrdiff_t later, const REAL *w, ptrdiff_t stride)
 {
-    if (x->indices && k + VEC_AHEAD < x->ahead)
-        VEC_PREFETCH(w + x->indices[k + VEC_AHEAD] * stride);
+    if (x->indices && later < x->ahead)
+        VEC_PREFETCH(w + x->indices[later] * stride);
 }
 
 /* 1 / (m h), and 0 where that has no number; without a branch. */
@@ -37,7 +37,7 @@ TARGET static double NAME(root_length)(const Row *x, const Weights *h, ptrdiff_t
     double total = 0;
     for (ptrdiff_t k = 0; k < x->n; k++) {
         double value = v[k], old = H[NAME(place)(x, k, h->stride)];
-        NAME(fetch)(x, k, H, h->stride);
+        NAME(fetch)(x, k + VEC_AHEAD, H, h->stride);
         total += value * (value * NAME(rate)(NAME(reach)(x, k, scales, value), sqrt(old * old + value * value)));
     }
     return total;
@@ -68,20 +68,6 @@ TARGET static void NAME(root_add)(const Row *x, const Weights *l, const Weights 
     }
 }
 
-TARGET static double NAME(extend)(const Row *x, void *scales)
-{
-    const REAL *v = x->values;
-    REAL *s = scales;
-    double total = 0;
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        double value = v[k], m = NAME(reach)(x, k, s, value);
-        NAME(fetch)(x, k, s, 1);
-        s[NAME(place)(x, k, 1)] = (REAL)m;
-        total += m > 0 ? (value / m) * (value / m) : 0;
-    }
-    return total;
-}
-
 TARGET static double NAME(variance)(const Row *x, const Weights *variances, ptrdiff_t c)
 {
     const REAL *v = x->values, *V = NAME(column)(variances, c);
@@ -91,7 +77,7 @@ TARGET static double NAME(variance)(const Row *x, const Weights *variances, ptrd
         VEC_UNROLL
         for (int u = 0; u < 4; u++) {
             double value = v[k + u];
-            NAME(fetch)(x, k + u, V, variances->stride);
+            NAME(fetch)(x, k + u + VEC_AHEAD, V, variances->stride);
             chain[u] += value * value * V[NAME(place)(x, k + u, variances->stride)];
         }
     for (; k < x->n; k++)
@@ -124,30 +110,47 @@ TARGET static void NAME(variance_add)(const Row *x, const Weights *l, const Weig
     }
 }
 
-/* Some columns at a time, in double. */
+/* Some columns or values at a time, in double. */
 #define D NAME(lanes)
 #define SOME NAME(some)
+#define ROOM (sizeof(D) / sizeof(double))
 #if BYTES
 #define LANES ((ptrdiff_t)(BYTES / sizeof(double)))
 typedef double D __attribute__((vector_size(BYTES)));
 typedef REAL SOME __attribute__((vector_size(BYTES / sizeof(double) * sizeof(REAL))));
-typedef int64_t NAME(bits) __attribute__((vector_size(BYTES)));
+typedef __typeof__((D){0} > (D){0}) NAME(bits);
+typedef __typeof__((SOME){0} > (SOME){0}) NAME(few_bits);
 #define CONVERT(v, type) __builtin_convertvector(v, type)
-#define EITHER(condition, yes, no) \
-    ((D)(((NAME(bits))(condition) & (NAME(bits))(yes)) | (~(NAME(bits))(condition) & (NAME(bits))(no))))
+#define CHOOSE(bits, condition, yes, no) (((bits)(condition) & (bits)(yes)) | (~(bits)(condition) & (bits)(no)))
+#define EITHER(condition, yes, no) ((D)CHOOSE(NAME(bits), condition, yes, no))
+#define EITHER_OF_SOME(condition, yes, no) ((SOME)CHOOSE(NAME(few_bits), condition, yes, no))
 #else
 #define LANES ((ptrdiff_t)1)
 typedef double D;
 typedef REAL SOME;
+typedef int NAME(few_bits);
 #define CONVERT(v, type) ((type)(v))
 #define EITHER(condition, yes, no) ((condition) ? (yes) : (no))
+#define EITHER_OF_SOME EITHER
 #endif
 
+/* Lane by lane, because that is one instruction where gcc makes five of a converted vector. */
 TARGET VEC_INLINE D NAME(get)(const REAL *from)
+{
+#if BYTES == 32
+    return (D){from[0], from[1], from[2], from[3]};
+#elif BYTES == 16
+    return (D){from[0], from[1]};
+#else
+    return from[0];
+#endif
+}
+
+TARGET VEC_INLINE SOME NAME(pick)(const REAL *from)
 {
     SOME v;
     memcpy(&v, from, sizeof v);
-    return CONVERT(v, D);
+    return v;
 }
 
 TARGET VEC_INLINE void NAME(put)(REAL *to, D value)
@@ -158,9 +161,7 @@ TARGET VEC_INLINE void NAME(put)(REAL *to, D value)
 
 TARGET VEC_INLINE void NAME(rise)(REAL *to, D value)
 {
-    SOME v;
-    memcpy(&v, to, sizeof v);
-    v += CONVERT(value, SOME);
+    SOME v = NAME(pick)(to) + CONVERT(value, SOME);
     memcpy(to, &v, sizeof v);
 }
 
@@ -173,7 +174,7 @@ TARGET VEC_INLINE D NAME(recall)(const double *from)
 
 TARGET VEC_INLINE D NAME(roots)(D v)
 {
-    double lane[sizeof(D) / sizeof(double)];
+    double lane[ROOM];
     memcpy(lane, &v, sizeof v);
     VEC_UNROLL
     for (ptrdiff_t l = 0; l < LANES; l++)
@@ -182,69 +183,161 @@ TARGET VEC_INLINE D NAME(roots)(D v)
     return v;
 }
 
-/* Where both kinds of columns share a vector, each kind is written where it is. */
-TARGET static void NAME(lengths)(const Row *x, const Kinds *kinds, const Weights *metric, const void *scales, double *rates,
-                                 double *q)
+TARGET static double NAME(extend)(const Row *x, void *scales)
 {
     const REAL *v = x->values;
-    const ptrdiff_t roots = kinds->roots, columns = kinds->columns, kept = metric_kept(kinds), even = x->n / 4 * 4;
-    double plain[METRIC_MOST], scaled[METRIC_MOST], total[METRIC_MOST] = {0}, chain[4][METRIC_MOST] = {{0}};
-    for (ptrdiff_t c = 0; c < METRIC_MOST; c++) {
-        scaled[c] = c >= roots - kinds->scaled;
-        plain[c] = 1 - scaled[c];
-    }
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        const REAL *M = (const REAL *)metric->W + NAME(place)(x, k, metric->stride);
-        const double value = v[k], square = value * value, reach = NAME(reach)(x, k, scales, value);
-        double *rate = rates + k * 2 * kept, *root = rate + kept, *sums = chain[k < even ? k % 4 : 0];
-        for (ptrdiff_t c = 0; c < roots; c += LANES) {
-            D old = NAME(get)(M + c), h = NAME(roots)(old * old + square);
-            D mh = (NAME(recall)(plain + c) + NAME(recall)(scaled + c) * reach) * h;
-            D r = EITHER(mh > 1e-300, 1 / mh, 0 * h);
-            D sum = NAME(recall)(total + c) + value * (value * r);
-            memcpy(root + c, &h, sizeof h);
-            memcpy(rate + c, &r, sizeof r);
-            memcpy(total + c, &sum, sizeof sum);
+    REAL *s = scales, lane[ROOM];
+    double part[ROOM], total = 0;
+    const D none = {0};
+    D sum = none;
+    ptrdiff_t k = 0;
+    for (; k + LANES <= x->n; k += LANES) {
+        VEC_UNROLL
+        for (ptrdiff_t l = 0; l < LANES; l++) {
+            NAME(fetch)(x, k + l + VEC_AHEAD, s, 1);
+            lane[l] = s[NAME(place)(x, k + l, 1)];
         }
-        for (ptrdiff_t c = roots / LANES * LANES; c < columns; c += LANES) {
-            D sum = NAME(recall)(sums + c) + square * NAME(get)(M + c);
-            memcpy(sums + c, &sum, sizeof sum);
-        }
+        D value = NAME(get)(v + k), size = EITHER(value < 0, -value, value), seen = NAME(get)(lane);
+        D m = EITHER(seen > size, seen, size), ratio = value / m;
+        sum += EITHER(m > 0, ratio * ratio, none);
+        NAME(put)(lane, m);
+        VEC_UNROLL
+        for (ptrdiff_t l = 0; l < LANES; l++)
+            s[NAME(place)(x, k + l, 1)] = lane[l];
     }
-    for (ptrdiff_t c = 0; c < columns; c++)
-        q[c] = c < roots ? total[c] : (chain[0][c] + chain[1][c]) + (chain[2][c] + chain[3][c]);
+    memcpy(part, &sum, sizeof sum);
+    for (ptrdiff_t l = 0; l < LANES; l++)
+        total += part[l];
+    for (; k < x->n; k++) {
+        double value = v[k], m = NAME(reach)(x, k, s, value);
+        s[NAME(place)(x, k, 1)] = (REAL)m;
+        total += m > 0 ? (value / m) * (value / m) : 0;
+    }
+    return total;
+}
+
+/* A vector of columns with roots, from c on, as `root_length` sums one of them. While roots and quotients are worked
+   out memory has nothing to do: it is the time to ask for what the next row needs. */
+TARGET VEC_INLINE D NAME(root_lengths)(const Row *x, const Kinds *kinds, const Weights *metric, ptrdiff_t c,
+                                       const REAL *s, double *rates, REAL *roots)
+{
+    const Row row = *x; /* which no store can change */
+    const REAL *v = row.values, *M = (const REAL *)metric->W + c;
+    const ptrdiff_t stride = metric->stride;
+    double by_scale[ROOM];
+    for (ptrdiff_t l = 0; l < LANES; l++)
+        by_scale[l] = c + l >= kinds->roots - kinds->scaled;
+    const D scaled = NAME(recall)(by_scale), plain = 1 - scaled, none = {0};
+    D total = none;
+    for (ptrdiff_t k = 0; k < row.n; k++) {
+        NAME(fetch)(&row, k + row.n, M, stride);
+        if (s)
+            NAME(fetch)(&row, k + row.n, s, 1);
+        const double value = v[k];
+        D old = NAME(get)(M + NAME(place)(&row, k, stride)), h = NAME(roots)(old * old + value * value);
+        D mh = (plain + scaled * NAME(reach)(&row, k, s, value)) * h, rate = EITHER(mh > 1e-300, 1 / mh, none);
+        total += value * (value * rate);
+        memcpy(rates + k * LANES, &rate, sizeof rate);
+        NAME(put)(roots + k * LANES, h);
+    }
+    return total;
+}
+
+/* A vector of columns with variances, from c on, as `variance` sums one of them. */
+TARGET VEC_INLINE D NAME(variances)(const Row *x, const Weights *metric, ptrdiff_t c)
+{
+    const REAL *v = x->values, *M = (const REAL *)metric->W + c;
+    D chain[4] = {{0}};
+    ptrdiff_t k = 0;
+    for (; k + 4 <= x->n; k += 4)
+        VEC_UNROLL
+        for (int u = 0; u < 4; u++) {
+            double value = v[k + u];
+            chain[u] += value * value * NAME(get)(M + NAME(place)(x, k + u, metric->stride));
+        }
+    for (; k < x->n; k++)
+        chain[0] += (double)v[k] * v[k] * NAME(get)(M + NAME(place)(x, k, metric->stride));
+    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
+}
+
+/* Where both kinds of columns share a vector, the roots are written last. */
+TARGET static void NAME(lengths)(const Row *x, const Kinds *kinds, const Weights *metric, const void *scales,
+                                 const Kept *kept, double *q)
+{
+    const ptrdiff_t roots = kinds->roots;
+    for (ptrdiff_t c = roots / LANES * LANES; c < kinds->columns; c += LANES) {
+        D some = NAME(variances)(x, metric, c);
+        memcpy(q + c, &some, sizeof some);
+    }
+    for (ptrdiff_t c = 0; c < roots; c += LANES) {
+        D some = NAME(root_lengths)(x, kinds, metric, c, scales, kept->rates + c * x->n,
+                                    (REAL *)kept->roots + c * x->n);
+        memcpy(q + c, &some, (roots - c < LANES ? roots - c : LANES) * sizeof(double));
+    }
+}
+
+/* How far the columns of a vector go, from c on, that are among those from `first` up to `stop`; whether any does. */
+TARGET VEC_INLINE int NAME(paces)(const Moves *by, ptrdiff_t c, ptrdiff_t first, ptrdiff_t stop, D *a)
+{
+    double lane[ROOM];
+    int any = 0;
+    for (ptrdiff_t l = 0; l < LANES; l++) {
+        lane[l] = first <= c + l && c + l < stop ? by->a[c + l] : 0;
+        any |= lane[l] != 0;
+    }
+    *a = NAME(recall)(lane);
+    return any;
+}
+
+TARGET VEC_INLINE void NAME(root_moves)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
+                                        const double *rates, const REAL *roots)
+{
+    const Row row = *x; /* which no store can change */
+    const REAL *v = row.values;
+    const ptrdiff_t stride = w->stride;
+    REAL *W = (REAL *)w->W + c, *M = (REAL *)metric->W + c;
+    const NAME(few_bits) moving = CONVERT(a != 0, NAME(few_bits));
+    for (ptrdiff_t k = 0; k < row.n; k++) {
+        const ptrdiff_t j = NAME(place)(&row, k, stride);
+        if (v[k] == 0)
+            continue; /* as good as not there */
+        SOME h = EITHER_OF_SOME(moving, NAME(pick)(roots + k * LANES), NAME(pick)(M + j));
+        NAME(rise)(W + j, a * ((double)v[k] * NAME(recall)(rates + k * LANES)));
+        memcpy(M + j, &h, sizeof h);
+    }
+}
+
+TARGET VEC_INLINE void NAME(variance_moves)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
+                                            const Moves *by)
+{
+    const Row row = *x; /* which no store can change */
+    const REAL *v = row.values;
+    const ptrdiff_t stride = w->stride;
+    REAL *W = (REAL *)w->W + c, *M = (REAL *)metric->W + c;
+    const D beta = NAME(recall)(by->beta + c), growth = NAME(recall)(by->growth + c);
+    const D least = 0 * a + METRIC_LEAST, most = 0 * a + 1;
+    for (ptrdiff_t k = 0; k < row.n; k++) {
+        const ptrdiff_t j = NAME(place)(&row, k, stride);
+        if (v[k] == 0)
+            continue;
+        D old = NAME(get)(M + j), step = old * (double)v[k], left = growth * (old - beta * (step * step));
+        left = EITHER(left > most, most, EITHER(left < least, least, left));
+        NAME(rise)(W + j, a * step);
+        NAME(put)(M + j, EITHER(a != 0, left, old));
+    }
 }
 
 TARGET static void NAME(moves)(const Row *x, const Kinds *kinds, const Weights *w, const Weights *metric,
-                               const double *rates, const Moves *by)
+                               const Kept *kept, const Moves *by)
 {
-    const REAL *v = x->values;
-    const ptrdiff_t roots = kinds->roots, columns = kinds->columns, kept = metric_kept(kinds);
-    double first[METRIC_MOST], then[METRIC_MOST]; /* how far columns with roots go, and those with variances */
-    for (ptrdiff_t c = 0; c < METRIC_MOST; c++) {
-        first[c] = c < roots ? by->a[c] : 0;
-        then[c] = c < roots ? 0 : by->a[c];
-    }
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        const ptrdiff_t j = NAME(place)(x, k, w->stride);
-        REAL *W = (REAL *)w->W + j, *M = (REAL *)metric->W + j;
-        if (v[k] == 0)
-            continue; /* as good as not there */
-        const double value = v[k], *rate = rates + k * 2 * kept, *root = rate + kept;
-        for (ptrdiff_t c = 0; c < roots; c += LANES) {
-            D a = NAME(recall)(first + c);
-            NAME(rise)(W + c, a * (value * NAME(recall)(rate + c)));
-            NAME(put)(M + c, EITHER(a != 0, NAME(recall)(root + c), NAME(get)(M + c)));
-        }
-        for (ptrdiff_t c = roots / LANES * LANES; c < columns; c += LANES) {
-            D a = NAME(recall)(then + c), old = NAME(get)(M + c), step = old * value;
-            D left = NAME(recall)(by->growth + c) * (old - NAME(recall)(by->beta + c) * (step * step));
-            D least = 0 * old + METRIC_LEAST, most = 0 * old + 1;
-            left = EITHER(left > most, most, EITHER(left < least, least, left));
-            NAME(rise)(W + c, a * step);
-            NAME(put)(M + c, EITHER(a != 0, left, old));
-        }
-    }
+    const ptrdiff_t roots = kinds->roots, columns = kinds->columns;
+    D a;
+    for (ptrdiff_t c = 0; c < roots; c += LANES)
+        if (NAME(paces)(by, c, 0, roots, &a))
+            NAME(root_moves)(x, w, metric, c, a, kept->rates + c * x->n, (const REAL *)kept->roots + c * x->n);
+    for (ptrdiff_t c = roots / LANES * LANES; c < columns; c += LANES)
+        if (NAME(paces)(by, c, roots, columns, &a))
+            NAME(variance_moves)(x, w, metric, c, a, by);
 }
 
 static const Metric NAME(metrics) = {
@@ -252,9 +345,12 @@ static const Metric NAME(metrics) = {
     NAME(variance_move), NAME(variance_add), NAME(lengths),  NAME(moves),
 };
 
+#undef EITHER_OF_SOME
 #undef EITHER
+#undef CHOOSE
 #undef CONVERT
 #undef LANES
+#undef ROOM
 #undef SOME
 #undef D
 #undef NAME

@@ -43,6 +43,7 @@ cdef class Several(Task):
     cdef readonly double ceiling, gap, mixed
     cdef readonly Py_ssize_t leader  # the model that has lost least, of several the first
     cdef Py_ssize_t n
+    cdef double log_experts
     cdef Turn first
     cdef tuple owners
     cdef Py_ssize_t* place

@@ -9,6 +9,11 @@ from onmargin._core.task import Task
 class Turn:
     def __init__(self, tasks: Sequence[Task]) -> None: ...
 
+class Margins(Turn):
+    def __init__(self, tasks: Sequence[Task]) -> None: ...
+
+def turn(tasks: Sequence[Task]) -> Turn: ...
+
 class Several(Task):
     def __init__(
         self,

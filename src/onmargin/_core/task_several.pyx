@@ -8,6 +8,8 @@ from libc.math cimport INFINITY, exp, log
 from libc.string cimport memcpy, memmove, memset
 
 from onmargin._core.row cimport address
+from onmargin._core.task import Binary
+
 from onmargin._core.task cimport HalfSpace, Round, Task
 
 
@@ -22,7 +24,7 @@ cdef class Turn:
     def __init__(self, tasks):
         self.task = tasks[0]
         self.n = next((m for m, task in enumerate(tasks) if task is not self.task), len(tasks))
-        self.rest = Turn(tasks[self.n:]) if self.n < len(tasks) else None
+        self.rest = turn(tasks[self.n:]) if self.n < len(tasks) else None
 
     cdef void vote(
         self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
@@ -56,6 +58,51 @@ cdef class Turn:
             self.rest.constrain(r, own, place, first + self.n, now)
 
 
+cdef class Margins(Turn):
+    """The same for `Binary`, in loops without branches: which models lose in a round cannot be foreseen."""
+
+    cdef double[2] asked
+    cdef bint eager
+
+    def __init__(self, tasks):
+        super().__init__(tasks)
+        self.asked = np.broadcast_to(tasks[0].margin, 2)
+        self.eager = tasks[0].eager
+
+    cdef void vote(
+        self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
+    ) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            votes[0] += p[m] * (1 - 2 * (s[place[m]] < 0))
+        if self.rest is not None:
+            self.rest.vote(s, place + self.n, width, p + self.n, votes)
+
+    cdef void constrain(
+        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, Outcome* now
+    ) noexcept nogil:
+        cdef double y = r.y[0], asked = self.asked[y > 0], margin, loss
+        cdef Py_ssize_t m, n = r.n_halfspaces
+        cdef HalfSpace* h
+        for m in range(first, first + self.n):
+            margin = y * r.s[place[m]]
+            loss = asked - margin
+            h = &r.halfspaces[n]  # written in any case, and kept if it counts
+            h.up, h.down = <int>place[m] if y > 0 else -1, -1 if y > 0 else <int>place[m]
+            h.loss, h.part, h.mistaken = loss, <int>m, margin <= 0
+            n += (loss > 0) | self.eager
+            loss = max(loss, 0)
+            now[m].mistake, now[m].loss, now[m].squared_loss = margin <= 0, loss, loss * loss
+        r.n_halfspaces = n
+        if self.rest is not None:
+            self.rest.constrain(r, own, place, first + self.n, now)
+
+
+def turn(tasks):
+    """The turns of the models that have these tasks."""
+    return (Margins if type(tasks[0]) is Binary else Turn)(tasks)
+
+
 cdef class Several(Task):
     """Model m has `width` scores from places[m] on and a task of its own; half-spaces say by `part` whose they are.
 
@@ -83,7 +130,8 @@ cdef class Several(Task):
         self.judged = LOSS if by_loss else MISTAKE
         self.n = len(self.tasks)
         self.experts = max(experts, self.n)
-        self.first = Turn(self.tasks)
+        self.log_experts = log(self.experts)
+        self.first = turn(self.tasks)
         self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
         self.owners = (
             np.zeros((2, self.n, 4)), np.full(self.n, 1.0 / self.n), np.zeros(width),
@@ -170,11 +218,11 @@ cdef class Several(Task):
         return best
 
     cdef double rate(self) noexcept nogil:
-        return min(self.ceiling, log(self.experts) / self.gap) if self.gap > 0 else self.ceiling
+        return min(self.ceiling, self.log_experts / self.gap) if self.gap > 0 else self.ceiling
 
     cdef void weigh(self) noexcept nogil:
         """Charge the weights for the losses of the round, and weigh the models anew."""
-        cdef double low = INFINITY, high = 0, eta = self.rate(), expected = 0, shrunk = 0, least, sum = 0, loss
+        cdef double low = INFINITY, high = 0, eta, expected = 0, shrunk = 0, least, sum = 0, loss
         cdef Py_ssize_t m
         for m in range(self.n):
             loss = self.lost(&self.now[m])
@@ -191,6 +239,7 @@ cdef class Several(Task):
             self.leader = self.best()
         if not self.hedge or low == high:
             return
+        eta = self.rate()
         for m in range(self.n):
             loss = self.lost(&self.now[m]) - low
             shrunk += self.p[m] * fallen(eta, loss)

@@ -19,6 +19,8 @@
 
 /* How many non-zeros ahead the weights are fetched: sparse rounds wait for memory, not for arithmetic. */
 #define VEC_AHEAD 24
+/* The same for a few columns side by side: they come from farther away than one, and are sooner done than many. */
+#define VEC_FURTHER 48
 /* Columns of one pass over the row are kept in this many vector registers at most. */
 #define VEC_REGISTERS 8
 

@@ -153,7 +153,8 @@ TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const int 
 {
     const REAL *v = x->values;
     const int32_t *j = x->indices;
-    const ptrdiff_t line = 64 / sizeof(REAL), n = x->n, safe = x->ahead - VEC_AHEAD;
+    const ptrdiff_t line = 64 / sizeof(REAL), n = x->n;
+    const ptrdiff_t ahead = ways > 1 ? VEC_FURTHER : VEC_AHEAD, safe = x->ahead - ahead;
     V chain[VEC_REGISTERS] = {{0}};
     REAL lane[sizeof(V) / sizeof(REAL)];
     ptrdiff_t k = 0;
@@ -162,7 +163,7 @@ TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const int 
             VEC_UNROLL
             for (int u = 0; u < ways; u++)
                 for (ptrdiff_t c = 0; c < width * LANES; c += line)
-                    VEC_PREFETCH(W + j[k + u + VEC_AHEAD] * stride + c);
+                    VEC_PREFETCH(W + j[k + u + ahead] * stride + c);
         VEC_UNROLL
         for (int u = 0; u < ways; u++) {
             const REAL *w = W + (sparse ? j[k + u] : k + u) * stride;
