@@ -54,8 +54,8 @@ cdef class Mixed(Diagonal):
     """So many columns that are `adaptive`, then `normalized` ones, then one with variances for each of `forgetting`.
 
     Each learns as in a geometry of its own kind. All numbers of a feature stand together, at most sixteen weights and
-    what is beside them, so that a non-zero costs one trip to memory for all columns; and the lengths and moves of all
-    are made in one go over the row. No half-space has two sides. For sparse rows, without averaging.
+    what is beside them, so that a non-zero costs one trip to memory for all columns; lengths and moves are worked out
+    for a vector of columns at a time. No half-space has two sides. For sparse rows, without averaging.
     """
 
     cdef readonly Py_ssize_t adaptive, normalized

@@ -59,7 +59,7 @@ cdef class Turn:
 
 
 cdef class Margins(Turn):
-    """The same for `Binary`, in loops without branches: which models lose in a round cannot be foreseen."""
+    """The same for `Binary`, in one loop: which models lose cannot be foreseen, so that branches on it are costly."""
 
     cdef double[2] asked
     cdef bint eager
