@@ -1,17 +1,25 @@
-"""What several models at once cost: one pass over a workload, against one model in the same run."""
+"""What several models at once cost: one pass over a workload or a table, against one model in the same run."""
 
 import argparse
 
 import numpy as np
 from learners import Estimator
 from timing import race
-from workloads import WORKLOADS
+from workloads import WORKLOADS, Workload
 
 from onmargin import AutoClassifier, PassiveAggressiveClassifier
 
 
 def grid(n: int) -> list[float]:
     return np.geomspace(0.01, 10, n).tolist()
+
+
+def table(n_features: int) -> Workload:
+    """Two classes of dense rows, which a linear rule explains but for its noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50_000, n_features))
+    y = (X @ rng.normal(size=n_features) + rng.normal(size=len(X)) > 0).astype(int)
+    return Workload(f"binary, dense float64, 50,000 x {n_features}", X, y, np.arange(2))
 
 
 LEARNERS = {
@@ -28,11 +36,12 @@ LEARNERS = {
 def main() -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="A by default; others with classes: B, C, C64")
+    kinds = "A by default; others with classes: B, C, C64; a number: a table of so many columns"
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=kinds)
     parser.add_argument("--repeats", type=int, default=9, help="turns of each learner, of which the best counts")
     arguments = parser.parse_args()
     for name in arguments.workloads or ["A"]:
-        work = WORKLOADS[name]()
+        work = table(int(name)) if name.isdecimal() else WORKLOADS[name]()
         runners = {who: Estimator(lambda work, make=make: make(), work) for who, make in LEARNERS.items()}
         seconds = race({who: runner.learn for who, runner in runners.items()}, arguments.repeats)
         print(f"\n{name}: {work.title}\n\n| learner | s | times PA-I | mistakes, % |")

@@ -23,8 +23,8 @@ class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
     :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` are the mistakes of an expert so far and :math:`\eta \le 0.1`
     falls as slowly as the stream allows (AdaHedge): where one expert is clearly best its vote is all that counts.
 
-    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. It costs about ten
-    times as much as one model of two classes, and more where there are many; take the expert that leads, which
+    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. It costs seven to
+    twenty times as much as one model of two classes, and more where there are many; take the expert that leads, which
     ``experts_`` names, once you know your stream.
 
     Parameters
@@ -166,7 +166,7 @@ class AutoRegressor(AutoLearner, PassiveAggressiveRegressor):
     prediction is the mean of theirs, each with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are
     the absolute errors of an expert so far and :math:`\eta` falls as slowly as the stream allows (AdaHedge).
 
-    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. It costs about ten
+    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. It costs seven to twenty
     times as much as one model; take the expert that leads, which ``experts_`` names, once you know your stream.
 
     Parameters

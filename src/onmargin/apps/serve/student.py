@@ -101,7 +101,6 @@ class Student:
         self.model = model
         self.room = room
         self.promised = 0
-        self.abreast = max(1, len(model._called())) if hasattr(model, "_called") else 1
         self._known: set[Any] = set()
 
     @classmethod
@@ -137,6 +136,11 @@ class Student:
     @property
     def begun(self) -> bool:
         return hasattr(self.model, "_learner")
+
+    @property
+    def abreast(self) -> int:
+        """How many models learn side by side; vectors may have more than the names that are expected before."""
+        return max(1, len(self.model._called())) if hasattr(self.model, "_called") else 1
 
     @property
     def classes(self) -> list[Any]:
