@@ -166,8 +166,8 @@ class AutoRegressor(AutoLearner, PassiveAggressiveRegressor):
     prediction is the mean of theirs, each with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are
     the absolute errors of an expert so far and :math:`\eta` falls as slowly as the stream allows (AdaHedge).
 
-    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. It costs seven to twenty
-    times as much as one model; take the expert that leads, which ``experts_`` names, once you know your stream.
+    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. It costs seven to
+    twenty times as much as one model; take the expert that leads, which ``experts_`` names, once you know your stream.
 
     Parameters
     ----------
