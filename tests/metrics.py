@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin import reference
-from onmargin._core.geometry_adaptive import Adaptive, Normalized
-from onmargin._core.geometry_confidence import Confidence
-from onmargin._core.step import Projection, Step
-from onmargin._core.step_confidence import Confident, Herding, Regularized
-from onmargin._core.task import Binary, Multiclass, OneVsRest, Regression, Task
+from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
+from onmargin._core.steps.step import Confident, Herding, Projection, Regularized, Step
+from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Regression, Task
 from onmargin.learner import Learner, as_rows
 from tests.streams import EPSILON, TASKS, Stream
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor, reference
-from onmargin._core.geometry import Euclidean
-from onmargin._core.step import Projection
-from onmargin._core.task import Binary, Multiclass, OneVsRest, Regression
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.steps.step import Projection
+from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Regression
 from onmargin.learner import Learner, as_rows
 
 EPSILON = 0.1

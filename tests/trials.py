@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin import reference
-from onmargin._core.step import Even, Largest, Separable, Step
-from onmargin._core.step_joint import Joint
-from onmargin._core.step_pairs import EvenPairs, SeparablePairs, SopopoPairs
+from onmargin._core.steps.pairs import EvenPairs, SeparablePairs, SopopoPairs
+from onmargin._core.steps.simultaneous import Even, Joint, Largest, Separable
+from onmargin._core.steps.step import Step
 
 
 def max_step(loss, q, mistaken, weight, *, C):

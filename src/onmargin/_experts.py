@@ -5,16 +5,12 @@ from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from onmargin._core.geometry import Geometry
-from onmargin._core.geometry_adaptive import Adaptive, Normalized
-from onmargin._core.geometry_confidence import Confidence
-from onmargin._core.geometry_standardized import Standardized
-from onmargin._core.step import Projection, Step
-from onmargin._core.step_confidence import Confident, Regularized
-from onmargin._core.step_several import Steps
-from onmargin._core.step_single import Constant, Proportional
-from onmargin._core.task import Binary, OneVsRest, Task
-from onmargin._core.task_softmax import Softmax
+from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
+from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.geometries.standardized import Standardized
+from onmargin._core.several.steps import Steps
+from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Step
+from onmargin._core.tasks.task import Binary, OneVsRest, Softmax, Task
 from onmargin._parameters import Number
 from onmargin._several import Kind, abreast, twofold, without_laggards
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from onmargin._core.geometry import Geometry
-from onmargin._core.names import Index
+from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.rounds import Totals
-from onmargin._core.step import Step
-from onmargin._core.task import Task
-from onmargin._core.text import Frequencies
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
+from onmargin._core.text.names import Index
+from onmargin._core.text.words import Frequencies
 
 
 class Part:

@@ -10,15 +10,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometry import Euclidean, Geometry
-from onmargin._core.geometry_beside import Beside
-from onmargin._core.geometry_mixed import Mixed
-from onmargin._core.geometry_several import SeveralPaths
-from onmargin._core.geometry_standardized import Standardized
-from onmargin._core.geometry_twofold import Twofold
-from onmargin._core.step_several import Projections
-from onmargin._core.task import Task
-from onmargin._core.task_several import Several
+from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.standardized import Standardized
+from onmargin._core.several.geometries import Beside, SeveralPaths, Twofold
+from onmargin._core.several.packed import Mixed
+from onmargin._core.several.steps import Projections
+from onmargin._core.several.tasks import Several
+from onmargin._core.tasks.task import Task
 from onmargin.learner import Learner
 
 # What makes a geometry: `Adaptive`, say.

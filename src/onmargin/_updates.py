@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from onmargin._core.step import Even, Largest, Projection, Separable, Sopopo, Step
-from onmargin._core.step_joint import Joint
-from onmargin._core.step_pairs import EvenPairs, SeparablePairs, SopopoPairs
-from onmargin._core.step_reach import EvenReach, LargestReach
-from onmargin._core.task import Binary, Multiclass, OneVsRest, Task
+from onmargin._core.steps.pairs import EvenPairs, SeparablePairs, SopopoPairs
+from onmargin._core.steps.simultaneous import Even, EvenReach, Joint, Largest, LargestReach, Separable, Sopopo
+from onmargin._core.steps.step import Projection, Step
+from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Task
 
 # Each table: C -> the step.
 Steps = dict[str, Callable[[float], Step]]

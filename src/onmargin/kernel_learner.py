@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onmargin._core import rounds
-from onmargin._core.geometry_kernel import Expansion
-from onmargin._core.row import Rows
-from onmargin._core.step import Step
-from onmargin._core.task import Task
+from onmargin._core.geometries.kernel import Expansion
+from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
 from onmargin._kernels import Kernel, Matrix, Supports
 from onmargin.learner import Learner, Offsets, Vector
 

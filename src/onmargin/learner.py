@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core import rounds
-from onmargin._core.geometry import Geometry
-from onmargin._core.row import Rows
-from onmargin._core.step import Step
-from onmargin._core.task import Task
+from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
 from onmargin._parts import Part
 
 __all__ = ["Learner", "Totals", "as_rows"]

@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 import onmargin
 from onmargin import SequenceTagger
-from onmargin._core.geometry_path import Paths
-from onmargin._core.geometry_several import SeveralPaths
+from onmargin._core.geometries.chain import Paths
+from onmargin._core.several.geometries import SeveralPaths
 from onmargin.theory import NoTheorem, certify
 from tests.sentences import LABELS, corpus, state
 

@@ -11,12 +11,12 @@ from safetensors import safe_open
 from sklearn.exceptions import ConvergenceWarning
 
 import onmargin
-from onmargin._core.geometry import Geometry
-from onmargin._core.names import Index
+from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.rounds import Totals
-from onmargin._core.step import Step
-from onmargin._core.task import Task
-from onmargin._core.text import Frequencies
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
+from onmargin._core.text.names import Index
+from onmargin._core.text.words import Frequencies
 from onmargin._parts import Part, parts
 from onmargin.features import ClassTermFeatures
 from tests.saved import CASES, ESTIMATORS, Case, InOrder, anatomy, answers, phi

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from onmargin._core.svmlight import Parser
+from onmargin._core.files.svmlight import Parser
 from onmargin.io import ReadError, prefetch, read_svmlight
 
 digits = st.text("0123456789", max_size=25)

@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from onmargin import Perceptron, PNormPerceptron, QuasiAdditiveClassifier, Winnow, reference
-from onmargin._core.geometry_links import Entropic
-from onmargin._core.step import Projection
-from onmargin._core.task import Binary, Regression
+from onmargin._core.geometries.additive import Entropic
+from onmargin._core.steps.step import Projection
+from onmargin._core.tasks.task import Binary, Regression
 from onmargin.learner import Learner, as_rows
 
 # Bounds hold for margins that no weights on the simplex can give, too.

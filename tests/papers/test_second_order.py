@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from onmargin._core.geometry_confidence import Confidence
-from onmargin._core.step_confidence import Confident, Herding, Regularized
-from onmargin._core.task import Binary
+from onmargin._core.geometries.diagonal import Confidence
+from onmargin._core.steps.step import Confident, Herding, Regularized
+from onmargin._core.tasks.task import Binary
 from onmargin.learner import Learner, as_rows
 
 X = np.random.default_rng(0).standard_normal((30, 3))

@@ -21,10 +21,9 @@ from onmargin import (
     Winnow,
     reference,
 )
-from onmargin._core.geometry_links import Balanced, Entropic, PNorm
-from onmargin._core.step import Projection
-from onmargin._core.step_single import Aggressive, Fixed, Optimal, Proportional
-from onmargin._core.task import Binary, Multiclass, Regression
+from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
+from onmargin._core.steps.step import Aggressive, Fixed, Optimal, Projection, Proportional
+from onmargin._core.tasks.task import Binary, Multiclass, Regression
 from onmargin.learner import Learner, as_rows
 from tests.streams import containers, public_state, streams, weights_for
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from onmargin import reference
-from onmargin._core.geometry_links import PNorm
-from onmargin._core.step_single import Optimal
-from onmargin._core.task import Binary, Multiclass
+from onmargin._core.geometries.additive import PNorm
+from onmargin._core.steps.step import Optimal
+from onmargin._core.tasks.task import Binary, Multiclass
 from onmargin.learner import Learner, as_rows
 
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from onmargin import BlockClassifier, ClassFeatureClassifier, PassiveAggressiveUniclass, QuasiAdditiveClassifier
-from onmargin._core.geometry_links import Entropic
-from onmargin._core.geometry_trials import AdditiveBlocks
-from onmargin._core.step_reach import LargestReach
-from onmargin._core.task import Multiclass
-from onmargin._core.task_trial import Block
+from onmargin._core.geometries.additive import Entropic
+from onmargin._core.geometries.trials import AdditiveBlocks
+from onmargin._core.steps.simultaneous import LargestReach
+from onmargin._core.tasks.task import Multiclass
+from onmargin._core.tasks.trial import Block
 from onmargin._updates import SIMPLEX_TRIALS
 from onmargin.learner import Learner, as_rows
 from tests.streams import containers, integers, matrices

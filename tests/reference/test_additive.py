@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from onmargin import reference
-from onmargin._core.geometry import Euclidean
-from onmargin._core.geometry_links import Balanced, Entropic, PNorm
-from onmargin._core.step import Projection
-from onmargin._core.step_single import Aggressive, Fixed, Optimal, Proportional
-from onmargin._core.task import Binary, Multiclass, Regression
+from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.steps.step import Aggressive, Fixed, Optimal, Projection, Proportional
+from onmargin._core.tasks.task import Binary, Multiclass, Regression
 from onmargin.learner import Learner, as_rows
 from tests.streams import CONTAINERS, gaussian, uneven_weights
 

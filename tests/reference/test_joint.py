@@ -6,10 +6,9 @@ import cvxpy
 import numpy as np
 import pytest
 
-from onmargin._core.geometry_shared import Blocks
-from onmargin._core.step import Largest
-from onmargin._core.step_joint import Joint
-from onmargin._core.task_trial import Block
+from onmargin._core.geometries.trials import Blocks
+from onmargin._core.steps.simultaneous import Joint, Largest
+from onmargin._core.tasks.trial import Block
 from onmargin.learner import Learner, as_rows
 from tests.trials import UPDATES, core_step, offsets
 

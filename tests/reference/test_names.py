@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onmargin._core.names import Names
-from onmargin._core.reader import Reader
+from onmargin._core.text.names import Names
+from onmargin._core.text.reader import Reader
 
 # Few letters make many repetitions; all of Unicode makes strings of every width.
 texts = st.text("ab:\\1é", max_size=3) | st.text(max_size=4)

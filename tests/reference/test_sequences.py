@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from onmargin import reference
-from onmargin._core.chain import decode, decode_best, decode_most_wrong
-from onmargin._core.geometry_edges import EdgePaths
-from onmargin._core.geometry_path import Paths
-from onmargin._core.step import Even, Projection
-from onmargin._core.task_sequence import Sequence
+from onmargin._core.geometries.chain import EdgePaths, Paths
+from onmargin._core.steps.simultaneous import Even
+from onmargin._core.steps.step import Projection
+from onmargin._core.tasks.sequence import Sequence, decode, decode_best, decode_most_wrong
 from onmargin.learner import Learner, as_rows
 from tests.streams import CONTAINERS, uneven_weights
 

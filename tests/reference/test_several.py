@@ -16,10 +16,10 @@ from onmargin import (
     PassiveAggressiveRegressor,
     SCWClassifier,
 )
-from onmargin._core.geometry import Euclidean
-from onmargin._core.step_several import Projections
-from onmargin._core.task import Regression
-from onmargin._core.task_several import Several
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.several.steps import Projections
+from onmargin._core.several.tasks import Several
+from onmargin._core.tasks.task import Regression
 from onmargin._experts import CLASSIFIERS, Experts
 from onmargin._several import abreast, without_laggards
 from onmargin.learner import Learner, as_rows

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from onmargin import reference
-from onmargin._core.geometry_links import Balanced, Entropic, PNorm
-from onmargin._core.geometry_shared import Blocks
-from onmargin._core.geometry_trials import AdditiveBlocks
-from onmargin._core.step import Even, Largest
-from onmargin._core.step_reach import EvenReach, LargestReach
-from onmargin._core.task import Multiclass
-from onmargin._core.task_trial import Block
+from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
+from onmargin._core.geometries.trials import AdditiveBlocks, Blocks
+from onmargin._core.steps.simultaneous import Even, EvenReach, Largest, LargestReach
+from onmargin._core.tasks.task import Multiclass
+from onmargin._core.tasks.trial import Block
 from onmargin._updates import SIMPLEX_TRIALS
 from onmargin.learner import Learner, as_rows
 from tests.streams import CONTAINERS, uneven_weights

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from onmargin import AROWClassifier, AutoClassifier, SCWClassifier
-from onmargin._core.geometry import Euclidean
-from onmargin._core.geometry_confidence import Confidence
-from onmargin._core.geometry_standardized import Standardized
-from onmargin._core.geometry_twofold import Twofold
-from onmargin._core.step import Projection, Step
-from onmargin._core.step_several import Steps
-from onmargin._core.task import Binary
-from onmargin._core.task_several import Several
+from onmargin._core.geometries.diagonal import Confidence
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.geometries.standardized import Standardized
+from onmargin._core.several.geometries import Twofold
+from onmargin._core.several.steps import Steps
+from onmargin._core.several.tasks import Several
+from onmargin._core.steps.step import Projection, Step
+from onmargin._core.tasks.task import Binary
 from onmargin._several import weights_of
 from onmargin.learner import Learner, as_rows
 from onmargin.reference import running_standardization

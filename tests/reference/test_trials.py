@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from onmargin import reference
-from onmargin._core.geometry import Euclidean
-from onmargin._core.geometry_shared import Blocks, Thresholds
-from onmargin._core.step import Projection
-from onmargin._core.task import Multiclass
-from onmargin._core.task_trial import Block, Ordinal, Ranking
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.geometries.trials import Blocks, Thresholds
+from onmargin._core.steps.step import Projection
+from onmargin._core.tasks.task import Multiclass
+from onmargin._core.tasks.trial import Block, Ordinal, Ranking
 from onmargin.learner import Learner, as_rows
 from tests.streams import CONTAINERS, uneven_weights
 from tests.trials import PAIR_STEPS, STEPS, UPDATES, core_step, offsets, some_trials, twin_step

@@ -1,6 +1,6 @@
-"""The vector primitives of vec.h at each width: the core itself only runs the widest that this CPU has.
+"""The vector primitives of vec.c at each width: the core itself only runs the widest that this CPU has.
 
-A few lines of C are compiled around the header; without a compiler or the sources there is nothing to test.
+A few lines of C are compiled around that file; without a compiler or the sources there is nothing to test.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-CORE = Path(__file__).parents[2] / "src" / "onmargin" / "_core"
+KERNELS = Path(__file__).parents[2] / "src" / "onmargin" / "_core" / "kernels"
 COMPILER = shutil.which("cc")
 SOURCE = """
 #include <stdio.h>
@@ -22,7 +22,7 @@ SOURCE = """
 #ifdef PLAIN
 #undef __GNUC__
 #endif
-#include "vec.h"
+#include "vec.c"
 const Vec *narrow(ptrdiff_t itemsize) { return itemsize == 4 ? &table_float_narrow : &table_double_narrow; }
 const Vec *widest(ptrdiff_t itemsize) { return vec_for(itemsize); }
 ptrdiff_t padded(ptrdiff_t columns, ptrdiff_t itemsize) { return vec_padded(columns, itemsize); }
@@ -30,7 +30,7 @@ ptrdiff_t padded(ptrdiff_t columns, ptrdiff_t itemsize) { return vec_padded(colu
 # What the compiler is told, and the function that gives the table. Compilers other than GNU's get one lane.
 WIDTHS = {"widest": ([], "widest"), "16 bytes": ([], "narrow"), "plain C": (["-DPLAIN"], "narrow")}
 
-pytestmark = pytest.mark.skipif(COMPILER is None or not (CORE / "vec.h").exists(), reason="needs cc and the sources")
+pytestmark = pytest.mark.skipif(COMPILER is None or not (KERNELS / "vec.c").exists(), reason="needs cc and the sources")
 
 size, pointer, real = ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_double
 
@@ -63,7 +63,7 @@ def library(request, tmp_path_factory):
     options, table = WIDTHS[request.param]
     folder = tmp_path_factory.mktemp("vec")
     (folder / "vec.c").write_text(SOURCE)
-    command = [COMPILER, "-w", "-shared", "-fPIC", f"-I{CORE}", *options, "vec.c", "-o", "vec.so"]
+    command = [COMPILER, "-w", "-shared", "-fPIC", f"-I{KERNELS}", *options, "vec.c", "-o", "vec.so"]
     subprocess.run(command, cwd=folder, check=True)
     library = ctypes.CDLL(str(folder / "vec.so"))
     library.table = getattr(library, table)

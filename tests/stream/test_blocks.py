@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from onmargin import stream
-from onmargin._core.text import Text
+from onmargin._core.text.words import Text
 from tests.stream.cases import state
 
 MODELS = {

@@ -8,10 +8,10 @@ from scipy import sparse
 
 import onmargin
 from onmargin import stream
-from onmargin._core.names import Hashed, Names
-from onmargin._core.reader import Reader
-from onmargin._core.task_several import Several
-from onmargin._core.text import Text
+from onmargin._core.several.tasks import Several
+from onmargin._core.text.names import Hashed, Names
+from onmargin._core.text.reader import Reader
+from onmargin._core.text.words import Text
 from onmargin._several import models
 from tests.stream.cases import CASES, Case, learned, state
 

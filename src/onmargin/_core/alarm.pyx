@@ -5,7 +5,8 @@ import numpy as np
 from libc.math cimport fabs, log, sqrt
 from libc.string cimport memmove
 
-from onmargin._core.row cimport address
+from onmargin._core.rows cimport address
+
 
 # Sizes of buckets: 1, 2, 4, ...; nobody counts further.
 cdef enum:

@@ -1,6 +1,6 @@
 """The primitives of geometries with a diagonal metric: see metric.h."""
 
-from onmargin._core.row cimport Row, Weights
+from onmargin._core.rows cimport Row, Weights
 
 
 cdef extern from "metric.h" nogil:

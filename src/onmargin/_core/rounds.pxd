@@ -1,8 +1,9 @@
 """The loop over rounds."""
 
-from onmargin._core.geometry cimport Geometry
-from onmargin._core.step cimport Step
-from onmargin._core.task cimport Round, Task
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.round cimport Round
+from onmargin._core.steps.step cimport Step
+from onmargin._core.tasks.task cimport Task
 
 
 cdef class Totals:

@@ -3,10 +3,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometry import Geometry
-from onmargin._core.row import Rows
-from onmargin._core.step import Step
-from onmargin._core.task import Task
+from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
 
 class Totals:
     rounds: int

@@ -4,10 +4,11 @@ import numpy as np
 
 from libc.stdint cimport int32_t
 
-from onmargin._core.geometry cimport Geometry
-from onmargin._core.row cimport Row, Rows, address
-from onmargin._core.step cimport Step
-from onmargin._core.task cimport HalfSpace, Round, Task
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.rows cimport Row, Rows, address
+from onmargin._core.steps.step cimport Step
+from onmargin._core.tasks.task cimport Task
 
 
 cdef class Totals:

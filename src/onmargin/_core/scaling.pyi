@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.row import Rows
+from onmargin._core.rows import Rows
 
 def scale(
     X: Rows,

@@ -2,7 +2,8 @@
 
 from libc.math cimport fabs, sqrt
 
-from onmargin._core.row cimport Row, Rows, address
+from onmargin._core.rows cimport Row, Rows, address
+
 
 ctypedef fused real:
     float

@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.reader import Reader
-from onmargin._core.row import Rows
+from onmargin._core.rows import Rows
+from onmargin._core.text.reader import Reader
 
 def check_weight(weight: float) -> float: ...
 

@@ -5,13 +5,13 @@ from cpython.object cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t
 
-from onmargin._core.geometry cimport Geometry
-from onmargin._core.names cimport Hashed
-from onmargin._core.reader cimport Reader, _Column
+from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.rounds cimport Stage, Totals, play_round
-from onmargin._core.row cimport Row, Rows, address
-from onmargin._core.step cimport Step
-from onmargin._core.task cimport Task
+from onmargin._core.rows cimport Row, Rows, address
+from onmargin._core.steps.step cimport Step
+from onmargin._core.tasks.task cimport Task
+from onmargin._core.text.names cimport Hashed
+from onmargin._core.text.reader cimport Reader, _Column
 
 
 cdef extern from "Python.h":

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._core.step import Step
+from onmargin._core.steps.step import Step
 from onmargin._experts import Experts, assemble, kinds_of, members, retire, steps_of
 from onmargin._parameters import Rule, Word
 from onmargin._several import Kind, Standing

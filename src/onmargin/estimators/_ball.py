@@ -5,9 +5,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from onmargin._core.geometry_ball import Ball, BudgetedBall, OldestBall, ProjectedBall, SmallestBall
-from onmargin._core.geometry_centre import Centre, SimplexCentre
-from onmargin._core.task import Task, Uniclass
+from onmargin._core.geometries.ball import (
+    Ball,
+    BudgetedBall,
+    Centre,
+    OldestBall,
+    ProjectedBall,
+    SimplexCentre,
+    SmallestBall,
+)
+from onmargin._core.tasks.task import Task, Uniclass
 from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._kernel import BudgetOption

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from onmargin._core.row import Rows
-from onmargin._core.step import Reach
+from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Reach
 from onmargin._parameters import NOTHING, Number, Rule, Word
 from onmargin.estimators._online import OnlineLearner, warn_caller
 from onmargin.learner import Vector

@@ -3,10 +3,9 @@
 from math import inf
 from typing import Any, ClassVar
 
-from onmargin._core.geometry_links import Entropic
-from onmargin._core.geometry_shared import Blocks
-from onmargin._core.geometry_trials import AdditiveBlocks
-from onmargin._core.step import Step
+from onmargin._core.geometries.additive import Entropic
+from onmargin._core.geometries.trials import AdditiveBlocks, Blocks
+from onmargin._core.steps.step import Step
 from onmargin._parameters import NOTHING, Number, Rule, Word
 from onmargin._updates import SIMPLEX_TRIALS, TRIALS, check_combination
 from onmargin.estimators._simplex import MarginOption

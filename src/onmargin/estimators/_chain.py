@@ -10,14 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._columns import intercept_value
 from onmargin._core import rounds
-from onmargin._core.chain import decode, decode_best
-from onmargin._core.geometry_edges import EdgePaths
-from onmargin._core.geometry_path import Paths
-from onmargin._core.names import Names
-from onmargin._core.row import Rows
-from onmargin._core.step import Step
-from onmargin._core.task import Task
-from onmargin._core.task_sequence import Sequence
+from onmargin._core.geometries.chain import EdgePaths, Paths
+from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.sequence import Sequence, decode, decode_best
+from onmargin._core.tasks.task import Task
+from onmargin._core.text.names import Names
 from onmargin._parameters import NOTHING, Character, Number, Rule, Strings, Word
 from onmargin._updates import RIVALS, check_combination
 from onmargin.estimators._checks import check_numbers, check_weight

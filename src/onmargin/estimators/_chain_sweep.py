@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.chain import decode
-from onmargin._core.geometry_edges import EdgePaths
-from onmargin._core.geometry_path import Paths
-from onmargin._core.geometry_several import SeveralPaths
-from onmargin._core.row import Rows
-from onmargin._core.step import Step
-from onmargin._core.task import Task
-from onmargin._core.task_several_sequences import SeveralSequences
+from onmargin._core.geometries.chain import EdgePaths, Paths
+from onmargin._core.rows import Rows
+from onmargin._core.several.geometries import SeveralPaths
+from onmargin._core.several.tasks import SeveralSequences
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.sequence import decode
+from onmargin._core.tasks.task import Task
 from onmargin._parameters import Rule
 from onmargin._several import Standing, grid, names_of, projections, standing
 from onmargin._updates import check_combination

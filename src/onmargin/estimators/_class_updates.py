@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from onmargin._core.step import Step
-from onmargin._core.task import CostSensitive, Task
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import CostSensitive, Task
 from onmargin._parameters import CLASS_MARGINS, NOTHING, Rule, Word
 from onmargin._updates import RIVALS, check_class_margin, check_combination, class_margins, class_task
 from onmargin.estimators._checks import check_cost

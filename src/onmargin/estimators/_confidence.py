@@ -7,9 +7,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onmargin._core.geometry import Euclidean
-from onmargin._core.geometry_confidence import Confidence
-from onmargin._core.geometry_twofold import Twofold
+from onmargin._core.geometries.diagonal import Confidence
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.several.geometries import Twofold
 from onmargin._parameters import Number, Rule, Word
 from onmargin.estimators._simplex import SimplexOption
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from onmargin._core.geometry import Euclidean, Geometry
-from onmargin._core.geometry_links import Balanced, Entropic, PNorm
+from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
+from onmargin._core.geometries.geometry import Euclidean, Geometry
 
 
 def default_p(n_features: int) -> float:

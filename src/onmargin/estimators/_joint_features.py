@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from onmargin._checks import check_sparse
-from onmargin._core.geometry import Euclidean
-from onmargin._core.names import Names
-from onmargin._core.row import Rows
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.rows import Rows
+from onmargin._core.text.names import Names
 from onmargin._parts import Part
 from onmargin.learner import Learner, Vector
 

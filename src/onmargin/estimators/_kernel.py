@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from onmargin._core.geometry_budget import Budgeted, Forgetron, Oldest, Projected, Smallest
-from onmargin._core.geometry_kernel import Expansion
-from onmargin._core.task import Task
+from onmargin._core.geometries.kernel import Budgeted, Expansion, Forgetron, Oldest, Projected, Smallest
+from onmargin._core.tasks.task import Task
 from onmargin._kernels import Custom, Gaussian, Kernel, Linear, Polynomial, Sigmoid, Supports
 from onmargin._parameters import NOTHING, Member, Number, Rule, Word
 from onmargin._several import averaging

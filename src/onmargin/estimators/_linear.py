@@ -10,8 +10,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._columns import intercept_value
-from onmargin._core.geometry import Euclidean, Geometry
-from onmargin._core.task import Task
+from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.tasks.task import Task
 from onmargin._parameters import FLAG, Number, Rule, Word
 from onmargin._several import averaging
 from onmargin.estimators._checks import check_numbers

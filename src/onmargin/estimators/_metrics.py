@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._core.geometry import Euclidean
-from onmargin._core.geometry_adaptive import Adaptive, Diagonal, Normalized
+from onmargin._core.geometries.diagonal import Adaptive, Diagonal, Normalized
+from onmargin._core.geometries.geometry import Euclidean
 from onmargin.estimators._linear import LinearLearner
 from onmargin.learner import Learner
 

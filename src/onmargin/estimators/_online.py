@@ -18,9 +18,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from onmargin._checks import check_sparse
-from onmargin._core.row import Rows
-from onmargin._core.step import Step
-from onmargin._core.task import Task
+from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
 from onmargin._parameters import FLAG, NOTHING, Instance, Number, Rule, check_parameters
 from onmargin._updates import projection
 from onmargin.io.sharding import Shards

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from onmargin._checks import check_sparse
-from onmargin._core.names import Names
-from onmargin._core.reader import Reader
-from onmargin._core.row import Rows
+from onmargin._core.rows import Rows
+from onmargin._core.text.names import Names
+from onmargin._core.text.reader import Reader
 from onmargin.learner import Offsets, as_rows
 
 Labels = list[list[Any]]

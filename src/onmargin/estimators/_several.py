@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from onmargin._core.step import Step
-from onmargin._core.task import Task
-from onmargin._core.task_several import Several
+from onmargin._core.several.tasks import Several
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
 from onmargin._parameters import Rule, Word
 from onmargin._several import Kind, Standing, combination, recombined, side_by_side, standing, weights_of
 from onmargin._updates import check_combination

@@ -5,11 +5,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onmargin._core.geometry import Columns, Geometry
-from onmargin._core.geometry_beside import Beside
-from onmargin._core.geometry_links import Entropic
-from onmargin._core.geometry_mixed import Mixed
-from onmargin._core.geometry_twofold import Twofold
+from onmargin._core.geometries.additive import Entropic
+from onmargin._core.geometries.geometry import Columns, Geometry
+from onmargin._core.several.geometries import Beside, Twofold
+from onmargin._core.several.packed import Mixed
 from onmargin._parameters import Rule, Word
 from onmargin._updates import check_combination
 from onmargin.estimators._metrics import METRICS, MetricLearner

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from onmargin._core.geometry import Euclidean
-from onmargin._core.task import Structured, Task
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.tasks.task import Structured, Task
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._joint_features import Features, features_like
 from onmargin.estimators._online import OnlineLearner

@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar
 
-from onmargin._core.step import Step
-from onmargin._core.step_several import Steps
-from onmargin._core.task import Task
+from onmargin._core.several.steps import Steps
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
 from onmargin._parameters import Number, Numbers, Rule, Word
 from onmargin._several import WAYS, Kind, Standing, candidates, grid, names_of, projections, twofold
 from onmargin._updates import check_combination

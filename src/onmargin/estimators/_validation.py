@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.row import Rows
+from onmargin._core.rows import Rows
 from onmargin._parameters import FLAG, Number, Rule
 from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion

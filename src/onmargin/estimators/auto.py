@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onmargin._core.task import Task
+from onmargin._core.tasks.task import Task
 from onmargin._experts import CLASSIFIERS, REGRESSORS, class_tasks, members
 from onmargin._parameters import Rule
 from onmargin.estimators._auto import AutoLearner

@@ -8,8 +8,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels, plain
-from onmargin._core.task import Task
-from onmargin._core.task_trial import Block
+from onmargin._core.tasks.task import Task
+from onmargin._core.tasks.trial import Block
 from onmargin._updates import check_combination
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight, live

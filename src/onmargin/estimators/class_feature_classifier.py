@@ -9,9 +9,10 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from onmargin._core.row import Rows
-from onmargin._core.step import Largest, Step
-from onmargin._core.task import Multiclass, Task
+from onmargin._core.rows import Rows
+from onmargin._core.steps.simultaneous import Largest
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Multiclass, Task
 from onmargin._parameters import NOTHING, Member, Rule, Word
 from onmargin._updates import check_combination
 from onmargin.estimators._blocks import BlockLearner

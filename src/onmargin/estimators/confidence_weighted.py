@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onmargin._core.step import Step
-from onmargin._core.step_confidence import Confident, Herding
-from onmargin._core.task import Binary, Multiclass, OneVsRest, Task
+from onmargin._core.steps.step import Confident, Herding, Step
+from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Task
 from onmargin._parameters import Number, Rule, Word
 from onmargin.estimators._confidence import ConfidenceLearner
 from onmargin.estimators.classifier import PassiveAggressiveClassifier

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from onmargin._core.geometry_kernel import Expansion
-from onmargin._core.step import Step
-from onmargin._core.step_gram import GramWindow, KernelWindow
-from onmargin._core.step_window import Window
+from onmargin._core.geometries.kernel import Expansion
+from onmargin._core.steps.step import Step
+from onmargin._core.steps.window import GramWindow, KernelWindow, Window
 from onmargin._parameters import NOTHING, Number, Rule
 from onmargin._parts import Part
 from onmargin._updates import check_combination

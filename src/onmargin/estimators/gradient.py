@@ -8,10 +8,9 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._core.geometry import Euclidean, Geometry
-from onmargin._core.step import Step
-from onmargin._core.step_single import Proportional
-from onmargin._core.task import Regression, Task
+from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.steps.step import Proportional, Step
+from onmargin._core.tasks.task import Regression, Task
 from onmargin._parameters import FLAG, NOTHING, Number, Rule
 from onmargin.estimators._checks import check_numbers, check_weight, live
 from onmargin.estimators._geometries import entropic

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._core.step import Step
-from onmargin._core.task import Task
-from onmargin._core.task_trial import Ranking
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
+from onmargin._core.tasks.trial import Ranking
 from onmargin._parameters import FLAG, Rule, Word
 from onmargin._updates import PAIRS, check_combination
 from onmargin.estimators._checks import check_weight

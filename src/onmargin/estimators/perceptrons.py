@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onmargin._core.step import Step
-from onmargin._core.step_single import Fixed
+from onmargin._core.steps.step import Fixed, Step
 from onmargin._parameters import NOTHING, Number, Rule
 from onmargin.estimators._checks import live
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier

@@ -9,11 +9,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels
-from onmargin._core.geometry_links import Entropic
-from onmargin._core.row import Rows
-from onmargin._core.step import Step
-from onmargin._core.step_single import Aggressive, Fixed, Optimal
-from onmargin._core.task import Binary, Multiclass, Task
+from onmargin._core.geometries.additive import Entropic
+from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Aggressive, Fixed, Optimal, Step
+from onmargin._core.tasks.task import Binary, Multiclass, Task
 from onmargin._parameters import FLAG, NOTHING, Number, Rule, Word
 from onmargin._updates import check_combination
 from onmargin.estimators._checks import check_weight, live

@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.model_selection import ShuffleSplit
 
-from onmargin._core.task import Regression, Task
+from onmargin._core.tasks.task import Regression, Task
 from onmargin._parameters import Number, Rule, Word
 from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._online import MatrixLike

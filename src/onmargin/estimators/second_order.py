@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onmargin._core.step import Step
-from onmargin._core.step_confidence import Regularized
+from onmargin._core.steps.step import Regularized, Step
 from onmargin._parameters import Number, Rule
 from onmargin.estimators._confidence import ConfidenceLearner
 from onmargin.estimators.classifier import PassiveAggressiveClassifier

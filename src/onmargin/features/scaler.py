@@ -10,7 +10,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onmargin._checks import check_sparse
-from onmargin._core.row import Rows
+from onmargin._core.rows import Rows
 from onmargin._core.scaling import scale
 from onmargin._parameters import Rule, Word, check_parameters
 from onmargin.features._whole import Whole

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from onmargin._core.svmlight import Parser
+from onmargin._core.files.svmlight import Parser
 from onmargin.io._reader import Reader, byte_reader
 from onmargin.io._source import Place, RecordError, Source
 

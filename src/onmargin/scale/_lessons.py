@@ -7,11 +7,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from onmargin._core.names import Names
-from onmargin._core.reader import Reader
 from onmargin._core.rounds import Totals
-from onmargin._core.task_several import Several
-from onmargin._core.text import Frequencies
+from onmargin._core.several.tasks import Several
+from onmargin._core.text.names import Names
+from onmargin._core.text.reader import Reader
+from onmargin._core.text.words import Frequencies
 from onmargin._parts import put_together, take_apart
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._chain import ChainLearner

@@ -26,13 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometry import Euclidean
-from onmargin._core.geometry_adaptive import Adaptive, Normalized
-from onmargin._core.geometry_confidence import Confidence
-from onmargin._core.geometry_edges import EdgePaths
-from onmargin._core.geometry_path import Paths
-from onmargin._core.geometry_shared import Thresholds
-from onmargin._core.text import Frequencies
+from onmargin._core.geometries.chain import EdgePaths, Paths
+from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.geometries.trials import Thresholds
+from onmargin._core.text.words import Frequencies
 
 Array = NDArray[Any]
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.names import Names
+from onmargin._core.text.names import Names
 from onmargin.io.model_file import from_bytes, load_with_notes, to_bytes, write_bytes
 from onmargin.io.sharding import Shard
 from onmargin.scale._findings import Findings

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.row import Rows
+from onmargin._core.rows import Rows
 
 
 def widen(model: Any, rows: Rows) -> Rows:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from onmargin._core.row import Rows
+from onmargin._core.rows import Rows
 from onmargin.learner import as_rows
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._columns import intercept_value
-from onmargin._core.geometry import Euclidean, Geometry
+from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._parameters import FLAG, Number, Rule, Word
 from onmargin._several import averaging
 from onmargin.stream._model import StreamModel

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.names import Hashed, Index, Names
-from onmargin._core.reader import Reader
-from onmargin._core.row import Rows
-from onmargin._core.step import Step
+from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Step
 from onmargin._core.stream import Player
-from onmargin._core.task import Task
-from onmargin._core.text import Frequencies, Text
+from onmargin._core.tasks.task import Task
+from onmargin._core.text.names import Hashed, Index, Names
+from onmargin._core.text.reader import Reader
+from onmargin._core.text.words import Frequencies, Text
 from onmargin._parameters import FLAG, NOTHING, Character, Number, Rule, Word, check_parameters
 from onmargin.learner import Learner, Totals
 from onmargin.stream._blocks import learn_known, learn_readily, widen

@@ -2,8 +2,8 @@
 
 from typing import Any, ClassVar, Self
 
-from onmargin._core.step import Step
-from onmargin._core.task import Task
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
 from onmargin._experts import (
     CLASSIFIERS,
     REGRESSORS,

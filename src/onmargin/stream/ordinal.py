@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometry_shared import Thresholds
-from onmargin._core.step import Step
+from onmargin._core.geometries.trials import Thresholds
+from onmargin._core.steps.step import Step
 from onmargin._core.stream import check_weight
-from onmargin._core.task import Task
-from onmargin._core.task_trial import Ordinal
+from onmargin._core.tasks.task import Task
+from onmargin._core.tasks.trial import Ordinal
 from onmargin._parameters import Rule, Word
 from onmargin._updates import TRIALS, check_combination
 from onmargin.stream._labels import Label, check_label, code_of

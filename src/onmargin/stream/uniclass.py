@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometry_centre import Centre
-from onmargin._core.step import Step
+from onmargin._core.geometries.ball import Centre
+from onmargin._core.steps.step import Step
 from onmargin._core.stream import Player, check_weight
-from onmargin._core.task import Task
-from onmargin._core.task import Uniclass as UniclassTask
+from onmargin._core.tasks.task import Task
+from onmargin._core.tasks.task import Uniclass as UniclassTask
 from onmargin._parameters import NOTHING, Number, Rule, Word
 from onmargin._updates import check_combination, projection
 from onmargin.stream._model import Name, StreamModel

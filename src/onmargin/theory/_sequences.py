@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from onmargin._core.chain import decode, decode_most_wrong
-from onmargin._core.reader import Reader
+from onmargin._core.tasks.sequence import decode, decode_most_wrong
+from onmargin._core.text.reader import Reader
 from onmargin.estimators._sequences import read_labels
 from onmargin.theory._bias import with_bias
 from onmargin.theory._halfspaces import Columns, HalfSpaces

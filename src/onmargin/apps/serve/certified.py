@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from onmargin._core.names import Hashed, Names
+from onmargin._core.text.names import Hashed, Names
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.problems import ConflictError
 from onmargin.apps.serve.served import decode

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from onmargin._core.names import Names
-from onmargin._core.reader import Reader
-from onmargin._core.task_several import Several
+from onmargin._core.several.tasks import Several
+from onmargin._core.text.names import Names
+from onmargin._core.text.reader import Reader
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
 from onmargin.apps.tasks import model_class, n_features

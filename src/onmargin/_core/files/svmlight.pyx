@@ -1,0 +1,299 @@
+"""Rows of svmlight text, one a line: `label qid:group index:value index:value ... # comment`.
+
+A block of text is parsed in one go without the global lock, into arrays that are as long as the text allows.
+"""
+
+import numpy as np
+
+cimport cython
+from cpython.object cimport PyObject
+from libc.math cimport floor, isfinite
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
+
+from onmargin._core.rows cimport address
+
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
+
+cdef extern from "decimal.h" nogil:
+    enum:
+        DECIMAL_BAD, DECIMAL_HARD, DECIMAL_LEAST, DECIMAL_MOST
+
+    ctypedef struct Wide:
+        uint64_t high, low
+
+    Wide* decimal_fives
+    const char* decimal_digits(const char* text, const char* end, uint64_t* number)
+    int decimal_read(const char** text, const char* end, double* value)
+    bint is_digit(char c)
+
+cdef extern from "svmlight.h" nogil:
+    enum:
+        PLAIN_BEFORE
+
+    const char* skip_blanks(const char* p)
+    bint parts(char c)
+    const char* plain_features(
+        const char* p, const char* end, int64_t first, int64_t limit, int64_t* last, int32_t* indices, double* values,
+        Py_ssize_t* n_values,
+    )
+
+
+cdef enum Fault:
+    NO_FAULT, LABEL, WHOLE_LABEL, FEATURE, LARGE_INDEX, ZERO_INDEX, INDEX_ORDER, NEW_FEATURE, VALUE, QID, QID_SOMETIMES
+
+cdef tuple FAULTS = (
+    "",
+    "a row starts with its label, a finite number",
+    "the labels of a row are whole numbers with commas between them",
+    "a feature is a whole number, a colon and a value",
+    f"an index is {INT32_MAX - 1} at most",
+    "indices start at 1: zero_based=True is for files where they start at 0",
+    "the indices of a row must increase",
+    "the index is beyond n_features",
+    "a value is a finite number",
+    "a qid is a whole number of at most 18 digits, and comes once",
+    "either all rows have a qid or none has",
+)
+
+
+cdef struct Block:
+    const char* start
+    const char* p  # the next character
+    const char* end
+    double* labels
+    int32_t* label_ends
+    int32_t* row_ends
+    int32_t* indices
+    double* values
+    int64_t* qids
+    Py_ssize_t n_rows, n_labels, n_values, n_lines
+
+
+@cython.final
+cdef class Parser:
+    """Reads blocks of text one after the other; `n_features` is -1 if any index will do."""
+
+    cdef readonly Py_ssize_t width  # of the rows so far: 1 + the largest index
+    cdef Py_ssize_t n_features
+    cdef bint zero_based, multilabel
+    cdef tuple scratch
+    cdef int grouped  # whether rows have a qid; -1 before the first one
+
+    def __init__(self, bint zero_based=False, bint multilabel=False, Py_ssize_t n_features=-1):
+        self.zero_based = zero_based
+        self.multilabel = multilabel
+        self.n_features = n_features
+        self.grouped = -1
+
+    def parse(self, text, Py_ssize_t n, dtype=np.float64):
+        """Labels, ends of labels, ends of rows, indices, values, qids or None, number of lines, what is wrong or None.
+
+        The first n characters of the text, which is bytes or a bytearray, end with the end of a line. If something is
+        wrong the arrays hold the rows before it, and it is in the line after those counted.
+        """
+        cdef Block b
+        cdef Fault fault
+        if not 0 < n <= min(len(text), INT32_MAX) or text[n - 1] not in b"\r\n":
+            raise ValueError("expected whole lines of text, less than 2 GB")
+        labels, label_ends, row_ends, indices, values, qids = self.room(n)
+        b.labels = <double*>address(labels, "d", len(labels), True)
+        b.label_ends = <int32_t*>address(label_ends, "i", len(label_ends), True)
+        b.row_ends = <int32_t*>address(row_ends, "i", len(row_ends), True)
+        b.indices = <int32_t*>address(indices, "i", len(indices), True)
+        b.values = <double*>address(values, "d", len(values), True)
+        b.qids = <int64_t*>address(qids, "lq", len(qids), True)
+        b.start = b.p = <const char*>address(text, "B", len(text))
+        b.end = b.p + n
+        b.n_rows = b.n_labels = b.n_values = b.n_lines = 0
+        b.label_ends[0] = b.row_ends[0] = 0
+        with nogil:
+            fault = self.rows(&b)
+        n_labels, n_values = b.label_ends[b.n_rows], b.row_ends[b.n_rows]
+        with np.errstate(over="ignore"):  # what is too large for float32 is infinite, and refused by who learns it
+            values = values[:n_values].astype(dtype)
+        return (
+            labels[:n_labels].copy(),
+            label_ends[:b.n_rows + 1].copy(),
+            row_ends[:b.n_rows + 1].copy(),
+            indices[:n_values].copy(),
+            values,
+            qids[:b.n_rows].copy() if self.grouped == 1 else None,
+            b.n_lines,
+            None if fault == NO_FAULT else f"{FAULTS[fault]}; got {token_at(text[:n], b.p - b.start)!r}",
+        )
+
+    cdef tuple room(self, Py_ssize_t n):
+        """Arrays for all that n characters can hold: a label takes two, with what parts it from the next, a row two and
+        a feature four. They are kept for the next block: fresh memory costs as much as parsing into it."""
+        if self.scratch is None or len(self.scratch[0]) <= n // 2:
+            n += n // 8
+            two, four = n // 2 + 2, n // 4 + 2
+            self.scratch = (
+                np.empty(two), np.empty(two, np.int32), np.empty(two, np.int32),
+                np.empty(four, np.int32), np.empty(four), np.empty(two, np.int64),
+            )
+        return self.scratch
+
+    cdef Fault rows(self, Block* b) noexcept nogil:
+        cdef Fault fault
+        while b.p < b.end:
+            fault = self.row(b)
+            if fault != NO_FAULT:
+                return fault
+            b.p += 2 if b.p[0] == b"\r" and b.p[1] == b"\n" else 1
+            b.n_lines += 1
+        return NO_FAULT
+
+    cdef Fault row(self, Block* b) noexcept nogil:
+        """One line, up to its end; or up to what is wrong."""
+        cdef const char* start = b.p
+        cdef Fault fault
+        cdef bint has_qid = False
+        cdef int64_t last = -1
+        cdef int64_t limit = INT32_MAX if self.n_features < 0 else self.n_features
+        b.p = skip_blanks(b.p)
+        if ends_line(b):
+            return NO_FAULT
+        b.n_labels = b.label_ends[b.n_rows]
+        b.n_values = b.row_ends[b.n_rows]
+        fault = self.targets(b, b.p > start)
+        while fault == NO_FAULT:
+            b.p = skip_blanks(b.p)
+            if b.p - b.start >= PLAIN_BEFORE:
+                b.p = plain_features(b.p, b.end, not self.zero_based, limit, &last, b.indices, b.values, &b.n_values)
+                b.p = skip_blanks(b.p)
+            if ends_line(b):
+                break
+            if b.p[0] == b"q":
+                fault = QID if has_qid else qid(b)
+                has_qid = True
+            else:
+                fault = self.feature(b, &last)
+        if fault == NO_FAULT and self.grouped >= 0 and self.grouped != has_qid:
+            b.p = start
+            fault = QID_SOMETIMES
+        if fault != NO_FAULT:
+            return fault
+        self.grouped = has_qid
+        self.width = max(self.width, <Py_ssize_t>last + 1)
+        b.n_rows += 1
+        b.label_ends[b.n_rows] = <int32_t>b.n_labels
+        b.row_ends[b.n_rows] = <int32_t>b.n_values
+        return NO_FAULT
+
+    cdef Fault targets(self, Block* b, bint indented) noexcept nogil:
+        """The label, or the labels; a row that has none of several starts with a blank or with a feature."""
+        cdef const char* start = b.p
+        cdef double* y = b.labels + b.n_labels
+        if self.multilabel and indented:
+            return NO_FAULT
+        while True:
+            if not number(b, y):
+                return WHOLE_LABEL if self.multilabel else LABEL
+            if self.multilabel:
+                if b.p[0] == b":" and b.p > start and y == b.labels + b.n_labels:
+                    b.p = start
+                    return NO_FAULT
+                if floor(y[0]) != y[0]:
+                    b.p = start
+                    return WHOLE_LABEL
+            y += 1
+            if not (self.multilabel and b.p[0] == b","):
+                break
+            b.p += 1
+        if not parts(b.p[0]):
+            b.p = start
+            return WHOLE_LABEL if self.multilabel else LABEL
+        b.n_labels = y - b.labels
+        return NO_FAULT
+
+    cdef inline Fault feature(self, Block* b, int64_t* last) noexcept nogil:
+        cdef const char* start = b.p
+        cdef uint64_t digits = 0
+        cdef int64_t index
+        cdef Fault fault = NO_FAULT
+        b.p = decimal_digits(start, b.end, &digits)
+        index = <int64_t>digits
+        if b.p == start or b.p[0] != b":":
+            fault = FEATURE
+        elif digits >= INT32_MAX or b.p - start > 19:
+            fault = LARGE_INDEX
+        else:
+            b.p += 1
+            index -= not self.zero_based
+            if index <= last[0]:
+                fault = ZERO_INDEX if index < 0 else INDEX_ORDER
+            elif 0 <= self.n_features <= index:
+                fault = NEW_FEATURE
+            elif not number(b, b.values + b.n_values) or not parts(b.p[0]):
+                fault = VALUE
+        if fault != NO_FAULT:
+            b.p = start
+            return fault
+        b.indices[b.n_values] = <int32_t>index
+        b.n_values += 1
+        last[0] = index
+        return NO_FAULT
+
+
+cdef inline bint ends_line(Block* b) noexcept nogil:
+    """Whether nothing but a comment is left of the line; if so, goes to its end."""
+    if b.p[0] == b"#":
+        while b.p[0] != b"\n" and b.p[0] != b"\r":
+            b.p += 1
+    return b.p[0] == b"\n" or b.p[0] == b"\r"
+
+
+cdef Fault qid(Block* b) noexcept nogil:
+    cdef const char* start = b.p
+    cdef const char* digits = b.p + 4
+    cdef int64_t group = 0
+    if b.p[1] == b"i" and b.p[2] == b"d" and b.p[3] == b":":
+        b.p = digits
+        while is_digit(b.p[0]) and b.p - digits < 18:
+            group = 10 * group + (b.p[0] - 48)
+            b.p += 1
+        if b.p > digits and parts(b.p[0]):
+            b.qids[b.n_rows] = group
+            return NO_FAULT
+    b.p = start
+    return QID
+
+
+cdef inline bint number(Block* b, double* value) noexcept nogil:
+    """Reads a number and goes behind it; stays if there is none, or none that a double holds."""
+    cdef const char* start = b.p
+    cdef int outcome = decimal_read(&b.p, b.end, value)
+    if outcome == DECIMAL_HARD:
+        value[0] = read_by_python(start)
+    if outcome == DECIMAL_BAD or not isfinite(value[0]):
+        b.p = start
+        return False
+    return True
+
+
+cdef double read_by_python(const char* text) noexcept with gil:
+    cdef char* end
+    return PyOS_string_to_double(text, &end, NULL)
+
+
+cdef str token_at(text, Py_ssize_t start):
+    """What stands there, for an error; at most 60 characters of it."""
+    return text[start:start + 60].splitlines()[0].decode("utf-8", "replace").split(" ")[0]
+
+
+cdef void fill_fives():
+    """Of 5^e its leading 128 bits. Reciprocals are rounded up down to 5^-27, which makes ties come out exact."""
+    for e in range(DECIMAL_LEAST, DECIMAL_MOST + 1):
+        power = 5 ** abs(e)
+        if e < 0:
+            power = (1 << (power.bit_length() + 127)) // power + (e >= -27)
+        else:
+            power = (power << 128) >> power.bit_length()
+        decimal_fives[e - DECIMAL_LEAST].high = power >> 64
+        decimal_fives[e - DECIMAL_LEAST].low = power & 0xFFFFFFFFFFFFFFFF
+
+
+fill_fives()

@@ -1,0 +1,1 @@
+"""Geometries: what holds the weights and moves them."""

@@ -1,0 +1,517 @@
+"""Weights that are a link of a sum: entropic, balanced entropic and p-norm ([PD] sec. 4; [NIPS]; [SIMPROJ])."""
+
+from functools import partial
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.rows cimport Row, address, vec_for, vec_padded
+
+
+FALL = 1e-6  # of a sum: what is left of one that has fallen so far is not exact
+
+
+cdef class Additive(Geometry):
+    """theta is what was added up; w = grad G(theta), with G a function of S = sum_i f(theta_i).
+
+    So w_i is the slope f'(theta_i) times a factor that all weights share. Slopes are kept beside theta, and S beside
+    both: a score is an inner product, and a move touches the non-zeros of its row alone. f and its slope are in units
+    of a `level` that follows the largest theta, so that nothing leaves its range; what is too small beside the largest
+    to have a number gets it back when that falls, because theta has it.
+
+    `threshold` is taken off every score. Rows are float64.
+    """
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, *, double threshold=0.0):
+        self.n_features = n_features
+        self.n_columns = n_columns
+        self.threshold = threshold
+        self.dtype = np.dtype(np.float64)
+        self.vec = vec_for(8)
+        self.n_scores = vec_padded(n_columns, 8) if n_columns > 1 else 1
+        self.theta, self.slopes = np.zeros((n_features, self.n_scores)), np.zeros((n_features, self.n_scores))
+        self.t = <double*>address(self.theta, "d", self.theta.size, writable=True)
+        self.v = <double*>address(self.slopes, "d", self.slopes.size, writable=True)
+        self.w.W, self.w.columns, self.w.stride, self.w.gap = self.v, n_columns, self.n_scores, 1
+        self.sum_anew()
+
+    def settings(self):
+        return {"n_features": self.n_features, "n_columns": self.n_columns, "threshold": self.threshold}
+
+    def __reduce__(self):
+        state = {
+            "clock": self.clock, "theta": self.theta[:, :self.n_columns], "slopes": self.slopes[:, :self.n_columns],
+            "level": self.level, "S": self.S, "highest": self.highest, "touched": self.touched,
+        }
+        return partial(type(self), **self.settings()), (), state
+
+    def __setstate__(self, state):
+        self.theta[:, :self.n_columns], self.slopes[:, :self.n_columns] = state["theta"], state["slopes"]
+        self.clock, self.level, self.S = state["clock"], state["level"], state["S"]
+        self.highest, self.touched = state["highest"], state["touched"]
+
+    def weights(self):
+        """The weights, columns by features; a copy."""
+        return (self.factor(self.S, self.level) * self.slopes[:, :self.n_columns]).T
+
+    def mean(self):
+        """The weights, and minus the threshold for each column."""
+        return self.weights(), np.full(self.n_columns, 0 - self.threshold)
+
+    def alike(self, Py_ssize_t n_columns):
+        """A geometry of the same kind with other columns, that has learned nothing."""
+        return type(self)(**{**self.settings(), "n_columns": n_columns})
+
+    def recombined(self, mixing):
+        """A copy whose theta are combinations of these: column c is sum_k mixing[c, k] times column k."""
+        cdef Additive copy = self.alike(len(mixing))
+        copy.clock = self.clock
+        copy.theta[:, :copy.n_columns] = self.theta[:, :self.n_columns] @ mixing.T
+        copy.sum_anew()
+        return copy
+
+    # What a kind of geometry is.
+
+    cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
+        """The slopes f'(theta)."""
+        pass
+
+    cdef double lift(self, const double* theta, const double* slope, Py_ssize_t n, double level) noexcept nogil:
+        """The sum of f(theta), given the slopes."""
+        return 0
+
+    cdef double factor(self, double S, double level) noexcept nogil:
+        """What makes slopes weights."""
+        return 1
+
+    cdef double potential(self, double S, double level) noexcept nogil:
+        """G, but for a constant."""
+        return 0
+
+    cdef double size(self, double low, double high) noexcept nogil:
+        """Of the theta between two that has the largest f."""
+        return max(fabs(low), fabs(high))
+
+    cdef double level_for(self, double size) noexcept nogil:
+        return 1
+
+    cdef double converted(self, double S, double level, double new_level) noexcept nogil:
+        """A sum at another level."""
+        return S
+
+    cdef bint is_beyond(self, double size, double level) noexcept nogil:
+        """Whether f may leave its range."""
+        return False
+
+    cdef double curvature(self, const Row* x, bint both) noexcept nogil:
+        """A bound on <z, Hess G z> where z is x in one column, or with `both` x in one and -x in another."""
+        return 0
+
+    # What all kinds share.
+
+    cdef void sum_anew(self) noexcept nogil:
+        """Choose the level by the largest theta, and take all slopes and their sum from theta."""
+        cdef Py_ssize_t j, c, k, n
+        cdef double low = INFINITY, high = -INFINITY
+        for j in range(self.n_features):
+            for c in range(self.n_columns):
+                low = min(low, self.t[j * self.n_scores + c])
+                high = max(high, self.t[j * self.n_scores + c])
+        self.level = self.level_for(self.size(low, high)) if high >= low else 1
+        self.S, j = 0, 0
+        while j < self.n_features:  # a single column stands together; of several, those of a feature do
+            n = min(<Py_ssize_t>64, self.n_features - j) if self.n_columns == 1 else self.n_columns
+            k = j * self.n_scores
+            self.bend(&self.t[k], &self.v[k], n, self.level)
+            self.S += self.lift(&self.t[k], &self.v[k], n, self.level)
+            j += n if self.n_columns == 1 else 1
+        self.highest, self.touched = self.S, 0
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        self.mean_scores(r.x, r.s, NULL)
+        r.n_scores = self.n_columns
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef Py_ssize_t c
+        cdef double factor = self.factor(self.S, self.level)
+        self.vec.scores(x, &self.w, s)
+        for c in range(self.n_columns):
+            s[c] = factor * s[c] - self.threshold
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        self.norms(r)
+        self.clock += 1
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        """The square of the largest number; other norms are taken where they matter, since powers are dear."""
+        cdef double low = 0, high = 0
+        extremes(r.x, &low, &high)
+        r.x.squared_norm = max(high, -low) ** 2
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* h
+        cdef double one = self.curvature(r.x, False), two = self.curvature(r.x, True) if self.n_columns > 1 else 0
+        r.x.squared_norm = one
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            h.q = two if h.up >= 0 and h.down >= 0 else one
+
+    cdef void look(self, const Row* x, Py_ssize_t column, double a, double* low, double* high) noexcept nogil:
+        """Widen [low, high] to hold the theta that a move by a x would touch."""
+        cdef Py_ssize_t i
+        cdef double theta
+        for i in range(x.n if column >= 0 else 0):
+            theta = self.t[self.place(x, i, column)] + a * (<double*>x.values)[i]
+            low[0], high[0] = min(low[0], theta), max(high[0], theta)
+
+    cdef double rest(self, const Row* x, double S, double touched) noexcept nogil:
+        """What a sum has beside the part that a row touches: nothing but rounding, if that is all there is."""
+        return 0 if x.n == self.n_features and self.n_columns == 1 else S - touched
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        """Answers twice G(theta') - G(theta) - <w, theta' - theta>, which is a squared length for plain weights."""
+        cdef Py_ssize_t i, c
+        cdef double along = 0, before = self.potential(self.S, self.level)
+        cdef const HalfSpace* h
+        for c in range(self.n_columns):
+            r.change[c] = 0
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            if h.up >= 0:
+                r.change[h.up] += h.tau
+            if h.down >= 0:
+                r.change[h.down] -= h.tau
+        for c in range(self.n_columns):
+            if r.change[c] != 0:
+                along += r.change[c] * (r.s[c] + self.threshold)
+                self.shift(r.x, c, r.change[c])
+        # What is left of a sum that was much larger is not exact, nor is one of many changes.
+        if not self.S > max(FALL * self.highest, 1e-200) or self.touched > 8 * self.n_features * self.n_columns:
+            self.sum_anew()
+        self.highest = max(self.highest, self.S)
+        return 2 * (self.potential(self.S, self.level) - before - along)
+
+    cdef void shift(self, const Row* x, Py_ssize_t column, double a) noexcept nogil:
+        """theta += a x in one column."""
+        cdef double[64] theta, slope
+        cdef Py_ssize_t first, i, k, n
+        cdef double low = INFINITY, high = -INFINITY, old = 0, new = 0
+        self.look(x, column, a, &low, &high)
+        if high < low:
+            return
+        cdef bint beyond = self.is_beyond(self.size(low, high), self.level)
+        for first in range(0, x.n, 64):
+            n = min(<Py_ssize_t>64, x.n - first)
+            for i in range(n):
+                k = self.place(x, first + i, column)
+                theta[i], slope[i] = self.t[k], self.v[k]
+            old += self.lift(theta, slope, n, self.level)
+            for i in range(n):
+                theta[i] += a * (<double*>x.values)[first + i]
+                self.t[self.place(x, first + i, column)] = theta[i]
+            if not beyond:
+                self.bend(theta, slope, n, self.level)
+                new += self.lift(theta, slope, n, self.level)
+                for i in range(n):
+                    self.v[self.place(x, first + i, column)] = slope[i]
+        self.touched += x.n
+        self.S = self.rest(x, self.S, old) + new
+        if beyond:
+            self.sum_anew()
+
+
+cdef class Searching(Additive):
+    """Where along a half-space its loss is made up for, by a search that touches the non-zeros of its row.
+
+    The sum is what the row touches and what is beside it. The row's part is summed up at every step of the search;
+    what is beside is the old sum less the row's old part. If the row holds nearly all of the sum, nothing but rounding
+    is left of that difference, which does no harm as long as the new sum is of the size of the old one. Where it falls
+    far below, what is beside is summed up once, over all features.
+    """
+
+    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+        """argmax_{0 <= a <= cap} of the dual along a half-space: where its loss is made up for ([PD] eq. 32).
+
+        What is left of the loss falls as a grows, and is not made up for before loss / curvature: a bracket from
+        there, and in it false position.
+        """
+        cdef double low = 0, at_low = h.loss, high = min(cap, h.loss / h.q), at_high, a, at_a
+        cdef Py_ssize_t step
+        self.set_apart(r.x, h)
+        at_high = self.left_at(r, h, high)
+        while at_high > 0 and high < cap:
+            if high > 1e300:
+                return 0  # nothing makes up for it
+            low, at_low, high = high, at_high, min(cap, 4 * high)
+            at_high = self.left_at(r, h, high)
+        if at_high >= 0:
+            return high
+        for step in range(400):
+            # Every third step halves the bracket, whatever the others do.
+            a = low + (high - low) * (0.5 if step % 3 == 2 else at_low / (at_low - at_high))
+            at_a = self.left_at(r, h, a)
+            if at_a >= 0:
+                low, at_low = a, at_a
+            else:
+                high, at_high = a, at_a
+            if high - low <= 1e-15 * high or at_a == 0:
+                break
+        return low
+
+    cdef double left_at(self, const Round* r, const HalfSpace* h, double a) noexcept nogil:
+        """What is left of a half-space's loss at theta + a z."""
+        cdef double low = INFINITY, high = -INFINITY, size, along
+        self.look(r.x, h.up, a, &low, &high)
+        self.look(r.x, h.down, -a, &low, &high)
+        size = self.size(low, high)
+        if not (
+            not self.is_beyond(size, self.level) and self.score_at(r.x, h, a, self.level, &along)
+            or self.score_at(r.x, h, a, max(self.level_for(size), self.beside_level), &along)
+        ):
+            along = 0  # nothing is left of theta, nor of the weights
+        if h.up >= 0:
+            along -= r.s[h.up] + self.threshold
+        if h.down >= 0:
+            along += r.s[h.down] + self.threshold
+        return h.loss - along
+
+    cdef bint score_at(self, const Row* x, const HalfSpace* h, double a, double level, double* along) noexcept nogil:
+        """<z, w> at theta + a z, reckoned at a level; answers whether that is in range."""
+        cdef double S, touched = 0
+        along[0] = self.tally(x, h.up, a, level, &touched) - self.tally(x, h.down, -a, level, &touched)
+        S = touched + self.converted(self.beside, self.beside_level, level)
+        if not self.exact and S <= max(FALL * self.converted(self.highest, self.level, level), 1e-250):
+            self.sum_beside(x, h)
+            S = touched + self.converted(self.beside, self.beside_level, level)
+        along[0] *= self.factor(S, level)
+        return 1e-250 < S < INFINITY
+
+    cdef void set_apart(self, const Row* x, const HalfSpace* h) noexcept nogil:
+        """What the sum has beside the part that a half-space touches: a difference, as long as that is exact enough."""
+        cdef double touched = 0
+        self.tally(x, h.up, 0, self.level, &touched)
+        self.tally(x, h.down, 0, self.level, &touched)
+        self.beside, self.beside_level, self.exact = self.S - touched, self.level, False
+
+    cdef void sum_beside(self, const Row* x, const HalfSpace* h) noexcept nogil:
+        """The same, summed up, at the level of its largest theta: where the row's part falls, it is what counts."""
+        cdef Py_ssize_t j, c, i, k, turn
+        cdef double low = INFINITY, high = -INFINITY, slope
+        self.beside, self.exact = 0, True
+        for turn in range(2):  # the level first
+            i = 0
+            for j in range(self.n_features):
+                while x.indices != NULL and i < x.n and x.indices[i] < j:
+                    i += 1
+                for c in range(self.n_columns):
+                    if (c == h.up or c == h.down) and (x.indices == NULL or i < x.n and x.indices[i] == j):
+                        continue
+                    k = j * self.n_scores + c
+                    if turn == 0:
+                        low, high = min(low, self.t[k]), max(high, self.t[k])
+                    else:
+                        self.bend(&self.t[k], &slope, 1, self.beside_level)
+                        self.beside += self.lift(&self.t[k], &slope, 1, self.beside_level)
+            self.beside_level = self.level_for(self.size(low, high))
+        if self.beside == 0:
+            self.beside_level = -INFINITY  # any other will do
+
+    cdef double tally(self, const Row* x, Py_ssize_t column, double a, double level, double* S) noexcept nogil:
+        """<x, slopes> after a move by a x in one column; adds to S what the column's part of the sum becomes."""
+        cdef double[64] theta, slope
+        cdef Py_ssize_t first, i, n, stop = x.n if column >= 0 else 0
+        cdef double total = 0
+        for first in range(0, stop, 64):
+            n = min(<Py_ssize_t>64, x.n - first)
+            for i in range(n):
+                theta[i] = self.t[self.place(x, first + i, column)] + a * (<double*>x.values)[first + i]
+            self.bend(theta, slope, n, level)
+            S[0] += self.lift(theta, slope, n, level)
+            for i in range(n):
+                total += (<double*>x.values)[first + i] * slope[i]
+        return total
+
+
+cdef class Entropic(Searching):
+    """Weights on the simplex, w_i = exp(theta_i) / sum_j exp(theta_j): G = ln(sum exp(theta) / n).
+
+    The level is a theta itself: f(theta) = exp(theta - level).
+    """
+
+    cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(n):
+            slope[i] = exp(theta[i] - level)
+
+    cdef double lift(self, const double* theta, const double* slope, Py_ssize_t n, double level) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double total = 0
+        for i in range(n):
+            total += slope[i]
+        return total
+
+    cdef double factor(self, double S, double level) noexcept nogil:
+        return 1 / S if S > 0 else 0
+
+    cdef double potential(self, double S, double level) noexcept nogil:
+        return log(S) + level
+
+    cdef double size(self, double low, double high) noexcept nogil:
+        return high
+
+    cdef double level_for(self, double size) noexcept nogil:
+        return size
+
+    cdef double converted(self, double S, double level, double new_level) noexcept nogil:
+        return S * exp(level - new_level) if S != 0 and level != new_level else S
+
+    cdef bint is_beyond(self, double size, double level) noexcept nogil:
+        return size > level + 600
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        """A row whose numbers are all the same moves nothing: it is as good as zero."""
+        Additive.norms(self, r)
+        if self.curvature(r.x, False) == 0:
+            r.x.squared_norm = 0
+
+    cdef double curvature(self, const Row* x, bint both) noexcept nogil:
+        """(max z - min z)^2 / 4, zeros of z included."""
+        cdef bint has_zeros = x.n < self.n_features or self.n_columns > 1
+        cdef double low = 0 if has_zeros else INFINITY, high = 0 if has_zeros else -INFINITY
+        extremes(x, &low, &high)
+        if both:
+            return max(high, -low) ** 2
+        return (high - low) ** 2 / 4 if high > low else 0
+
+    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+        """In closed form for rows of -1, 0 and 1 ([SIMPROJ] App. C, E13): ln of the root of a quadratic equation."""
+        cdef double up = 0, down = 0, rest, gamma, beta
+        cdef Py_ssize_t i
+        for i in range(r.x.n):
+            if fabs((<double*>r.x.values)[i]) != 1 and (<double*>r.x.values)[i] != 0:
+                return Searching.reach(self, r, h, cap)
+        self.weigh(r.x, h.up, 1, &up, &down)
+        self.weigh(r.x, h.down, -1, &up, &down)
+        gamma, rest = h.loss + up - down, 1 - up - down  # the score asked for
+        beta = sqrt(gamma * gamma * rest * rest + 4 * (1 - gamma * gamma) * up * down) if gamma < 1 else 0
+        if gamma < 0:
+            beta = 2 * (1 + gamma) * down / (beta - gamma * rest)
+        elif gamma < 1 and up > 0:
+            beta = (beta + gamma * rest) / (2 * (1 - gamma) * up)
+        else:
+            return cap if cap < INFINITY else 0  # out of reach
+        return max(min(cap, log(beta)), 0)
+
+    cdef void weigh(self, const Row* x, Py_ssize_t column, double sign, double* up, double* down) noexcept nogil:
+        """The weights that a move along the row raises and lowers."""
+        cdef Py_ssize_t i
+        cdef double number
+        for i in range(x.n if column >= 0 else 0):
+            number = (<double*>x.values)[i] * sign
+            if number > 0:
+                up[0] += self.v[self.place(x, i, column)] / self.S
+            elif number < 0:
+                down[0] += self.v[self.place(x, i, column)] / self.S
+
+
+cdef class Balanced(Entropic):
+    """Signed weights of total size 1: the entropic geometry over features (x, -x), w_i = sinh(theta_i) / sum_j cosh."""
+
+    cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double unit = exp(-level)
+        for i in range(n):
+            if fabs(theta[i]) < 1:  # where the difference of two exponentials would be rounded away
+                slope[i] = sinh(theta[i]) * unit
+            else:
+                slope[i] = (exp(theta[i] - level) - exp(-theta[i] - level)) / 2
+
+    cdef double lift(self, const double* theta, const double* slope, Py_ssize_t n, double level) noexcept nogil:
+        """cosh(theta), by cosh^2 = 1 + sinh^2."""
+        cdef Py_ssize_t i
+        cdef double total = 0, unit = exp(-level)
+        for i in range(n):
+            total += sqrt(slope[i] * slope[i] + unit * unit)
+        return total
+
+    cdef double size(self, double low, double high) noexcept nogil:
+        return max(fabs(low), fabs(high))
+
+    cdef bint is_beyond(self, double size, double level) noexcept nogil:
+        """Slopes must have squares."""
+        return size > level + 300
+
+    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+        return Searching.reach(self, r, h, cap)
+
+    cdef double curvature(self, const Row* x, bint both) noexcept nogil:
+        cdef double low = 0, high = 0
+        extremes(x, &low, &high)
+        return max(high, -low) ** 2
+
+
+cdef class PNorm(Searching):
+    """w_i = sign(theta_i) |theta_i|^(p - 1) / |theta|_p^(p - 2): G = |theta|_p^2 / 2. p = 2 is Euclidean.
+
+    The level is a size, and a power of two, so that p = 2 changes nothing but exponents: f(theta) = |theta / level|^p.
+    """
+
+    cdef readonly double p
+    cdef double range  # of |theta| / level whose powers have a number
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, double p, *, double threshold=0.0):
+        self.p = p
+        self.range = pow(2, 800 / p)
+        super().__init__(n_features, n_columns, threshold=threshold)
+
+    def settings(self):
+        return {**super().settings(), "p": self.p}
+
+    cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double size, power = self.p - 1
+        for i in range(n):
+            size = fabs(theta[i]) / level
+            size = size if power == 1 else pow(size, power) if size > 0 else 0
+            slope[i] = size if theta[i] >= 0 else -size
+
+    cdef double lift(self, const double* theta, const double* slope, Py_ssize_t n, double level) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double total = 0
+        for i in range(n):
+            total += theta[i] / level * slope[i]
+        return total
+
+    cdef double factor(self, double S, double level) noexcept nogil:
+        return level * (1 if self.p == 2 else pow(S, 2 / self.p - 1) if S > 0 else 0)
+
+    cdef double potential(self, double S, double level) noexcept nogil:
+        return level * level * pow(S, 2 / self.p) / 2 if S > 0 else 0
+
+    cdef double level_for(self, double size) noexcept nogil:
+        cdef int exponent = 0
+        if size > 0:
+            frexp(size, &exponent)
+        return ldexp(1, exponent)
+
+    cdef double converted(self, double S, double level, double new_level) noexcept nogil:
+        return S * pow(level / new_level, self.p) if S != 0 and level != new_level else S
+
+    cdef bint is_beyond(self, double size, double level) noexcept nogil:
+        return size > level * self.range
+
+    cdef double curvature(self, const Row* x, bint both) noexcept nogil:
+        """(p - 1) |z|_p^2."""
+        cdef Py_ssize_t i
+        cdef double low = 0, high = 0, largest, total = 0
+        extremes(x, &low, &high)
+        largest = max(high, -low)
+        if largest == 0:
+            return 0
+        for i in range(x.n):
+            total += pow(fabs((<double*>x.values)[i]) / largest, self.p)
+        return (self.p - 1) * largest * largest * pow((2 if both else 1) * total, 2 / self.p)

@@ -1,0 +1,446 @@
+"""A ball that encloses its rows: a center anywhere, on the simplex, or as an expansion over rows."""
+
+from functools import partial
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, log, sqrt
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.geometries.kernel cimport Expansion
+from onmargin._core.geometries.kernel import grown
+from onmargin._core.round cimport Round
+from onmargin._core.rows cimport Row, Vec, Weights, address, vec_for
+
+
+# A scale this small is multiplied into the vector: as good as never, and long before anything leaves its range.
+cdef double SMALLEST_SCALE = 1e-200
+
+
+cdef class Centre(Geometry):
+    """The centre c of a ball, and how far its rows are: d = sqrt(|x - c|^2 + height^2) ([JMLR] sec. 6).
+
+    The only direction is that of the row from the centre, of length 1; tau along it makes c <- (1 - a) c + a x with
+    a = tau / d. To touch the non-zeros of x alone, c is kept as `scale` times a vector, and its norm beside it.
+
+    The height is a coordinate of the centre that is zero in every row, and shrinks like the others. Started at B, with
+    balls of radius B, it makes a radius sqrt(B^2 - height^2) that is learned ([NIPS]); 0: there is none.
+
+    Rows are float64: a distance is the small difference of large numbers.
+    """
+
+    cdef readonly double scale, squared_norm, height
+    cdef readonly Py_ssize_t clock
+    cdef readonly object vector
+    cdef const Vec* vec
+    cdef Weights w
+    cdef double along  # <c, x> of the round's row
+
+    def __init__(self, Py_ssize_t n_features, *, double height=0.0):
+        self.n_features = n_features
+        self.n_columns = self.n_scores = 2
+        self.dtype = np.dtype(np.float64)
+        self.height = height
+        self.scale = 1
+        self.vec = vec_for(self.dtype.itemsize)
+        self.vector = np.zeros(n_features)
+        self.w.W = address(self.vector, "d", n_features, writable=True)
+        self.w.columns = self.w.stride = self.w.gap = 1
+
+    def __reduce__(self):
+        state = {
+            "clock": self.clock, "scale": self.scale, "squared_norm": self.squared_norm, "vector": self.vector,
+        }
+        return partial(type(self), n_features=self.n_features, height=self.height), (), state
+
+    def __setstate__(self, state):
+        self.clock, self.scale, self.squared_norm = state["clock"], state["scale"], state["squared_norm"]
+        self.vector[:] = state["vector"]
+
+    def centre(self):
+        """A copy of the centre."""
+        return self.scale * self.vector
+
+    def assign(self, centre):
+        """Put the centre here."""
+        self.vector[:] = centre
+        self.scale = 1
+        self.squared_norm = self.vector @ self.vector
+
+    def resized(self, Py_ssize_t n_features):
+        """A copy with new features, in which the centre is at zero."""
+        copy = type(self)(n_features, height=self.height)
+        vector = np.zeros(n_features)
+        vector[:self.n_features] = self.vector
+        copy.__setstate__({
+            "clock": self.clock, "scale": self.scale, "squared_norm": self.squared_norm, "vector": vector,
+        })
+        return copy
+
+    cdef Row as_row(self) noexcept nogil:
+        cdef Row vector
+        vector.values, vector.indices, vector.n = self.w.W, NULL, self.n_features
+        return vector
+
+    cdef double distance(self, const Row* x, double squared_norm, double* along) noexcept nogil:
+        """d, and <c, x> on the way. Term by term where nothing is scaled and dense, otherwise by the norms."""
+        cdef Row vector = self.as_row()
+        cdef double squared
+        self.vec.scores(x, &self.w, along)
+        along[0] *= self.scale
+        if x.indices == NULL and self.scale == 1:
+            squared = self.vec.squared_distance(x, &vector)
+        else:
+            squared = max(squared_norm - 2 * along[0] + self.squared_norm, 0)
+        return sqrt(squared + self.height * self.height)
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        r.x.squared_norm = self.vec.squared_norm(r.x)
+        r.s[0] = self.distance(r.x, r.x.squared_norm, &self.along)
+        r.s[1] = self.height
+        r.n_scores = 2
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        s[0] = self.distance(x, self.vec.squared_norm(x), spare)
+        s[1] = self.height
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        self.clock += 1
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        r.halfspaces.q = 1
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef double tau = r.halfspaces.tau, a = tau / r.s[0], rest = 1 - a
+        self.height *= rest
+        self.scale *= rest
+        self.squared_norm *= rest * rest
+        if r.x.indices == NULL or self.scale < SMALLEST_SCALE:
+            self.unscale()
+        self.vec.add(r.x, &self.w, 0, -1, a / self.scale)
+        self.squared_norm += 2 * a * rest * self.along + a * a * r.x.squared_norm
+        return tau * tau
+
+    cdef void unscale(self) noexcept nogil:
+        """Multiply the scale into the vector, and take its norm anew."""
+        cdef Py_ssize_t j
+        cdef double* v = <double*>self.w.W
+        cdef double scale = self.scale
+        cdef Row vector = self.as_row()
+        for j in range(self.n_features):
+            v[j] *= scale
+        self.scale = 1
+        self.squared_norm = self.vec.squared_norm(&vector)
+
+
+cdef class SimplexCentre(Centre):
+    """A centre w on the simplex, at first its middle ([NIPS] Thm. 4, E6).
+
+    The direction v = (x - w) / d is that of `Centre`, but tau along it makes w_i <- w_i exp(tau v_i) / Z. It has the
+    curvature (max v - min v)^2 / 4 at most, and that is at most 1/2. The logarithms of the weights are kept beside
+    them, so that none is lost.
+
+    A distance costs the non-zeros of x; a move changes every weight by another factor, and costs all features.
+    """
+
+    cdef readonly object theta    # ln w
+    cdef object apart             # x - w of a round with a loss
+    cdef double* t
+    cdef double* v
+    cdef double lowest            # of x - w
+
+    def __init__(self, Py_ssize_t n_features):
+        super().__init__(n_features)
+        self.theta, self.apart = np.zeros(n_features), np.zeros(n_features)
+        self.t = <double*>address(self.theta, "d", n_features, writable=True)
+        self.v = <double*>address(self.apart, "d", n_features, writable=True)
+        self.normalise()
+
+    def __reduce__(self):
+        state = {
+            "clock": self.clock, "squared_norm": self.squared_norm, "vector": self.vector, "theta": self.theta,
+        }
+        return type(self), (self.n_features,), state
+
+    def __setstate__(self, state):
+        self.clock, self.squared_norm = state["clock"], state["squared_norm"]
+        self.vector[:], self.theta[:] = state["vector"], state["theta"]
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double low = INFINITY, high = -INFINITY
+        cdef const double* w = <const double*>self.w.W
+        for j in range(self.n_features):
+            self.v[j] = -w[j]
+        for j in range(r.x.n):
+            self.v[j if r.x.indices == NULL else r.x.indices[j]] += (<const double*>r.x.values)[j]
+        for j in range(self.n_features):
+            low, high = min(low, self.v[j]), max(high, self.v[j])
+        self.lowest = low
+        r.halfspaces.q = ((high - low) / r.s[0]) ** 2 / 4
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        """Answers twice G(theta') - G(theta) - <w, theta' - theta>, with G = ln sum exp(theta), which was 0."""
+        cdef Py_ssize_t j
+        cdef double a = r.halfspaces.tau / r.s[0], along = 0
+        cdef const double* w = <const double*>self.w.W
+        for j in range(self.n_features):
+            self.v[j] -= self.lowest  # what all have alike moves nothing, and might swallow the rest
+            along += a * self.v[j] * w[j]
+            self.t[j] += a * self.v[j]
+        return 2 * (self.normalise() - along)
+
+    cdef double normalise(self) noexcept nogil:
+        """Make exp(theta) weights of sum 1; answers ln sum exp(theta) as it was."""
+        cdef Py_ssize_t j
+        cdef double highest = -INFINITY, total = 0, potential
+        cdef double* w = <double*>self.w.W
+        cdef Row vector = self.as_row()
+        for j in range(self.n_features):
+            highest = max(highest, self.t[j])
+        for j in range(self.n_features):
+            w[j] = exp(self.t[j] - highest)
+            total += w[j]
+        potential = log(total) + highest
+        for j in range(self.n_features):
+            w[j] /= total
+            self.t[j] -= potential
+        self.squared_norm = self.vec.squared_norm(&vector)
+        return potential
+
+
+# To hand over shares makes all roundings of the norm so far grow: it is taken anew before they are this many.
+cdef double MOST_DOUBT = 1e4
+
+
+cdef class Ball(Expansion):
+    """The centre of a ball as an expansion: |phi(x) - c|^2 = K(x, x) - 2 <c, phi(x)> + |c|^2 ([JMLR] sec. 6).
+
+    Scores, step and height are those of Centre. All coefficients shrink with every move, which is no more than the
+    scores cost; the norm of c is kept beside them.
+    """
+
+    cdef readonly double squared_norm, height
+    cdef double along  # <c, phi(x)> of the round's row
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, double height=0.0):
+        Expansion.__init__(self, n_features, 1, dtype)
+        self.n_columns = self.n_scores = 2
+        self.height = height
+
+    def settings(self):
+        return {"height": self.height}
+
+    def __reduce__(self):
+        make, arguments, state = Expansion.__reduce__(self)
+        return make, arguments, state | {"squared_norm": self.squared_norm}
+
+    def __setstate__(self, state):
+        self.squared_norm = state["squared_norm"]
+        Expansion.__setstate__(self, state)
+
+    def plant(self, Py_ssize_t key, double squared_norm):
+        """Put the centre of a ball that has seen nothing at the row of this key."""
+        self.hold_slots(1)
+        self.n_slots, self.key[0], self.live[0], self.coef[0], self.squared_norm = 1, key, 1, 1, squared_norm
+
+    def project(self, values, diagonal):
+        along = Expansion.project(self, values, diagonal)[:, 0]
+        squared = np.maximum(diagonal - 2 * along + self.squared_norm, 0)
+        return np.column_stack([np.sqrt(squared + self.height**2), np.full(len(along), self.height)])
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        self.expand(self.against(r.t), &self.c, &self.along)
+        r.x.squared_norm = self.diagonal[r.t]
+        r.s[0] = sqrt(max(r.x.squared_norm - 2 * self.along + self.squared_norm, 0) + self.height * self.height)
+        r.s[1] = self.height
+        r.n_scores = 2
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        self.clock += 1
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        r.halfspaces.q = 1
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef double tau = r.halfspaces.tau, a = tau / r.s[0], rest = 1 - a
+        cdef Py_ssize_t i, slot = self.slot(r.t)
+        self.height *= rest
+        for i in range(self.n_slots):
+            self.coef[i] *= rest
+        self.coef[slot] += a
+        self.squared_norm *= rest * rest
+        self.squared_norm += 2 * a * rest * self.along + a * a * r.x.squared_norm
+        return tau * tau
+
+
+cdef class BudgetedBall(Ball):
+    """The interface: `make_room` removes one support, when there is one too many.
+
+    What a removal makes of the norm of the centre takes the kernel values of the supports with each other. They are
+    kept; a support has a seat among them, that of the one that went last.
+    """
+
+    cdef readonly Py_ssize_t budget
+    cdef Py_ssize_t n_live, n_seats, free
+    cdef object gram_memory, seat_memory
+    cdef double* gram
+    cdef Py_ssize_t* seat
+    cdef double doubt  # how many roundings, each as large as it has grown, the norm may be wrong by
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double height=0.0):
+        self.budget, self.in_turn = budget, True
+        Ball.__init__(self, n_features, n_columns, dtype, height=height)
+
+    def hold_slots(self, Py_ssize_t slots):
+        Ball.hold_slots(self, slots)
+        self.seat_memory = grown(self.seat_memory, slots, (), np.intp)
+        self.seat = <Py_ssize_t*>address(self.seat_memory, "lq", len(self.seat_memory), writable=True)
+        if self.n_seats < min(slots, self.budget + 1) or self.gram_memory is None:
+            n, old = min(max(slots, 2 * self.n_seats, 16), self.budget + 1), self.gram_memory
+            self.gram_memory = np.zeros((n, n))
+            if old is not None:
+                self.gram_memory[:self.n_seats, :self.n_seats] = old
+            self.n_seats = n
+            self.gram = <double*>address(self.gram_memory, "d", n * n, writable=True)
+
+    def forget_memory(self):
+        Ball.forget_memory(self)
+        self.seat_memory = self.gram_memory = None
+        self.n_seats = 0
+
+    def settings(self):
+        return Ball.settings(self) | {"budget": self.budget}
+
+    def __reduce__(self):
+        make, arguments, state = Ball.__reduce__(self)
+        return make, arguments, state | {"doubt": self.doubt}
+
+    def arrays(self):
+        """The kernel values are those of the supports, in their order."""
+        seats = self.seat_memory[self.supports()]
+        return Ball.arrays(self) | {"gram": self.gram_memory[np.ix_(seats, seats)]}
+
+    def __setstate__(self, state):
+        Ball.__setstate__(self, state)
+        live = self.supports()
+        self.n_live, self.free, self.doubt = len(live), len(live), state["doubt"]
+        self.seat_memory[live] = np.arange(self.n_live)
+        self.gram_memory[:self.n_live, :self.n_live] = state["gram"]
+
+    def plant(self, Py_ssize_t key, double squared_norm):
+        Ball.plant(self, key, squared_norm)
+        self.seat[0], self.gram[0], self.n_live, self.free = 0, squared_norm, 1, 1
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef Py_ssize_t new = self.n_slots
+        cdef double squared = Ball.move(self, r)
+        if self.n_slots > new:
+            self.admit(new, self.values + r.t * self.n_values, r.x.squared_norm)
+            if self.n_live > self.budget:
+                self.make_room(new)
+        return squared
+
+    cdef void make_room(self, Py_ssize_t new) noexcept nogil:
+        pass
+
+    cdef void admit(self, Py_ssize_t new, const double* values, double own) noexcept nogil:
+        """There is a new support, with these kernel values against the others and itself."""
+        cdef Py_ssize_t i
+        self.seat[new] = self.free
+        for i in range(new):
+            if self.live[i]:
+                self.pair(i, new)[0] = self.pair(new, i)[0] = values[i]
+        self.pair(new, new)[0] = own
+        self.n_live += 1
+        self.free = self.n_live
+
+    cdef double* pair(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """K of two supports."""
+        return self.gram + self.seat[i] * self.n_seats + self.seat[j]
+
+    cdef double along_support(self, Py_ssize_t slot) noexcept nogil:
+        """<c, phi(x)> of a support."""
+        cdef Py_ssize_t i
+        cdef double total = 0
+        for i in range(self.n_slots):
+            if self.live[i]:
+                total += self.coef[i] * self.pair(i, slot)[0]
+        return total
+
+    cdef void remove(self, Py_ssize_t slot) noexcept nogil:
+        Ball.remove(self, slot)
+        self.n_live -= 1
+        self.free = self.seat[slot]
+
+    cdef void share_out(self, Py_ssize_t old) noexcept nogil:
+        """The others take over the share of an old support, each in proportion to its own.
+
+        So the coefficients keep their sum, which is 1 where the ball began at a row: the centre stays among its rows,
+        wherever the origin is.
+        """
+        cdef Py_ssize_t i
+        cdef double share = self.coef[old], rest = 0, scale
+        self.squared_norm += share * (share * self.pair(old, old)[0] - 2 * self.along_support(old))
+        self.remove(old)
+        for i in range(self.n_slots):
+            rest += self.coef[i]
+        if not rest > 0:
+            return
+        scale = (rest + share) / rest
+        for i in range(self.n_slots):
+            self.coef[i] *= scale
+        self.squared_norm *= scale * scale
+        self.doubt = (self.doubt + 1) * scale * scale
+        if self.doubt > MOST_DOUBT:
+            self.squared_norm = self.doubt = 0
+            for i in range(self.n_slots):
+                if self.live[i]:
+                    self.squared_norm += self.coef[i] * self.along_support(i)
+
+
+cdef class OldestBall(BudgetedBall):
+    """The oldest goes, and the others take over its share."""
+
+    cdef void make_room(self, Py_ssize_t new) noexcept nogil:
+        self.share_out(self.first())
+
+
+cdef class SmallestBall(BudgetedBall):
+    """That of the shortest contribution c_r^2 K(x_r, x_r) goes, but not the newest; the others take over its share."""
+
+    cdef void make_room(self, Py_ssize_t new) noexcept nogil:
+        cdef Py_ssize_t i, least = self.first()
+        cdef double length, shortest = INFINITY
+        for i in range(least, new):
+            if self.live[i]:
+                length = self.coef[i] * self.coef[i] * self.pair(i, i)[0]
+                if length < shortest:
+                    least, shortest = i, length
+        self.share_out(least)
+
+
+cdef class ProjectedBall(BudgetedBall):
+    """That goes of which least is lost when the newest takes over its projection: c_r K(x_r, x) / K(x, x).
+
+    What is lost, c_r^2 (K(x_r, x_r) - K(x_r, x)^2 / K(x, x)), is how far the centre moves, squared.
+    """
+
+    cdef void make_room(self, Py_ssize_t new) noexcept nogil:
+        cdef Py_ssize_t i, least = self.first()
+        cdef double lost, smallest = INFINITY, part, share
+        for i in range(least, new):
+            if self.live[i]:
+                lost = self.coef[i] * self.coef[i] * (self.pair(i, i)[0] - self.part(i, new) * self.pair(i, new)[0])
+                if lost < smallest:
+                    least, smallest = i, lost
+        part, share = self.part(least, new), self.coef[least]
+        self.squared_norm -= 2 * share * (self.along_support(least) - part * self.along_support(new))
+        self.squared_norm += share * share * (
+            self.pair(least, least)[0] - part * (2 * self.pair(least, new)[0] - part * self.pair(new, new)[0])
+        )
+        self.coef[new] += part * share
+        self.remove(least)
+
+    cdef double part(self, Py_ssize_t i, Py_ssize_t new) noexcept nogil:
+        return self.pair(i, new)[0] / self.pair(new, new)[0] if self.pair(new, new)[0] > 0 else 0

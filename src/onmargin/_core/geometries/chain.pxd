@@ -1,0 +1,42 @@
+"""Labelings of a sequence: weights that emit labels, and weights from one label to the next."""
+
+from libc.stdint cimport int32_t
+
+from onmargin._core.geometries.geometry cimport Euclidean
+from onmargin._core.round cimport Round
+from onmargin._core.rows cimport Row, Vec, Weights
+
+
+cdef class Paths(Euclidean):
+    cdef readonly object transitions      # from label to label
+    cdef readonly object lag_transitions  # what averaging takes off them; None: no averaging
+    cdef object padded                    # the memory of the transitions, as wide as the scores
+    cdef double* t
+    cdef double* lt
+    cdef object counts                    # scratch of labels by labels, all zero between calls
+    cdef double* n
+    cdef object labels                    # scratch for the labels of a round
+    cdef int32_t* right
+
+    cdef double stepped(self, const Round* r) noexcept nogil
+    cdef void step(self, const Round* r, double* T, Py_ssize_t stride, double tau) noexcept nogil
+    cdef void relabel(self, const Round* r, const Weights* w, double* b, double tau) noexcept nogil
+
+
+cdef inline double crossed(
+    const Vec* vec, const Row* x, const int32_t* up, const int32_t* down, Py_ssize_t n, double squared_bias
+) noexcept nogil:
+    """|sum_i e(up_i) x_i - e(down_i) x_i|^2 over n rows: rows meet where they share a label."""
+    cdef Py_ssize_t i, j, shared
+    cdef double total = 0
+    for i in range(n):
+        if up[i] == down[i]:
+            continue
+        total += 2 * (vec.squared_norm(&x[i]) + squared_bias)
+        for j in range(i):
+            if up[j] == down[j]:
+                continue
+            shared = (up[i] == up[j]) + (down[i] == down[j]) - (up[i] == down[j]) - (down[i] == up[j])
+            if shared != 0:
+                total += 2 * shared * (vec.dot(&x[i], &x[j]) + squared_bias)
+    return total

@@ -1,0 +1,313 @@
+"""Labelings of a sequence: weights that emit labels, and weights from one label to the next."""
+
+import numpy as np
+
+from libc.math cimport isnan
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy
+
+from onmargin._core.geometries.geometry cimport Euclidean
+from onmargin._core.round cimport Round
+from onmargin._core.rows cimport Row, Rows, Weights, address
+
+
+cdef inline double square_and_clear(double* number) noexcept nogil:
+    cdef double square = number[0] * number[0]
+    number[0] = 0
+    return square
+
+
+cdef class Paths(Euclidean):
+    """Labellings z of the rows of a trial: s(z) = sum_i <W[:, z_i], x_i> + sum_{i > 0} T[z_{i-1}, z_i] ([JMLR] sec. 9).
+
+    That is <w, Phi(x, z)> with w = (W, T). The one half-space of a round is {w : <w, v> >= ...}, v = Phi(x, y) -
+    Phi(x, q) being the difference of the right labelling and its rival: only rows that they label differently take
+    part, and only steps from label to label that one has and the other has not.
+    """
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
+                 Py_ssize_t average=0):
+        super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
+        self.padded = np.full((n_columns, self.n_scores), -np.inf)
+        self.transitions = self.padded[:, :n_columns]
+        self.transitions[:] = 0
+        self.t = <double*>address(self.padded, "d", self.padded.size, writable=True)
+        self.counts = np.zeros((n_columns, n_columns))
+        self.n = <double*>address(self.counts, "d", self.counts.size, writable=True)
+        if average:
+            self.lag_transitions = np.zeros((n_columns, n_columns))
+            self.lt = <double*>address(self.lag_transitions, "d", self.lag_transitions.size, writable=True)
+
+    def arrays(self):
+        """What is learned, by name."""
+        return self.columns() | {name: getattr(self, name) for name in self.tables()}
+
+    def tables(self):
+        """The names of what is learned from label to label."""
+        return ("transitions", "lag_transitions") if self.average else ("transitions",)
+
+    def recombined(self, mixing):
+        """A copy whose labels are combinations of these: label c is sum_k mixing[c, k] times label k."""
+        copy = super().recombined(mixing)
+        self.hand_over(copy, mixing)
+        return copy
+
+    def resized(self, Py_ssize_t n_features):
+        """A copy with the first features only, or with new ones of weight zero."""
+        copy = super().resized(n_features)
+        self.hand_over(copy, np.eye(self.n_columns))
+        return copy
+
+    def hand_over(self, copy, mixing):
+        """Give a copy its combinations of the transitions."""
+        for name in self.tables():
+            getattr(copy, name)[:] = mixing @ getattr(self, name) @ mixing.T
+
+    def mean_transitions(self):
+        """The averaged transitions, padded as the scores are; the current ones until averaging has started."""
+        mean = self.padded.copy()
+        rounds = self.clock - self.average + 1
+        if self.average and rounds > 0:
+            mean[:, :self.n_columns] -= self.lag_transitions / rounds
+        return mean
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
+        self.labels = np.empty(rows, np.int32)
+        self.right = <int32_t*>address(self.labels, "i", rows, writable=True)
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(r.n_rows):
+            Euclidean.project(self, &r.x[i], &self.w, self.b, r.s + i * self.n_scores)
+        r.n_scores = self.n_columns
+        r.stride = self.n_scores
+        r.transitions = self.t
+        r.pace = 0
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        """A round of labellings has no norm before there is a rival: `curvatures` gives it to the first row."""
+        cdef Py_ssize_t i
+        for i in range(r.n_rows):
+            if isnan(self.bias):
+                self.measure_row(&r.x[i])
+            r.x[i].squared_norm = 0
+        self.clock += 1
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(r.n_rows):
+            self.right[i] = <int32_t>r.y[i]
+        r.halfspaces.q = r.x.squared_norm = self.stepped(r) + crossed(
+            self.vec, r.x, self.right, r.rival, r.n_rows, self.squared_bias()
+        )
+
+    cdef double stepped(self, const Round* r) noexcept nogil:
+        """The squared length of the difference in steps from label to label."""
+        cdef Py_ssize_t i, k = self.n_columns
+        cdef double total = 0
+        self.step(r, self.n, k, 1)
+        for i in range(1, r.n_rows):
+            total += square_and_clear(&self.n[<Py_ssize_t>r.y[i - 1] * k + <Py_ssize_t>r.y[i]])
+            total += square_and_clear(&self.n[r.rival[i - 1] * k + r.rival[i]])
+        return total
+
+    cdef void step(self, const Round* r, double* T, Py_ssize_t stride, double tau) noexcept nogil:
+        """T += tau * (steps of the right labelling - steps of its rival)."""
+        cdef Py_ssize_t i
+        for i in range(1, r.n_rows):
+            T[<Py_ssize_t>r.y[i - 1] * stride + <Py_ssize_t>r.y[i]] += tau
+            T[r.rival[i - 1] * stride + r.rival[i]] -= tau
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef double tau = r.halfspaces.tau, late = self.clock - self.average
+        self.relabel(r, &self.w, self.b, tau)
+        self.step(r, self.t, self.n_scores, tau)
+        if self.average and late > 0:
+            self.relabel(r, &self.l, self.lb, late * tau)
+            self.step(r, self.lt, self.n_columns, late * tau)
+        return tau * tau * r.halfspaces.q
+
+    cdef void relabel(self, const Round* r, const Weights* w, double* b, double tau) noexcept nogil:
+        cdef Py_ssize_t i, up, down
+        cdef double change = tau * self.squared_bias()
+        for i in range(r.n_rows):
+            up, down = <Py_ssize_t>r.y[i], r.rival[i]
+            if up != down:
+                self.vec.add(&r.x[i], w, up, down, tau)
+                b[up] += change
+                b[down] -= change
+
+
+cdef class EdgePaths(Paths):
+    """Labellings where features of a row also weigh the step to it: s(z) gains sum_{i > 0} <E[:, z_{i-1}, z_i], g_i>.
+
+    g_i is the row x_i restricted to the features that were chosen for it, in the order in which they were. The pairs of
+    labels are the labels of a second emission: a pair (a, b) is its column a * n_scores + b, as the transitions lie.
+    """
+
+    cdef readonly object places   # of each feature among the chosen ones; -1: it is none
+    cdef const int32_t* place
+    cdef readonly Euclidean edges
+    cdef Py_ssize_t itemsize      # of a value
+    cdef tuple scratch            # of the largest trial
+    cdef Row* g
+    cdef int32_t* g_indices
+    cdef char* g_values
+    cdef double* steps            # to each row, as far apart as the scores of `edges`
+    cdef int32_t* right_pair
+    cdef int32_t* rival_pair
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
+                 Py_ssize_t average=0, Py_ssize_t n_edges=0):
+        super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
+        self.places = np.full(n_features, -1, np.int32)
+        self.place = <const int32_t*>address(self.places, "i", n_features)
+        self.itemsize = self.dtype.itemsize
+        self.edges = Euclidean(n_edges, n_columns * self.n_scores, dtype, sparse=True, average=average)
+
+    def alike(self, Py_ssize_t n_features, Py_ssize_t n_columns):
+        """A geometry of the same kind and age, of another size, with weights zero."""
+        cdef EdgePaths other = type(self)(
+            n_features, n_columns, self.dtype, sparse=self.sparse, bias=self.bias, average=self.average,
+            n_edges=self.edges.n_features,
+        )
+        other.clock = other.edges.clock = self.clock
+        return other
+
+    def __reduce__(self):
+        make, arguments, state = super().__reduce__()
+        make.keywords["n_edges"] = self.edges.n_features
+        return make, arguments, state
+
+    def __setstate__(self, state):
+        if not (-1 <= state["places"].min(initial=-1) <= state["places"].max(initial=-1) < self.edges.n_features):
+            raise ValueError(f"places must be from -1 to {self.edges.n_features - 1}, those of the weights")
+        super().__setstate__(state)
+        self.edges.clock = self.clock
+
+    def arrays(self):
+        """What is learned, by name."""
+        learned = {f"edge_{name}": array for name, array in self.edges.arrays().items() if "intercept" not in name}
+        return super().arrays() | {"places": self.places} | learned
+
+    def choose(self, Py_ssize_t start, chosen):
+        """Say of the features from `start` on whether they weigh steps; those before stay as they are."""
+        n = int(self.places[:start].max(initial=-1)) + 1
+        self.places[start:start + len(chosen)] = np.where(chosen, n - 1 + np.cumsum(chosen), -1)
+        n += np.count_nonzero(chosen)
+        if n > self.edges.n_features:
+            self.edges = self.edges.resized(max(n, 2 * self.edges.n_features))
+
+    def hand_over(self, copy, mixing):
+        """Give a copy its combinations of all that is learned from label to label."""
+        super().hand_over(copy, mixing)
+        shared = min(self.n_features, copy.n_features)
+        copy.places[:shared] = self.places[:shared]
+        for mine, other in zip(self.by_pair(), copy.by_pair(), strict=True):
+            other[:] = mixing @ mine @ mixing.T
+
+    def by_pair(self):
+        """The weights of steps, and what averaging takes off them: chosen features by label by next label."""
+        tables = (self.edges.weights, self.edges.lag) if self.average else (self.edges.weights,)
+        return [
+            table.T.reshape(len(table.T), self.n_columns, self.n_scores)[..., :self.n_columns] for table in tables
+        ]
+
+    def mean_by_pair(self):
+        """The averaged weights of steps: chosen features by label by next label."""
+        mean = self.edges.mean()[0].T
+        return mean.reshape(len(mean), self.n_columns, self.n_scores)[..., :self.n_columns]
+
+    def mean_transitions_to(self, Rows X):
+        """The averaged transitions to each row, by label and next label, padded as the scores are."""
+        cdef Py_ssize_t i, n = X.n_rows, width = self.edges.n_scores
+        if X.n_features != self.n_features:
+            raise ValueError(f"rows of {X.n_features} features do not fit weights for {self.n_features}")
+        stored = X.most_stored(np.arange(n + 1))
+        indices, values, steps = np.empty(stored, np.int32), np.empty(stored, self.dtype), np.empty((n + 1, width))
+        cdef int32_t* g_indices = <int32_t*>address(indices, "i", stored, writable=True)
+        cdef char* g_values = <char*>address(values, "fd", stored, writable=True)
+        cdef double* s = <double*>address(steps, "d", (n + 1) * width, writable=True)
+        cdef Row x, g
+        with nogil:
+            for i in range(n):
+                X.row(i, &x)
+                self.pick(&x, &g, g_indices, g_values)
+                self.edges.mean_scores(&g, s + i * width, s + n * width)
+        columns = self.n_columns * self.n_scores
+        return self.mean_transitions() + steps[:n, :columns].reshape(n, self.n_columns, self.n_scores)
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
+        Paths.reserve(self, rows, values)
+        self.scratch = (
+            np.zeros(rows * sizeof(Row), np.uint8), np.empty(values, np.int32), np.empty(values, self.dtype),
+            np.empty(rows * self.edges.n_scores), np.empty(2 * rows, np.int32),
+        )
+        self.g = <Row*>address(self.scratch[0], "B", rows * sizeof(Row), writable=True)
+        self.g_indices = <int32_t*>address(self.scratch[1], "i", values, writable=True)
+        self.g_values = <char*>address(self.scratch[2], "fd", values, writable=True)
+        self.steps = <double*>address(self.scratch[3], "d", rows * self.edges.n_scores, writable=True)
+        self.right_pair = <int32_t*>address(self.scratch[4], "i", 2 * rows, writable=True)
+        self.rival_pair = self.right_pair + rows
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i, c
+        cdef double* to_row = self.steps
+        Paths.scores(self, r)
+        self.gather(r)
+        for i in range(1, r.n_rows):
+            to_row += self.edges.n_scores
+            self.edges.vec.scores(&self.g[i], &self.edges.w, to_row)
+            for c in range(self.n_columns * self.n_scores):
+                to_row[c] += self.t[c]
+        r.transitions = self.steps
+        r.pace = self.edges.n_scores
+
+    cdef void gather(self, const Round* r) noexcept nogil:
+        """The chosen features of each row that a step leads to."""
+        cdef Py_ssize_t i, n = 0
+        for i in range(1, r.n_rows):
+            self.pick(&r.x[i], &self.g[i], self.g_indices + n, self.g_values + n * self.itemsize)
+            n += self.g[i].n
+
+    cdef void pick(self, const Row* x, Row* g, int32_t* indices, char* values) noexcept nogil:
+        """The chosen features of one row, written to `indices` and `values`."""
+        cdef Py_ssize_t k, n = 0
+        cdef int32_t place
+        for k in range(x.n):
+            place = self.place[k if x.indices == NULL else x.indices[k]]
+            if place >= 0:
+                indices[n] = place
+                memcpy(values + n * self.itemsize, <const char*>x.values + k * self.itemsize, self.itemsize)
+                n += 1
+        g.values, g.indices, g.n, g.ahead = values, indices, n, n
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        Paths.measure(self, r)
+        self.edges.clock += 1
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i, k = self.n_scores
+        Paths.curvatures(self, r)
+        for i in range(1, r.n_rows):
+            self.right_pair[i] = <int32_t>(self.right[i - 1] * k + self.right[i])
+            self.rival_pair[i] = <int32_t>(r.rival[i - 1] * k + r.rival[i])
+        if r.n_rows > 1:
+            r.halfspaces.q += crossed(
+                self.edges.vec, self.g + 1, self.right_pair + 1, self.rival_pair + 1, r.n_rows - 1, 0
+            )
+        r.x.squared_norm = r.halfspaces.q
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef double tau = r.halfspaces.tau, late = self.clock - self.average
+        self.link(r, &self.edges.w, tau)
+        if self.average and late > 0:
+            self.link(r, &self.edges.l, late * tau)
+        return Paths.move(self, r)
+
+    cdef void link(self, const Round* r, const Weights* w, double tau) noexcept nogil:
+        """E += tau * (g_i at the right pairs of labels - g_i at those of the rival)."""
+        cdef Py_ssize_t i
+        for i in range(1, r.n_rows):
+            if self.right_pair[i] != self.rival_pair[i]:
+                self.edges.vec.add(&self.g[i], w, self.right_pair[i], self.rival_pair[i], tau)

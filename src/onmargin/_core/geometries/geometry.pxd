@@ -1,0 +1,58 @@
+"""A geometry holds the weights and moves them."""
+
+from libc.math cimport isnan
+
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.rows cimport Row, Vec, Weights
+
+
+cdef double AUTO_BIAS
+
+
+cdef class Geometry:
+    cdef readonly Py_ssize_t n_features, n_columns
+    cdef readonly object dtype
+    cdef readonly Py_ssize_t n_scores  # numbers that the scores of a row take: columns and padding
+    cdef readonly Py_ssize_t n_spare   # numbers that mean_scores works with, beside as many as there are scores
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values)
+    cdef void scores(self, Round* r) noexcept nogil
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil
+    cdef void measure(self, Round* r) noexcept nogil
+    cdef void norms(self, Round* r) noexcept nogil
+    cdef void curvatures(self, Round* r) noexcept nogil
+    cdef void gram(self, const Round* r, double* G) noexcept nogil
+    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil
+    cdef double move(self, const Round* r) noexcept nogil
+
+
+cdef class Columns(Geometry):
+    cdef readonly double bias          # value of the intercept coordinate; 0: none, nan: taken from the first row
+
+    cdef inline double squared_bias(self) noexcept nogil:
+        return 0 if isnan(self.bias) else self.bias * self.bias
+
+    cdef double combine(self, const Round* r) noexcept nogil
+
+
+cdef class Euclidean(Columns):
+    cdef readonly bint sparse          # the rows to expect
+    cdef bint feature_major            # how the weights lie
+    cdef readonly object weights       # vectors x n_features, a view of the memory below
+    cdef readonly object intercept     # n_columns, in score units
+    cdef readonly object lag           # what averaging takes off the weights; None: no averaging
+    cdef readonly object lag_intercept
+    cdef readonly Py_ssize_t average   # the round averaging starts at; 0: never
+    cdef readonly Py_ssize_t clock     # rounds received
+    cdef Py_ssize_t vectors            # of weights: one a column, or one for all
+    cdef const Vec* vec
+    cdef Weights w
+    cdef Weights l
+    cdef double* b
+    cdef double* lb
+
+    cdef Py_ssize_t count_vectors(self)
+    cdef Weights place(self, object memory, Py_ssize_t k=*)
+    cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil
+    cdef void measure_row(self, Row* x) noexcept nogil
+    cdef void shift(self, const Round* r, const Weights* w, double* b, double scale) noexcept nogil

@@ -1,0 +1,295 @@
+"""A geometry holds the weights and moves them."""
+
+from functools import partial
+
+import numpy as np
+
+from libc.math cimport INFINITY, isnan, sqrt
+from libc.string cimport memset
+
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.rows cimport Row, Weights, address, vec_for, vec_padded
+
+
+# The "auto" intercept coordinate is this part of the norm of the first non-zero row: large enough to be learned
+# quickly, too small to dominate the row as a plain 1 does beside unit-norm text.
+AUTO_BIAS = 0.3
+
+
+cdef class Geometry:
+    """The interface.
+
+    reserve      room for trials of so many rows, with so many stored values in all
+    scores       of the rows of a round, s[c] = <W[:, c], x> for every column
+    mean_scores  of one row, with the weights that predict: the averaged ones, if any
+    measure      the round is being learned: count it and take the norms of its rows
+    norms        take the norms of the rows, intercept coordinate included
+    curvatures   the squared length of the direction of every half-space
+    gram         the inner products of all those directions
+    reach        how far along a half-space its loss is made up for, at most `cap`
+    move         go tau along every half-space; answer the squared length of the move
+    """
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
+        pass
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        pass
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        pass
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        pass
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        pass
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        pass
+
+    cdef void gram(self, const Round* r, double* G) noexcept nogil:
+        pass
+
+    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+        return min(cap, h.loss / h.q) if 0 < h.q < INFINITY else 0
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        return 0
+
+
+cdef class Columns(Geometry):
+    """One row a round, and a score for each column of weights: all lengths are multiples of the row's."""
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* h
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            h.q = r.x.squared_norm * ((h.up >= 0) + (h.down >= 0))
+
+    cdef void gram(self, const Round* r, double* G) noexcept nogil:
+        cdef Py_ssize_t i, j, n = r.n_halfspaces
+        cdef HalfSpace* g
+        cdef HalfSpace* h
+        for i in range(n):
+            for j in range(n):
+                g, h = &r.halfspaces[i], &r.halfspaces[j]
+                G[i * n + j] = r.x.squared_norm * (
+                    (g.up == h.up and g.up >= 0) + (g.down == h.down and g.down >= 0)
+                    - (g.up == h.down and g.up >= 0) - (g.down == h.up and g.down >= 0)
+                )
+
+    cdef double combine(self, const Round* r) noexcept nogil:
+        """The change of each score's weights, in multiples of its row; the sum of its squares.
+
+        A single half-space says it all: nothing is written.
+        """
+        cdef Py_ssize_t i
+        cdef HalfSpace* h = r.halfspaces
+        cdef double squares = 0, rise = 0
+        if r.n_halfspaces == 1:
+            return h.tau * h.tau * ((h.up >= 0) + (h.down >= 0))
+        memset(r.change, 0, r.n_scores * sizeof(double))
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            if h.down >= 0:
+                r.change[h.down] -= h.tau
+            # Rivals of one class share it: sum them before they are stored.
+            if h.up >= 0:
+                rise += h.tau
+                if i + 1 == r.n_halfspaces or r.halfspaces[i + 1].up != h.up:
+                    r.change[h.up] += rise
+                    rise = 0
+        for i in range(r.n_scores):
+            squares += r.change[i] * r.change[i]
+        return squares
+
+
+cdef class Euclidean(Columns):
+    """Plain weights. `sparse` says which rows to expect, and so how the weights lie (see vec.h), not what is learned.
+
+    The intercept is the weight of one more coordinate of value `bias`, inside the norm. It is kept in score units
+    (bias times the weight), so that it means the same whatever the bias: a move of tau changes it by tau bias^2.
+
+    With `average` the mean of the weights after each round from that one on is kept at the cost of the updates alone.
+    A change d made at round s is missing from the first s - average of those T weights, so their mean is W - lag / T
+    with lag = sum_s max(s - average, 0) d_s.
+    """
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
+                 Py_ssize_t average=0):
+        self.n_features = n_features
+        self.n_columns = n_columns
+        self.dtype = np.dtype(dtype)
+        self.sparse = sparse
+        self.vectors = self.count_vectors()
+        self.feature_major = sparse and self.vectors > 1
+        self.bias = bias
+        self.average = average
+        self.vec = vec_for(self.dtype.itemsize)
+        self.n_scores = vec_padded(n_columns, self.dtype.itemsize) if self.feature_major else n_columns
+        self.intercept = np.zeros(n_columns)
+        self.b = <double*>address(self.intercept, "d", n_columns, writable=True)
+        memory = self.blank()
+        self.w, self.weights = self.place(memory), self.view(memory)
+        if average:
+            memory = self.blank()
+            self.l, self.lag = self.place(memory), self.view(memory)
+            self.lag_intercept = np.zeros(n_columns)
+            self.lb = <double*>address(self.lag_intercept, "d", n_columns, writable=True)
+
+    cdef Py_ssize_t count_vectors(self):
+        return self.n_columns
+
+    def blank(self, Py_ssize_t sets=1):
+        """Memory for weights, all zero, from the start of a cache line; or for several sets of them."""
+        shape = (sets * self.vectors, self.n_features)
+        if self.feature_major:
+            shape = (self.n_features, sets * self.n_scores)
+        size = shape[0] * shape[1] * self.dtype.itemsize
+        raw = np.zeros(size + 64, dtype=np.uint8)
+        first = -raw.ctypes.data % 64
+        return raw[first:first + size].view(self.dtype).reshape(shape)
+
+    def view(self, memory, Py_ssize_t k=0):
+        """The weights of set k in it, columns by features."""
+        first = k * (self.n_scores if self.feature_major else self.vectors)
+        return (memory.T if self.feature_major else memory)[first:first + self.vectors]
+
+    cdef Weights place(self, object memory, Py_ssize_t k=0):
+        cdef Weights w
+        cdef Py_ssize_t first = k * (self.n_scores if self.feature_major else self.vectors * self.n_features)
+        cdef Py_ssize_t itemsize = self.dtype.itemsize
+        w.W = <char*>address(memory, "fd", memory.size, writable=True) + first * itemsize
+        w.columns = self.vectors
+        w.stride = memory.shape[1] if self.feature_major else 1
+        w.gap = 1 if self.feature_major else self.n_features
+        return w
+
+    def alike(self, Py_ssize_t n_features, Py_ssize_t n_columns):
+        """A geometry of the same kind and age, of another size, with weights zero."""
+        cdef Euclidean other = type(self)(n_features, n_columns, self.dtype, **self.settings())
+        other.clock = self.clock
+        return other
+
+    def settings(self):
+        """What a geometry of the same kind is made with, by name."""
+        return {"sparse": self.sparse, "bias": self.bias, "average": self.average}
+
+    def arrays(self):
+        """What is learned, by name."""
+        return self.columns()
+
+    def columns(self):
+        """What is learned for each column, by name."""
+        names = ("weights", "intercept", "lag", "lag_intercept") if self.average else ("weights", "intercept")
+        return {name: getattr(self, name) for name in names}
+
+    def __reduce__(self):
+        sizes = {"n_features": self.n_features, "n_columns": self.n_columns, "dtype": self.dtype.name}
+        return partial(type(self), **sizes, **self.settings()), (), {"clock": self.clock, **self.arrays()}
+
+    def __setstate__(self, state):
+        self.clock = state["clock"]
+        for name, array in self.arrays().items():
+            array[...] = state[name]
+
+    def mean(self):
+        """The averaged weights (columns by features) and intercepts; the current ones until averaging has started.
+
+        The current weights are not a copy: they go on learning.
+        """
+        rounds = self.clock - self.average + 1
+        if not self.average or rounds < 1:
+            return self.weights, self.intercept.copy()
+        return self.weights - self.lag / self.dtype.type(rounds), self.intercept - self.lag_intercept / rounds
+
+    def assign(self, coef, intercept):
+        """Put these in place of the current weights and intercepts; what was averaged so far is forgotten."""
+        self.weights[:] = coef
+        self.intercept[:] = intercept
+        if self.average:
+            self.lag[:] = 0
+            self.lag_intercept[:] = 0
+
+    def recombined(self, mixing):
+        """A copy whose columns are combinations of these: column c is sum_k mixing[c, k] times column k."""
+        copy = self.alike(self.n_features, len(mixing))
+        if self.clock > 0:  # before that all is zero
+            for name, array in self.columns().items():
+                # Transposed, the product is written in the order in which feature-major weights lie.
+                getattr(copy, name).T[:] = array.T @ mixing.T.astype(array.dtype)
+        return copy
+
+    def resized(self, Py_ssize_t n_features):
+        """A copy with the first features only, or with new ones of weight zero."""
+        copy = self.alike(n_features, self.n_columns)
+        shared = min(n_features, self.n_features)
+        for name, array in self.columns().items():
+            part = slice(shared) if array.ndim == 2 else slice(None)
+            getattr(copy, name)[..., part] = array[..., part]
+        return copy
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        Euclidean.project(self, r.x, &self.w, self.b, r.s)  # not by way of a table: this is every round
+        r.n_scores = self.n_columns
+
+    cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil:
+        cdef Py_ssize_t c
+        self.vec.scores(x, w, s)
+        for c in range(self.n_columns):
+            s[c] += b[c]
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef Py_ssize_t c, rounds = self.clock - self.average + 1
+        self.project(x, &self.w, self.b, s)
+        if self.average and rounds > 0:
+            self.project(x, &self.l, self.lb, spare)
+            for c in range(self.n_columns):
+                s[c] -= spare[c] / rounds
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        Euclidean.measure_row(self, r.x)
+        self.clock += 1
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        self.measure_row(r.x)
+
+    cdef void measure_row(self, Row* x) noexcept nogil:
+        x.squared_norm = self.vec.squared_norm(x)
+        if isnan(self.bias) and 0 < x.squared_norm < INFINITY:
+            self.bias = AUTO_BIAS * sqrt(x.squared_norm)
+        x.squared_norm += self.squared_bias()
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef double squares = self.combine(r)
+        self.shift(r, &self.w, self.b, 1)
+        if self.average and self.clock > self.average:
+            self.shift(r, &self.l, self.lb, self.clock - self.average)
+        return squares * r.x.squared_norm
+
+    cdef void shift(self, const Round* r, const Weights* w, double* b, double scale) noexcept nogil:
+        """W += scale * (the round's move)."""
+        cdef Py_ssize_t c, touched = 0
+        cdef HalfSpace* h = r.halfspaces
+        cdef double* t = r.change
+        cdef double squared_bias = self.squared_bias()
+        if r.n_halfspaces == 1:
+            self.vec.add(r.x, w, h.up, h.down, scale * h.tau)
+            if h.up >= 0:
+                b[h.up] += scale * h.tau * squared_bias
+            if h.down >= 0:
+                b[h.down] -= scale * h.tau * squared_bias
+            return
+        memset(t + self.n_columns, 0, (self.n_scores - self.n_columns) * sizeof(double))  # padding stays as it is
+        for c in range(self.n_columns):
+            t[c] *= scale
+            b[c] += t[c] * squared_bias
+            touched += t[c] != 0
+        if touched * 8 > self.n_scores:  # a vector of columns moves at the price of one
+            self.vec.add_all(r.x, w, t)
+            return
+        for c in range(self.n_columns):
+            if t[c] != 0:
+                self.vec.add(r.x, w, c, -1, t[c])

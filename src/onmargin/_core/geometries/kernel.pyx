@@ -1,0 +1,448 @@
+"""Weights as an expansion over rows that were learned: all of them, or at most a budget."""
+
+from functools import partial
+
+import numpy as np
+
+from libc.math cimport INFINITY, isnan, sqrt
+from libc.string cimport memset
+
+from onmargin._core.geometries.geometry cimport AUTO_BIAS, Columns
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.rows cimport Row, Weights, address, vec_for, vec_padded
+
+
+def grown(old, Py_ssize_t rows, shape, dtype):
+    """Memory for at least `rows`, twice as much as before if it was too small; what was there stays."""
+    if old is not None and len(old) >= rows:
+        return old
+    new = np.zeros((max(rows, 2 * (0 if old is None else len(old)), 16), *shape), dtype)
+    if old is not None:
+        new[:len(old)] = old
+    return new
+
+
+cdef class Expansion(Columns):
+    """W = sum_i phi(x_i) c_i over the supports x_i, the rows that moved W; c_i has a coefficient a column.
+
+    All that is asked of phi are inner products, the kernel values K(x, z) = <phi(x), phi(z)>: scores are
+    s = sum_i K(x_i, x) c_i, the squared norm of a row is K(x, x), and a move along phi(x) makes x a support ([JMLR]
+    sec. 3). Who plays a block of rounds has to `face` their kernel values first; those of supports made within the
+    block are looked up among its own. So each score is a sum over the supports in their order, however the rounds
+    were cut into blocks. A row whose K(x, x) is not positive has no direction, and teaches nothing.
+
+    The intercept is a constant coordinate as for plain weights: bias^2 is a part of the kernel. Averaging likewise.
+    """
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, double bias=0.0, Py_ssize_t average=0):
+        self.n_features = n_features
+        self.n_columns = self.width = n_columns
+        self.dtype = np.dtype(dtype)
+        self.bias = bias
+        self.average = average
+        self.vec = vec_for(sizeof(double))
+        self.n_scores = self.stride = 1 if n_columns == 1 else vec_padded(n_columns, sizeof(double))
+        self.intercept, self.lag_intercept = np.zeros(n_columns), np.zeros(n_columns)
+        self.b = <double*>address(self.intercept, "d", n_columns, writable=True)
+        self.lb = <double*>address(self.lag_intercept, "d", n_columns, writable=True)
+        self.hold_slots(0)
+
+    def hold_slots(self, Py_ssize_t slots):
+        """Make room for so many supports."""
+        self.coef_memory = grown(self.coef_memory, slots, (self.stride,), np.float64)
+        self.key_memory = grown(self.key_memory, slots, (), np.intp)
+        self.place_memory = grown(self.place_memory, slots, (), np.intp)
+        self.live_memory = grown(self.live_memory, slots, (), np.int8)
+        self.coef = <double*>address(self.coef_memory, "d", self.coef_memory.size, writable=True)
+        self.key = <Py_ssize_t*>address(self.key_memory, "lq", len(self.key_memory), writable=True)
+        self.place = <Py_ssize_t*>address(self.place_memory, "lq", len(self.place_memory), writable=True)
+        self.live = <char*>address(self.live_memory, "b", len(self.live_memory), writable=True)
+        if self.average:
+            self.lag_memory = grown(self.lag_memory, slots, (self.stride,), np.float64)
+            self.lag = <double*>address(self.lag_memory, "d", self.lag_memory.size, writable=True)
+        self.c.W, self.c.columns, self.c.stride, self.c.gap = self.coef, self.width, self.stride, 1
+
+    def settings(self):
+        """What a geometry of the same kind is made with."""
+        return {"bias": self.bias, "average": self.average}
+
+    def __reduce__(self):
+        make = partial(type(self), self.n_features, self.n_columns, self.dtype.name, **self.settings())
+        return make, (), {"clock": self.clock, **self.arrays()}
+
+    def __setstate__(self, state):
+        self.clock = state["clock"]
+        self.n_slots = len(state["keys"])
+        self.hold_slots(self.n_slots)
+        self.key_memory[:self.n_slots] = state["keys"]
+        self.live_memory[:self.n_slots] = state["live"]
+        self.coef_memory[:self.n_slots, :self.width] = state["coef"]
+        self.intercept[:] = state["intercept"]
+        if self.average:
+            self.lag_memory[:self.n_slots, :self.width] = state["lag"]
+            self.lag_intercept[:] = state["lag_intercept"]
+
+    def arrays(self):
+        """What is learned, by name; views."""
+        arrays = {**self.by_slot(), "intercept": self.intercept}
+        return arrays | {"lag_intercept": self.lag_intercept} if self.average else arrays
+
+    def by_slot(self):
+        """Those that have one row a slot."""
+        n = self.n_slots
+        arrays = {"coef": self.coef_memory[:n, :self.width], "keys": self.key_memory[:n], "live": self.live_memory[:n]}
+        return arrays | {"lag": self.lag_memory[:n, :self.width]} if self.average else arrays
+
+    def fork(self):
+        """A copy to go on with, while this one is kept in case that fails."""
+        make, _, state = self.__reduce__()
+        copy = make()
+        copy.__setstate__(state)
+        return copy
+
+    def supports(self):
+        """The slots that count, in the order in which they became supports."""
+        return np.flatnonzero(self.live_memory[:self.n_slots])
+
+    def mean(self):
+        """The averaged coefficients, slots by columns, and intercepts; the current ones until averaging has begun."""
+        arrays, rounds = self.arrays(), self.clock - self.average + 1
+        if not self.average or rounds < 1:
+            return arrays["coef"], self.intercept.copy()
+        return arrays["coef"] - arrays["lag"] / rounds, self.intercept - self.lag_intercept / rounds
+
+    def recombined(self, mixing):
+        """A copy whose columns are combinations of these: column c is sum_k mixing[c, k] times column k."""
+        copy = type(self)(self.n_features, len(mixing), self.dtype, **self.settings())
+        mixed = {
+            name: array @ mixing.T if name in ("coef", "intercept", "lag", "lag_intercept") else array
+            for name, array in self.arrays().items()
+        }
+        copy.__setstate__({"clock": self.clock, **mixed})
+        return copy
+
+    def face(self, values, diagonal, within=None, keys=None, known=None, Py_ssize_t before=0):
+        """The kernel values of the rows to come: against all slots (with room for as many more as there are rows),
+        themselves and, if they are to be learned, each other; with their keys and the slots they have already.
+
+        The first rows may be some `before` those to come, that a step will return to. Row 0 is the first to come.
+        """
+        self.block = values, diagonal, within, keys, known
+        self.n_rows, self.n_values, self.n_old, self.n_before = len(values), values.shape[1], self.n_slots, before
+        self.values = <double*>address(values, "d", self.n_rows * self.n_values, writable=True) + before * self.n_values
+        self.diagonal = <double*>address(diagonal, "d", self.n_rows) + before
+        if within is not None:
+            self.within = <double*>address(within, "d", self.n_rows * self.n_rows) + before * (self.n_rows + 1)
+            self.block_key = <Py_ssize_t*>address(keys, "lq", self.n_rows) + before
+            self.known = <Py_ssize_t*>address(known, "lq", self.n_rows, writable=True) + before
+            self.hold_slots(self.n_slots + self.n_rows)
+
+    def settle(self):
+        """The rows of the block that became supports, in the order of their slots; the block is over."""
+        places = self.place_memory[self.n_old:self.n_slots] + self.n_before
+        self.block, self.n_old = None, self.n_slots
+        return places
+
+    def compact(self):
+        """Give back the slots of what was removed, once they are many; the slots that stay, or None if all do."""
+        keep = self.supports()
+        if self.n_slots - len(keep) <= max(len(keep) // 4, 64):
+            return None
+        state = self.__reduce__()[2] | {name: array[keep] for name, array in self.by_slot().items()}
+        self.forget_memory()
+        self.__setstate__(state)
+        return keep
+
+    def forget_memory(self):
+        """Slots are to begin anew, in memory of their own."""
+        self.coef_memory = self.key_memory = self.place_memory = self.live_memory = self.lag_memory = None
+
+    def project(self, values, diagonal):
+        """The scores that predict, of rows with these kernel values against all slots and themselves."""
+        mean, intercept = self.mean()
+        coef, out = np.zeros((self.n_slots, self.stride)), np.empty((len(values), self.stride))
+        coef[:, :self.width] = mean
+        cdef Weights w = self.c
+        w.W = address(coef, "d", coef.size)
+        cdef double* s = <double*>address(out, "d", out.size, writable=True)
+        cdef double* v = <double*>address(values, "d", len(values) * self.n_slots)
+        cdef Py_ssize_t i, n = len(values)
+        with nogil:
+            for i in range(n):
+                self.expand(v + i * self.n_slots, &w, s + i * self.stride)
+        return out[:, :self.width] + intercept
+
+    cdef double* against(self, Py_ssize_t t) noexcept nogil:
+        """The kernel values of row t of the block against all supports, those made on the way among them."""
+        cdef Py_ssize_t i
+        cdef double* values = self.values + t * self.n_values
+        cdef const double* within = self.within + t * self.n_rows
+        for i in range(self.n_old, self.n_slots):
+            values[i] = within[self.place[i]]
+        return values
+
+    cdef void expand(self, const double* values, const Weights* c, double* s) noexcept nogil:
+        """s = sum_i K(x_i, x) c_i."""
+        cdef Row row
+        row.values, row.indices, row.n = values, NULL, self.n_slots
+        self.vec.scores(&row, c, s)
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t c
+        self.expand(self.against(r.t), &self.c, r.s)
+        for c in range(self.width):
+            r.s[c] += self.b[c]
+        r.n_scores = self.n_columns
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        cdef double squared_norm = self.diagonal[r.t]
+        if isnan(self.bias) and 0 < squared_norm < INFINITY:
+            self.bias = AUTO_BIAS * sqrt(squared_norm)
+        self.norms(r)
+        self.clock += 1
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        r.x.squared_norm = max(self.diagonal[r.t] + self.squared_bias(), 0)
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef double squares = self.combine(r)
+        self.add(self.slot(r.t), r)
+        return squares * r.x.squared_norm
+
+    cdef Py_ssize_t slot(self, Py_ssize_t t) noexcept nogil:
+        """That of row t, which is a support from now on."""
+        cdef Py_ssize_t slot = self.known[t]
+        if slot < 0 or (self.in_turn and not self.live[slot]):
+            slot = self.known[t] = self.n_slots
+            self.n_slots += 1
+            self.place[slot], self.key[slot] = t, self.block_key[t]
+            memset(self.coef + slot * self.stride, 0, self.stride * sizeof(double))
+            if self.average:
+                memset(self.lag + slot * self.stride, 0, self.stride * sizeof(double))
+        self.live[slot] = 1
+        return slot
+
+    cdef void forget(self, Py_ssize_t t) noexcept nogil:
+        """Row t is no support any more."""
+        if self.known[t] >= 0 and self.live[self.known[t]]:
+            self.remove(self.known[t])
+
+    cdef void remove(self, Py_ssize_t slot) noexcept nogil:
+        """What is removed keeps its slot, with coefficients zero, until there are so many that the others close up."""
+        cdef Py_ssize_t c
+        for c in range(self.width):
+            self.b[c] -= self.coef[slot * self.stride + c] * self.squared_bias()
+            self.coef[slot * self.stride + c] = 0
+        self.live[slot] = 0
+
+    cdef Py_ssize_t first(self) noexcept nogil:
+        """The oldest support, of those that are in turn."""
+        cdef Py_ssize_t i = 0
+        while not self.live[i]:
+            i += 1
+        return i
+
+    cdef void add(self, Py_ssize_t slot, const Round* r) noexcept nogil:
+        """W += (the round's move), which is along phi of this support."""
+        cdef Py_ssize_t c, late = max(self.clock - self.average, 0) if self.average else 0
+        cdef HalfSpace* h = r.halfspaces
+        cdef double squared_bias = self.squared_bias()
+        if r.n_halfspaces == 1:
+            memset(r.change, 0, self.width * sizeof(double))
+            if h.up >= 0:
+                r.change[h.up] = h.tau
+            if h.down >= 0:
+                r.change[h.down] = -h.tau
+        for c in range(self.width):
+            self.coef[slot * self.stride + c] += r.change[c]
+            self.b[c] += r.change[c] * squared_bias
+            if late > 0:
+                self.lag[slot * self.stride + c] += late * r.change[c]
+                self.lb[c] += late * r.change[c] * squared_bias
+
+
+cdef class Budgeted(Expansion):
+    """The interface: `make_room` removes one support, when there is one too many."""
+
+    cdef readonly Py_ssize_t budget
+    cdef Py_ssize_t n_live
+    cdef object own_memory
+    cdef double* own  # K(x, x) of each support
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double bias=0.0):
+        self.budget, self.in_turn = budget, True
+        Expansion.__init__(self, n_features, n_columns, dtype, bias=bias)
+
+    def hold_slots(self, Py_ssize_t slots):
+        Expansion.hold_slots(self, slots)
+        self.own_memory = grown(self.own_memory, slots, (), np.float64)
+        self.own = <double*>address(self.own_memory, "d", len(self.own_memory), writable=True)
+
+    def settings(self):
+        return {"bias": self.bias, "budget": self.budget}
+
+    def by_slot(self):
+        return Expansion.by_slot(self) | {"own": self.own_memory[:self.n_slots]}
+
+    def forget_memory(self):
+        Expansion.forget_memory(self)
+        self.own_memory = None
+
+    def __setstate__(self, state):
+        Expansion.__setstate__(self, state)
+        self.own_memory[:self.n_slots] = state["own"]
+        self.n_live = len(self.supports())
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef Py_ssize_t slot = self.n_slots
+        cdef double squared = Expansion.move(self, r)
+        if self.n_slots > slot:
+            self.own[slot] = r.x.squared_norm
+            self.n_live += 1
+            self.admit(slot, self.values + r.t * self.n_values)
+        self.count(squared)
+        if self.n_live > self.budget:
+            self.make_room(slot, self.values + r.t * self.n_values)
+        return squared
+
+    cdef void admit(self, Py_ssize_t new, const double* values) noexcept nogil:
+        """There is a new support, with these kernel values against the others."""
+        pass
+
+    cdef void count(self, double squared) noexcept nogil:
+        """There was a move of this squared length."""
+        pass
+
+    cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
+        pass
+
+    cdef double square(self, Py_ssize_t slot) noexcept nogil:
+        """|c|^2 of a support."""
+        return self.inner(slot, slot)
+
+    cdef double inner(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """<c_i, c_j> of two supports."""
+        cdef Py_ssize_t c
+        cdef double total = 0
+        for c in range(self.width):
+            total += self.coef[i * self.stride + c] * self.coef[j * self.stride + c]
+        return total
+
+    cdef void remove(self, Py_ssize_t slot) noexcept nogil:
+        Expansion.remove(self, slot)
+        self.n_live -= 1
+
+
+cdef class Oldest(Budgeted):
+    """The oldest goes."""
+
+    cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
+        self.remove(self.first())
+
+
+cdef class Smallest(Budgeted):
+    """That of the shortest contribution |c_r|^2 K(x_r, x_r) goes, but not the newest."""
+
+    cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
+        cdef Py_ssize_t i, least = self.first()
+        cdef double length, shortest = self.square(least) * self.own[least]
+        for i in range(least + 1, new):
+            if self.live[i]:
+                length = self.square(i) * self.own[i]
+                if length < shortest:
+                    least, shortest = i, length
+        self.remove(least)
+
+
+cdef class Projected(Budgeted):
+    """That goes of which least is lost when the newest takes over its projection: c_r K(x_r, x) / K(x, x).
+
+    What is lost, |c_r|^2 (K(x_r, x_r) - K(x_r, x)^2 / K(x, x)), is orthogonal to the newest row, so that its score
+    stays what the step made it.
+    """
+
+    cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
+        cdef Py_ssize_t i, c, least = self.first()
+        cdef double loss, smallest = self.lost(least, new, values), part
+        for i in range(least + 1, new):
+            if self.live[i]:
+                loss = self.lost(i, new, values)
+                if loss < smallest:
+                    least, smallest = i, loss
+        part = (values[least] + self.squared_bias()) / self.own[new]
+        for c in range(self.width):
+            self.coef[new * self.stride + c] += part * self.coef[least * self.stride + c]
+            self.b[c] += part * self.coef[least * self.stride + c] * self.squared_bias()
+        self.remove(least)
+
+    cdef double lost(self, Py_ssize_t i, Py_ssize_t new, const double* values) noexcept nogil:
+        cdef double shared = values[i] + self.squared_bias()
+        return self.square(i) * (self.own[i] - shared * shared / self.own[new])
+
+
+cdef class Forgetron(Budgeted):
+    """The oldest goes, after all were shrunk so far that it does little harm (Dekel, Shalev-Shwartz, Singer, 2008).
+
+    The harm of removing phi g from phi f is counted as phi^2 (|g|^2 - 2 <g, f>) + 2 phi |g| rho, with rho the root mean
+    square of all moves, and phi is the largest for which the sum stays below 15/32 of the moves' squares. <g, f> needs
+    the kernel values of the supports with each other. They come and go in turn: a ring holds them.
+    """
+
+    cdef object gram_memory, tally_memory
+    cdef double* gram
+    cdef double* tally  # the moves' squares, their number, the harm still allowed, and supports that left the slots
+
+    def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double bias=0.0):
+        Budgeted.__init__(self, n_features, n_columns, dtype, budget=budget, bias=bias)
+        self.gram_memory, self.tally_memory = np.zeros((budget + 1, budget + 1)), np.zeros(4)
+        self.gram = <double*>address(self.gram_memory, "d", self.gram_memory.size, writable=True)
+        self.tally = <double*>address(self.tally_memory, "d", 4, writable=True)
+
+    def arrays(self):
+        return Budgeted.arrays(self) | {"gram": self.gram_memory, "tally": self.tally_memory}
+
+    def __setstate__(self, state):
+        Budgeted.__setstate__(self, state)
+        self.gram_memory[:] = state["gram"]
+        self.tally_memory[:] = state["tally"]
+
+    def compact(self):
+        before = self.n_slots
+        keep = Budgeted.compact(self)
+        if keep is not None:
+            self.tally[3] += before - self.n_slots
+        return keep
+
+    cdef double* row(self, Py_ssize_t slot) noexcept nogil:
+        return self.gram + self.turn(slot) * (self.budget + 1)
+
+    cdef Py_ssize_t turn(self, Py_ssize_t slot) noexcept nogil:
+        return (<Py_ssize_t>self.tally[3] + slot) % (self.budget + 1)
+
+    cdef void admit(self, Py_ssize_t new, const double* values) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.first(), new):
+            self.row(i)[self.turn(new)] = self.row(new)[self.turn(i)] = values[i] + self.squared_bias()
+        self.row(new)[self.turn(new)] = self.own[new]
+
+    cdef void count(self, double squared) noexcept nogil:
+        self.tally[0] += squared
+        self.tally[1] += 1
+        self.tally[2] += squared * 15 / 32
+
+    cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
+        cdef Py_ssize_t i, c, oldest = self.first()
+        cdef double squared = self.square(oldest) * self.own[oldest], along = 0, phi = 1
+        for i in range(oldest, new + 1):
+            along += self.row(oldest)[self.turn(i)] * self.inner(oldest, i)
+        cdef double square = squared - 2 * along, linear = 2 * sqrt(squared * self.tally[0] / self.tally[1])
+        cdef double room = self.tally[2]
+        if square + linear > room:
+            phi = room / (linear / 2 + sqrt(max(linear * linear / 4 + square * room, 0)))
+        self.tally[2] = max(room - phi * (phi * square + linear), 0)
+        for i in range(oldest, new + 1):
+            for c in range(self.width):
+                self.coef[i * self.stride + c] *= phi
+        for c in range(self.width):
+            self.b[c] *= phi
+        self.remove(oldest)

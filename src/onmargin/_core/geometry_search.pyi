@@ -1,3 +1,0 @@
-from onmargin._core.geometry_additive import Additive
-
-class Searching(Additive): ...

@@ -1,0 +1,1 @@
+"""Several models that learn from the same examples."""

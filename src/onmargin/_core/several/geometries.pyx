@@ -1,0 +1,301 @@
+"""Several models that learn from the same rows: geometries side by side."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t
+
+from onmargin._core.geometries.chain cimport Paths
+from onmargin._core.geometries.geometry cimport Euclidean, Geometry
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.rows cimport Row, address
+
+
+cdef class Beside(Geometry):
+    """The scores of one geometry, and after them those of the other, which may be such a pair again.
+
+    Half-spaces are in the order of the scores, and none has a side in each. Padding counts as columns.
+    """
+
+    cdef readonly Geometry left, right
+
+    def __init__(self, Geometry left, Geometry right):
+        self.left, self.right = left, right
+        self.n_features, self.dtype = left.n_features, left.dtype
+        self.n_columns = self.n_scores = left.n_scores + right.n_scores
+        self.n_spare = max(left.n_spare, right.n_spare)
+
+    def __reduce__(self):
+        return type(self), (self.left, self.right)
+
+    @property
+    def bias(self):
+        """The value of the intercept coordinate, which is the same for both."""
+        return self.left.bias
+
+    def leaves(self):
+        """The geometries side by side, in the order of their scores."""
+        return [
+            leaf for side in (self.left, self.right)
+            for leaf in (side.leaves() if isinstance(side, Beside) else [side])
+        ]
+
+    def resized(self, Py_ssize_t n_features):
+        """A pair with the first features only, or with new ones."""
+        return type(self)(self.left.resized(n_features), self.right.resized(n_features))
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
+        self.left.reserve(rows, values)
+        self.right.reserve(rows, values)
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        self.left.scores(r)
+        r.s += self.left.n_scores
+        self.right.scores(r)
+        r.s -= self.left.n_scores
+        r.n_scores = self.n_scores
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        self.left.mean_scores(x, s, spare)
+        self.right.mean_scores(x, s + self.left.n_scores, spare)
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        self.left.measure(r)
+        self.right.measure(r)
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        self.left.norms(r)
+        self.right.norms(r)
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t n = r.n_halfspaces, n_left = self.count_left(r)
+        if n_left > 0:
+            r.n_halfspaces = n_left
+            self.left.curvatures(r)
+        if n_left < n:
+            r.halfspaces += n_left
+            r.n_halfspaces = n - n_left
+            self.shift(r, -self.left.n_scores)
+            self.right.curvatures(r)
+            self.shift(r, self.left.n_scores)
+            r.halfspaces -= n_left
+        r.n_halfspaces = n
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef Round own = r[0]
+        cdef Py_ssize_t n_left = self.count_left(r)
+        cdef double squares = 0
+        if n_left > 0:
+            own.n_scores, own.n_halfspaces = self.left.n_scores, n_left
+            squares += self.left.move(&own)
+        if n_left < r.n_halfspaces:
+            own.n_scores, own.n_halfspaces = self.right.n_scores, r.n_halfspaces - n_left
+            own.halfspaces += n_left
+            self.shift(&own, -self.left.n_scores)
+            squares += self.right.move(&own)
+        return squares
+
+    cdef Py_ssize_t count_left(self, const Round* r) noexcept nogil:
+        """How many half-spaces are of the left: none or all, where a step asks for those of one model."""
+        cdef Py_ssize_t n = r.n_halfspaces
+        if n == 0 or self.is_left(&r.halfspaces[n - 1]):
+            return n
+        n = 0
+        while self.is_left(&r.halfspaces[n]):
+            n += 1
+        return n
+
+    cdef bint is_left(self, const HalfSpace* h) noexcept nogil:
+        return max(h.up, h.down) < self.left.n_scores
+
+    cdef void shift(self, Round* r, Py_ssize_t places) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* h
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            h.up += <int>places if h.up >= 0 else 0
+            h.down += <int>places if h.down >= 0 else 0
+
+
+cdef class Twofold(Geometry):
+    """The scores of weights that are being averaged, and after them those of their averages.
+
+    Half-spaces are of the first scores alone: what is asked of the second moves nothing. Padding counts as columns.
+    """
+
+    cdef readonly Euclidean inner
+
+    def __init__(self, Euclidean inner):
+        if not inner.average:
+            raise ValueError("weights that are not averaged have no second scores")
+        self.inner = inner
+        self.n_features, self.dtype = inner.n_features, inner.dtype
+        self.n_columns = self.n_scores = 2 * inner.n_scores
+
+    def __reduce__(self):
+        return type(self), (self.inner,)
+
+    @property
+    def bias(self):
+        """The value of the intercept coordinate."""
+        return self.inner.bias
+
+    def mean(self):
+        """The weights (columns by features) and intercepts, and after them their averages."""
+        weights, intercept = self.inner.mean()
+        return np.vstack([self.inner.weights, weights]), np.hstack([self.inner.intercept, intercept])
+
+    def recombined(self, mixing):
+        """A copy whose columns, and their averages, are combinations of these."""
+        return type(self)(self.inner.recombined(mixing))
+
+    def resized(self, Py_ssize_t n_features):
+        """A copy with the first features only, or with new ones of weight zero."""
+        return type(self)(self.inner.resized(n_features))
+
+    cdef void both(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef Py_ssize_t c, rounds = self.inner.clock - self.inner.average + 1
+        cdef double* mean = s + self.inner.n_scores
+        self.inner.project(x, &self.inner.w, self.inner.b, s)
+        if rounds > 0:
+            self.inner.project(x, &self.inner.l, self.inner.lb, spare)
+        for c in range(self.inner.n_columns):
+            mean[c] = s[c] - spare[c] / rounds if rounds > 0 else s[c]
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        self.both(r.x, r.s, r.change)
+        r.n_scores = self.n_scores
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        self.both(x, s, spare)
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        self.inner.measure(r)
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        self.inner.norms(r)
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        self.inner.curvatures(r)
+
+    cdef void gram(self, const Round* r, double* G) noexcept nogil:
+        self.inner.gram(r, G)
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef Round own = r[0]
+        own.n_scores = self.inner.n_columns
+        return self.inner.move(&own)
+
+
+cdef class Turn:
+    """The labellings of one model, and the turns of those after it: the loop over rounds has no lists.
+
+    `own` is the round of the model; those of the others lie behind it, in their order.
+    """
+
+    cdef Paths paths
+    cdef Turn rest
+
+    def __init__(self, models):
+        self.paths = models[0]
+        self.rest = Turn(models[1:]) if len(models) > 1 else None
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
+        self.paths.reserve(rows, values)
+        if self.rest is not None:
+            self.rest.reserve(rows, values)
+
+    cdef void scores(self, Round* own) noexcept nogil:
+        self.paths.scores(own)
+        if self.rest is not None:
+            self.rest.scores(own + 1)
+
+    cdef void measure(self, Round* own) noexcept nogil:
+        self.paths.measure(own)
+        if self.rest is not None:
+            self.rest.measure(own + 1)
+
+    cdef double curvatures(self, Round* own) noexcept nogil:
+        """Answers the largest."""
+        cdef double largest = 0 if self.rest is None else self.rest.curvatures(own + 1)
+        if own.n_halfspaces > 0:
+            self.paths.curvatures(own)
+            largest = max(largest, own.halfspaces.q)
+        return largest
+
+    cdef double move(self, const Round* own) noexcept nogil:
+        cdef double squares = 0
+        if own.n_halfspaces > 0 and own.halfspaces.tau > 0:
+            squares = self.paths.move(own)
+        return squares if self.rest is None else squares + self.rest.move(own + 1)
+
+
+cdef class SeveralPaths(Geometry):
+    """Models that have the same rows and labels, each with weights and rivals of its own.
+
+    The scores of a trial are those of the first model, row by row, then those of the next. A task finds the round of
+    each model, with its scores and transitions, in `Round.models`, and leaves its half-space there.
+    """
+
+    cdef tuple models
+    cdef Turn first
+    cdef Py_ssize_t n, width  # models, and the numbers that the scores of a row take in each
+    cdef tuple owners
+    cdef Round* rounds
+    cdef int32_t* rivals
+
+    def __init__(self, models):
+        self.models = tuple(models)
+        sizes = {(model.n_features, model.n_columns, model.n_scores, model.dtype) for model in self.models}
+        if len(sizes) != 1:
+            raise ValueError(f"models that learn side by side have the same features and labels; got {sizes}")
+        self.first = Turn(self.models)
+        cdef Geometry one = self.first.paths
+        self.n = len(self.models)
+        self.n_features, self.n_columns, self.dtype = one.n_features, one.n_columns, one.dtype
+        self.width = one.n_scores
+        self.n_scores = self.n * self.width
+
+    def __reduce__(self):
+        return type(self), (self.models,)
+
+    def leaves(self):
+        """The geometries of the models, in their order."""
+        return list(self.models)
+
+    def resized(self, Py_ssize_t n_features):
+        """The models with the first features only, or with new ones of weight zero."""
+        return type(self)([model.resized(n_features) for model in self.models])
+
+    def recombined(self, mixing):
+        """The models with combinations of their labels: see `Paths`."""
+        return type(self)([model.recombined(mixing) for model in self.models])
+
+    def choose(self, Py_ssize_t start, chosen):
+        """Say of the features from `start` on whether they weigh steps: see `EdgePaths`."""
+        for model in self.models:
+            model.choose(start, chosen)
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
+        self.first.reserve(rows, values)
+        self.owners = np.zeros(self.n * sizeof(Round), np.uint8), np.empty(self.n * rows, np.int32)
+        self.rounds = <Round*>address(self.owners[0], "B", self.n * sizeof(Round), writable=True)
+        self.rivals = <int32_t*>address(self.owners[1], "i", self.n * rows, writable=True)
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            self.rounds[m] = r[0]
+            self.rounds[m].s = r.s + m * r.n_rows * self.width
+            self.rounds[m].rival = self.rivals + m * r.n_rows
+        self.first.scores(self.rounds)
+        r.models = self.rounds
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        self.first.measure(self.rounds)
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        if r.n_halfspaces > 0:
+            r.x.squared_norm = self.first.curvatures(self.rounds)
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        return self.first.move(self.rounds)

@@ -1,0 +1,101 @@
+"""The steps of several models that learn side by side."""
+
+import numpy as np
+
+from libc.string cimport memmove
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.rows cimport address
+from onmargin._core.steps.step cimport Step, projection
+
+
+cdef class Turn:
+    """The step of one model, and the turns of those after it."""
+
+    cdef Step step
+    cdef Turn rest
+
+    def __init__(self, steps):
+        self.step = steps[0]
+        self.rest = Turn(steps[1:]) if len(steps) > 1 else None
+
+    cdef double solve(self, Round* r, Geometry geometry, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+        """Have model m and those after it go along their half-spaces, the first of which is given, of n in all.
+
+        Those that move something are kept, in front.
+        """
+        cdef Round own = r[0]
+        cdef double gain = 0
+        own.halfspaces, own.n_halfspaces = r.halfspaces + first, 0
+        while first < n and r.halfspaces[first].part == m:
+            own.halfspaces[own.n_halfspaces].part = 0
+            own.n_halfspaces += 1
+            first += 1
+        if own.n_halfspaces > 0:
+            gain = self.step.solve(&own, geometry)
+            if gain > 0:
+                memmove(r.halfspaces + r.n_halfspaces, own.halfspaces, own.n_halfspaces * sizeof(HalfSpace))
+                r.n_halfspaces += own.n_halfspaces
+            else:
+                gain = 0
+        if self.rest is not None:
+            gain += self.rest.solve(r, geometry, m + 1, first, n)
+        return gain
+
+
+cdef class Steps(Step):
+    """Each model by its own step, along the half-spaces whose `part` it is; models share no columns."""
+
+    cdef readonly tuple steps
+    cdef Turn first
+
+    def __init__(self, steps):
+        self.eager = True
+        self.steps = tuple(steps)
+        self.first = Turn(self.steps)
+
+    def __reduce__(self):
+        return type(self), (self.steps,)
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t n = r.n_halfspaces
+        r.n_halfspaces = 0
+        return self.first.solve(r, geometry, 0, 0, n)
+
+    cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
+        cdef Step step
+        cdef Py_ssize_t most = 0
+        for step in self.steps:
+            most = max(most, step.room(n))
+        return most
+
+
+cdef class Projections(Step):
+    """The passive-aggressive steps of models that differ in C alone: model m has caps[m] and dampings[m]."""
+
+    cdef readonly object caps, dampings
+    cdef double* cap
+    cdef double* damping
+
+    def __init__(self, caps, dampings):
+        self.eager = True
+        self.caps, self.dampings = np.array(caps, dtype=np.float64), np.array(dampings, dtype=np.float64)
+        self.cap = <double*>address(self.caps, "d", len(caps))
+        self.damping = <double*>address(self.dampings, "d", len(caps))
+
+    def __reduce__(self):
+        return type(self), (self.caps, self.dampings)
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* h
+        cdef double damping, gain = 0
+        geometry.curvatures(r)
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            damping = self.damping[h.part] / r.weight
+            h.tau = projection(h, self.cap[h.part] * r.weight, damping)
+            if h.tau > 0:
+                gain += h.tau * (h.loss - h.tau * damping / 2)
+        return gain

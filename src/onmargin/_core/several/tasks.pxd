@@ -1,0 +1,63 @@
+"""Several models that learn from the same examples: their tasks, and how their predictions are combined."""
+
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.tasks.task cimport Task
+
+
+cdef struct Outcome:
+    double mistake
+    double loss
+    double squared_loss
+    double cost
+
+
+# Its numbers, in their order.
+cdef enum:
+    MISTAKE, LOSS, SQUARED_LOSS, COST
+
+
+cdef inline void clear(Round* r) noexcept nogil:
+    """Nothing is asked yet, and nothing suffered."""
+    r.n_halfspaces = r.mistake = 0
+    r.loss = r.squared_loss = r.cost = 0
+
+
+cdef class Turn:
+    cdef Task task
+    cdef Py_ssize_t n
+    cdef Turn rest
+
+    cdef void vote(
+        self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
+    ) noexcept nogil
+    cdef void constrain(
+        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, Outcome* now
+    ) noexcept nogil
+
+
+cdef class Several(Task):
+    cdef readonly tuple tasks
+    cdef readonly object places
+    cdef readonly Py_ssize_t width, experts
+    cdef readonly Task judge
+    cdef readonly bint hedge, by_loss
+    cdef readonly double ceiling, gap, mixed
+    cdef readonly Py_ssize_t leader  # the model that has lost least, of several the first
+    cdef Py_ssize_t n
+    cdef double log_experts
+    cdef Turn first
+    cdef tuple owners
+    cdef Py_ssize_t* place
+    cdef Py_ssize_t judged           # which number of an outcome is what a model loses
+    cdef Outcome* now
+    cdef Outcome* total
+    cdef double* p
+    cdef double* votes
+    cdef HalfSpace* spare
+
+    cdef inline double lost(self, const Outcome* outcome) noexcept nogil:
+        return (<const double*>outcome)[self.judged]
+
+    cdef Py_ssize_t best(self) noexcept nogil
+    cdef double rate(self) noexcept nogil
+    cdef void weigh(self) noexcept nogil

@@ -1,0 +1,341 @@
+"""Several models that learn from the same examples: their tasks, and how their predictions are combined."""
+
+from functools import partial
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, log
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy, memmove, memset
+
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.rows cimport address
+from onmargin._core.tasks.sequence cimport Sequence
+from onmargin._core.tasks.task cimport Task
+from onmargin._core.tasks.task import Binary
+
+
+cdef inline double fallen(double eta, double loss) noexcept nogil:
+    """exp(-eta loss), also where eta is infinite; what is zero is not worked out."""
+    return 1 if loss <= 0 else exp(-eta * loss) if eta * loss < 746 else 0
+
+
+cdef class Turn:
+    """The task that some models share, and the turns of those after them: the loop over rounds has no lists."""
+
+    def __init__(self, tasks):
+        self.task = tasks[0]
+        self.n = next((m for m, task in enumerate(tasks) if task is not self.task), len(tasks))
+        self.rest = turn(tasks[self.n:]) if self.n < len(tasks) else None
+
+    cdef void vote(
+        self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
+    ) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            if p[m] > 0:
+                self.task.vote(s + place[m], width, p[m], votes)
+        if self.rest is not None:
+            self.rest.vote(s, place + self.n, width, p + self.n, votes)
+
+    cdef void constrain(
+        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, Outcome* now
+    ) noexcept nogil:
+        """Half-spaces and outcomes of the models from the first on; `own` is a round of one model's scores."""
+        cdef Py_ssize_t m, i
+        cdef HalfSpace* h
+        for m in range(first, first + self.n):
+            own.s = r.s + place[m]
+            own.halfspaces = r.halfspaces + r.n_halfspaces
+            clear(own)
+            self.task.constrain(own)
+            for i in range(own.n_halfspaces):
+                h = &own.halfspaces[i]
+                h.up += <int>place[m] if h.up >= 0 else 0
+                h.down += <int>place[m] if h.down >= 0 else 0
+                h.part = <int>m
+            r.n_halfspaces += own.n_halfspaces
+            now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
+        if self.rest is not None:
+            self.rest.constrain(r, own, place, first + self.n, now)
+
+
+cdef class Margins(Turn):
+    """The same for `Binary`, in one loop: which models lose cannot be foreseen, so that branches on it are costly."""
+
+    cdef double[2] asked
+    cdef bint eager
+
+    def __init__(self, tasks):
+        super().__init__(tasks)
+        self.asked = np.broadcast_to(tasks[0].margin, 2)
+        self.eager = tasks[0].eager
+
+    cdef void vote(
+        self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
+    ) noexcept nogil:
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            votes[0] += p[m] * (1 - 2 * (s[place[m]] < 0))
+        if self.rest is not None:
+            self.rest.vote(s, place + self.n, width, p + self.n, votes)
+
+    cdef void constrain(
+        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, Outcome* now
+    ) noexcept nogil:
+        cdef double y = r.y[0], asked = self.asked[y > 0], margin, loss
+        cdef Py_ssize_t m, n = r.n_halfspaces
+        cdef HalfSpace* h
+        for m in range(first, first + self.n):
+            margin = y * r.s[place[m]]
+            loss = asked - margin
+            h = &r.halfspaces[n]  # written in any case, and kept if it counts
+            h.up, h.down = <int>place[m] if y > 0 else -1, -1 if y > 0 else <int>place[m]
+            h.loss, h.part, h.mistaken = loss, <int>m, margin <= 0
+            n += (loss > 0) | self.eager
+            loss = max(loss, 0)
+            now[m].mistake, now[m].loss, now[m].squared_loss = margin <= 0, loss, loss * loss
+        r.n_halfspaces = n
+        if self.rest is not None:
+            self.rest.constrain(r, own, place, first + self.n, now)
+
+
+def turn(tasks):
+    """The turns of the models that have these tasks."""
+    return (Margins if type(tasks[0]) is Binary else Turn)(tasks)
+
+
+cdef class Several(Task):
+    """Model m has `width` scores from places[m] on and a task of its own; half-spaces say by `part` whose they are.
+
+    The prediction is that of the leader, which has lost least so far, or with `hedge` the vote of all, each with the
+    weight of AdaHedge ([ADAHEDGE]): p_m is proportional to exp(-eta L_m), where L_m is what model m has lost, eta =
+    min(ceiling, ln(M) / gap), and gap the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, none of which is negative.
+    As eta never rises,
+
+        mixed = sum_t <p_t, l_t> <= min_m L_m + gap + ln(M) / eta,
+
+    whatever the losses. A model loses 1 for a mistake, or with `by_loss` what its task says. `judge` is the task that
+    the prediction is held to: the mistakes and losses of the rounds are its. M is `experts`, how many there were at
+    first: where some were left out since, the bound holds for those that stayed, as their potential only rose.
+    """
+
+    def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
+                 double ceiling=INFINITY, Py_ssize_t experts=0):
+        self.tasks = tuple(tasks)
+        self.places = np.ascontiguousarray(places, dtype=np.intp)
+        self.width = width
+        self.judge = judge
+        self.hedge = hedge
+        self.by_loss = by_loss
+        self.ceiling = ceiling
+        self.judged = LOSS if by_loss else MISTAKE
+        self.n = len(self.tasks)
+        self.experts = max(experts, self.n)
+        self.log_experts = log(self.experts)
+        self.first = turn(self.tasks)
+        self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
+        self.owners = (
+            np.zeros((2, self.n, 4)), np.full(self.n, 1.0 / self.n), np.zeros(width),
+            np.zeros((width + 1) * sizeof(HalfSpace), np.uint8),
+        )
+        self.total = <Outcome*>address(self.owners[0], "d", 8 * self.n, writable=True)
+        self.now = self.total + self.n
+        self.p = <double*>address(self.owners[1], "d", self.n, writable=True)
+        self.votes = <double*>address(self.owners[2], "d", width, writable=True)
+        self.spare = <HalfSpace*>address(self.owners[3], "B", self.owners[3].size, writable=True)
+
+    def __reduce__(self):
+        make = partial(
+            type(self), hedge=self.hedge, by_loss=self.by_loss, ceiling=self.ceiling, experts=self.experts
+        )
+        return make, (self.tasks, self.places, self.width, self.judge), self.state()
+
+    def state(self):
+        """What the rounds came to: of each model mistakes, losses and squared losses, and its weight; gap and mixed."""
+        return {"outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
+
+    def losses(self):
+        """What each model has lost so far."""
+        return self.owners[0][0, :, self.judged].copy()
+
+    def __setstate__(self, state):
+        self.owners[0][0, :, :3], self.owners[1][:] = state["outcomes"], state["weights"]
+        self.gap, self.mixed = state["gap"], state["mixed"]
+        self.leader = self.best()
+
+    def regret_bound(self):
+        """How much more than the best model the weighted ones can have lost so far: gap + ln(M) / eta."""
+        return self.gap + (log(self.experts) / self.rate() if self.experts > 1 else 0)
+
+    def combine(self, scores):
+        """The scores of one model in place of those of all, examples by columns: the leader's, or the votes."""
+        if not self.hedge:
+            start = self.places[self.leader]
+            return scores[:, start:start + self.width]
+        cdef Py_ssize_t i
+        out = np.zeros((len(scores), self.width))
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        cdef Py_ssize_t n_scores = scores.shape[1]
+        cdef double* s = <double*>address(scores, "d", scores.size)
+        cdef double* votes = <double*>address(out, "d", out.size, writable=True)
+        for i in range(len(scores)):
+            self.first.vote(s + i * n_scores, self.place, self.width, self.p, votes + i * self.width)
+        return out
+
+    cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil:
+        if self.hedge:
+            memset(self.votes, 0, self.width * sizeof(double))
+            self.first.vote(s, self.place, self.width, self.p, self.votes)
+            memcpy(s, self.votes, self.width * sizeof(double))
+        else:
+            memmove(s, s + self.place[self.leader], self.width * sizeof(double))
+        return self.width
+
+    def decode(self, scores):
+        return self.judge.decode(self.combine(scores))
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
+        self.judge.reserve(rows, scores)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef Round own = r[0]
+        own.n_scores = self.width
+        own.halfspaces = self.spare
+        own.s = self.votes if self.hedge else r.s + self.place[self.leader]
+        if self.hedge:
+            memset(self.votes, 0, self.width * sizeof(double))
+            self.first.vote(r.s, self.place, self.width, self.p, self.votes)
+        clear(&own)
+        self.judge.constrain(&own)
+        r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
+        self.first.constrain(r, &own, self.place, 0, self.now)
+        self.weigh()
+
+    cdef Py_ssize_t best(self) noexcept nogil:
+        cdef Py_ssize_t m, best = 0
+        for m in range(1, self.n):
+            if self.lost(&self.total[m]) < self.lost(&self.total[best]):
+                best = m
+        return best
+
+    cdef double rate(self) noexcept nogil:
+        return min(self.ceiling, self.log_experts / self.gap) if self.gap > 0 else self.ceiling
+
+    cdef void weigh(self) noexcept nogil:
+        """Charge the weights for the losses of the round, and weigh the models anew."""
+        cdef double low = INFINITY, high = 0, eta, expected = 0, shrunk = 0, least, sum = 0, loss
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            loss = self.lost(&self.now[m])
+            high = max(high, loss)
+            if self.p[m] > 0:
+                low = min(low, loss)
+                expected += self.p[m] * loss
+            self.total[m].mistake += self.now[m].mistake
+            self.total[m].loss += self.now[m].loss
+            self.total[m].squared_loss += self.now[m].squared_loss
+            self.total[m].cost += self.now[m].cost
+        self.mixed += expected
+        if low < high:  # otherwise nothing is known that was not
+            self.leader = self.best()
+        if not self.hedge or low == high:
+            return
+        eta = self.rate()
+        for m in range(self.n):
+            loss = self.lost(&self.now[m]) - low
+            shrunk += self.p[m] * fallen(eta, loss)
+        self.gap += max(expected - low + (log(shrunk) / eta if eta < INFINITY else 0), 0)
+        least, eta = self.lost(&self.total[self.leader]), self.rate()
+        for m in range(self.n):
+            loss = self.lost(&self.total[m]) - least
+            self.p[m] = fallen(eta, loss)
+            sum += self.p[m]
+        for m in range(self.n):
+            self.p[m] /= sum
+
+
+cdef inline void vote_for_path(const int32_t* path, const Round* r, double weight, double* votes) noexcept nogil:
+    """Add the weight of a model to the votes for its labels, token by token."""
+    cdef Py_ssize_t i
+    for i in range(r.n_rows):
+        votes[i * r.stride + path[i]] += weight
+
+
+cdef class SeveralSequences(Several):
+    """n models that are all held to one task; a model loses what its labelling costs.
+
+    With `hedge` every model votes for its label of each token. The votes are the scores of a chain whose transitions
+    are all zero, and `judge` takes it as any other: each token gets the label of most votes, of several the first.
+    """
+
+    cdef Sequence task  # the judge
+    cdef tuple scratch
+    cdef double* tally  # the votes of a trial, tokens by labels
+    cdef double* level  # transitions of zero
+
+    def __init__(self, Sequence judge, Py_ssize_t n, *, bint hedge=False):
+        # Where the scores of a model begin is in its round.
+        super().__init__([judge] * n, np.zeros(n), len(judge.cost), judge, hedge=hedge)
+        self.judged = COST
+        self.task = judge
+
+    def __reduce__(self):
+        return partial(type(self), hedge=self.hedge), (self.judge, self.n), self.state()
+
+    def state(self):
+        """What the rounds came to, with the costs of each model."""
+        return {**super().state(), "costs": self.owners[0][0, :, COST]}
+
+    def __setstate__(self, state):
+        self.owners[0][0, :, COST] = state["costs"]
+        super().__setstate__(state)
+
+    def tallied(self, paths):
+        """The chain that the labellings of all models make, models by tokens: votes, and transitions of zero."""
+        tokens = np.arange(len(paths[0]))
+        votes = np.zeros((len(tokens), self.width))
+        for path, weight in zip(paths, self.owners[1], strict=True):
+            votes[tokens, path] += weight
+        return votes, np.zeros((self.width, self.width))
+
+    def decode(self, scores):
+        return self.judge.decode(scores)
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
+        cdef Py_ssize_t stride = scores // self.n
+        self.judge.reserve(rows, stride)
+        self.scratch = np.empty(rows * stride), np.full((self.width, stride), -np.inf)
+        self.scratch[1][:, :self.width] = 0
+        self.tally = <double*>address(self.scratch[0], "d", rows * stride, writable=True)
+        self.level = <double*>address(self.scratch[1], "d", self.width * stride)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t m
+        cdef Round* own = r.models
+        cdef Round verdict
+        if self.hedge:
+            memset(self.tally, 0, r.n_rows * own.stride * sizeof(double))
+        for m in range(self.n):
+            own = &r.models[m]
+            own.halfspaces = r.halfspaces + r.n_halfspaces
+            clear(own)
+            self.task.constrain(own)
+            if own.n_halfspaces > 0:  # one, then
+                own.halfspaces.part = <int32_t>m
+                r.n_halfspaces += 1
+            self.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
+            if self.hedge:
+                vote_for_path(self.task.predicted, own, self.p[m], self.tally)
+        verdict = self.judgement(r) if self.hedge else r.models[self.leader]
+        r.mistake, r.loss, r.squared_loss, r.cost = verdict.mistake, verdict.loss, verdict.squared_loss, verdict.cost
+        self.weigh()
+
+    cdef Round judgement(self, const Round* r) noexcept nogil:
+        """What becomes of the votes."""
+        cdef Round own = r.models[0]
+        own.s, own.transitions, own.pace, own.rival = self.tally, self.level, 0, r.rival
+        own.halfspaces = self.spare
+        clear(&own)
+        self.task.constrain(&own)
+        return own

@@ -1,4 +1,0 @@
-from onmargin._core.step import Scheme
-
-class Joint(Scheme):
-    def __init__(self, C: float) -> None: ...

@@ -1,6 +1,0 @@
-from onmargin._core.step import Scheme
-
-class LargestReach(Scheme):
-    def __init__(self, C: float) -> None: ...
-
-class EvenReach(Scheme): ...

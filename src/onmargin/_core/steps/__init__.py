@@ -1,0 +1,1 @@
+"""Steps: how far to go along each half-space."""

@@ -1,0 +1,472 @@
+"""Simultaneous projections onto the half-spaces of a trial ([SIMPROJ])."""
+
+from libc.math cimport INFINITY, fabs, sqrt
+from libc.string cimport memmove, memset
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.steps.step cimport Step, projection
+
+
+cdef class Scheme(Step):
+    """Simultaneous projections onto the half-spaces of a trial: sum_j tau_j <= C ([SIMPROJ]).
+
+    With `mistaken` only those that make the prediction wrong take part. Each part of the trial, if it falls into
+    several, has an equal share of C.
+    """
+
+    def __init__(self, double C, bint mistaken):
+        self.C = C
+        self.mistaken = mistaken
+
+    def __reduce__(self):
+        return type(self), (self.C, self.mistaken)
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i, part, n, first
+        cdef HalfSpace h
+        cdef double gain = 0
+        geometry.curvatures(r)
+        self.select(r)
+        if r.n_parts == 1:
+            return self.share(r, geometry, r.halfspaces, r.n_halfspaces, self.C * r.weight) if r.n_halfspaces > 0 else 0
+        n = 0
+        for part in range(r.n_parts):
+            first = n
+            for i in range(first, r.n_halfspaces):  # those of this part come next, in their order
+                if r.halfspaces[i].part == part:
+                    h = r.halfspaces[i]
+                    memmove(&r.halfspaces[n + 1], &r.halfspaces[n], (i - n) * sizeof(HalfSpace))
+                    r.halfspaces[n] = h
+                    n += 1
+            if n > first:
+                gain += self.share(r, geometry, r.halfspaces + first, n - first, self.C * r.weight / r.n_parts)
+        return gain
+
+    cdef void select(self, Round* r) noexcept nogil:
+        """Keep the half-spaces that are violated and can be projected onto: 1 / q must have a number."""
+        cdef Py_ssize_t i, n = 0
+        cdef HalfSpace* h
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            if h.loss > 0 and (h.mistaken or not self.mistaken) and 1e-300 < h.q < INFINITY:
+                if n < i:
+                    r.halfspaces[n] = h[0]
+                n += 1
+        r.n_halfspaces = n
+
+    cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
+        return 2 * n
+
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
+        """Fill in the taus of n half-spaces of the round, all violated, and answer sum_j tau_j loss_j."""
+        return 0
+
+
+cdef class Largest(Scheme):
+    """The passive-aggressive step onto the half-space of largest loss, of equal ones the first ([SIMPROJ]: MaxPA).
+
+    PA-I, or with `squared` PA-II.
+    """
+
+    def __init__(self, double C, bint squared=False):
+        super().__init__(C, mistaken=False)
+        self.squared = squared
+
+    def __reduce__(self):
+        return type(self), (self.C, self.squared)
+
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* worst = h
+        cdef double damping = 1 / (2 * C) if self.squared else 0
+        for i in range(n):
+            h[i].tau = 0
+            if h[i].loss > worst.loss:
+                worst = &h[i]
+        worst.tau = projection(worst, INFINITY if self.squared else C, damping)
+        return worst.tau * (worst.loss - worst.tau * damping / 2)
+
+
+cdef class Even(Scheme):
+    """Each half-space by itself, evenly mixed: tau_j = min(C, loss_j / q) / n, or with `fixed` C / n.
+
+    SimPerc is fixed on mistakes, ConProj on mistakes, SimProj on all that are violated ([SIMPROJ] sec. 5). SimProj has
+    no mistake bound.
+    """
+
+    def __init__(self, double C, bint mistaken, bint fixed=False):
+        super().__init__(C, mistaken)
+        self.fixed = fixed
+
+    def __reduce__(self):
+        return type(self), (self.C, self.mistaken, self.fixed)
+
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double part = 1 / <double>n, gain = 0
+        for i in range(n):
+            h[i].tau = (C if self.fixed else min(C, h[i].loss / h[i].q)) * part
+            gain += h[i].tau * h[i].loss
+        return gain
+
+
+cdef inline Py_ssize_t keep_above(double* loss, double* rate, Py_ssize_t n, double level) noexcept nogil:
+    """Of n losses and their rates keep those above the level, in front; answer how many.
+
+    Without branches, which could not be foreseen.
+    """
+    cdef Py_ssize_t i, kept = 0
+    cdef double number
+    for i in range(n):
+        number = loss[i]
+        loss[kept], rate[kept] = number, rate[i]
+        kept += number > level
+    return kept
+
+
+cdef inline double excess(
+    const double* loss, const double* rate, Py_ssize_t n, double level, double* rates
+) noexcept nogil:
+    """sum_j (loss_j - level) rate_j, and the sum of the rates."""
+    cdef Py_ssize_t i
+    cdef double total = 0
+    rates[0] = 0
+    for i in range(n):
+        total += (loss[i] - level) * rate[i]
+        rates[0] += rate[i]
+    return total
+
+
+cdef class Separable(Scheme):
+    """max sum_j tau_j loss_j - tau_j^2 q_j / 2, tau >= 0, sum tau <= C: the dual without its cross terms.
+
+    tau_j = [loss_j - theta]_+ / q_j with theta = 0, or so large that they sum to C. SimOpt on all that are violated,
+    ConOpt on mistakes ([SIMPROJ] sec. 5.4). SimOpt has no mistake bound, whatever the paper says (E9); ConOpt has one
+    for C < 2 / R^2.
+    """
+
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
+        cdef Py_ssize_t i, above = n
+        cdef double* loss = r.work
+        cdef double* rate = r.work + n
+        cdef double theta = 0, q = 0, inverse = 0, step, rates, gain = 0
+        for i in range(n):
+            if h[i].q != q:
+                q, inverse = h[i].q, 1 / h[i].q
+            h[i].tau = rate[i] = inverse
+            loss[i] = h[i].loss
+            theta = max(theta, h[i].loss - C * q)  # where it would end alone
+        # Newton's method from the left on a sum that is convex and piecewise linear in theta: it ends on its piece.
+        while True:
+            above = keep_above(loss, rate, above, theta)
+            step = (excess(loss, rate, above, theta, &rates) - C) / rates if above > 0 else 0
+            if not step > 1e-15 * theta:  # nor where it has no number
+                break
+            theta += step
+        for i in range(n):
+            h[i].tau *= max(h[i].loss - theta, 0)
+            gain += h[i].tau * h[i].loss
+        return gain
+
+
+cdef class Sopopo(Scheme):
+    """min |W' - W|^2 / 2 + C xi, the right prototype beating each rival by the margin less xi: the dual itself.
+
+    Rival r moves by [loss_r - rho]_+ / A with A = |x|^2, and the right one by their sum, which must be min(rho / A, C).
+    """
+
+    def __init__(self, double C):
+        super().__init__(C, mistaken=False)
+
+    def __reduce__(self):
+        return type(self), (self.C,)
+
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
+        cdef Py_ssize_t i, above = n
+        cdef double* loss = r.work
+        cdef double* rate = r.work + n
+        cdef double A = h.q / 2, inverse = 1 / A, largest = 0, rho, step, total, gain = 0
+        if n == 1:
+            h.tau = projection(h, C, 0)
+            return h.tau * h.loss
+        for i in range(n):
+            loss[i], rate[i] = h[i].loss, 1
+            largest = max(largest, h[i].loss)
+        rho = max(min(largest / 2, C * A), largest - C * A)  # where the largest alone would end
+        # Newton's method from the left, on a sum that is convex and piecewise linear in rho up to C A and again beyond.
+        while True:
+            above = keep_above(loss, rate, above, rho)
+            total = excess(loss, rate, above, rho, &step)
+            step = (total - rho) / (above + 1) if rho < C * A else (total - C * A) / above if above > 0 else 0
+            if rho < C * A < rho + step:
+                step = C * A - rho
+            if not step > 1e-15 * rho:
+                break
+            rho += step
+        for i in range(n):
+            h[i].tau = max(h[i].loss - rho, 0) * inverse
+            gain += h[i].tau * h[i].loss
+        return gain
+
+
+cdef class LargestReach(Scheme):
+    """alpha_j = argmax_{0 <= a <= C} of the dual along the half-space of largest loss ([SIMPROJ] sec. 6: MaxPA.M).
+
+    Of equal losses the first. For plain weights it is `Largest`.
+    """
+
+    def __init__(self, double C):
+        super().__init__(C, mistaken=False)
+
+    def __reduce__(self):
+        return type(self), (self.C,)
+
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* worst = h
+        for i in range(n):
+            h[i].tau = 0
+            if h[i].loss > worst.loss:
+                worst = &h[i]
+        worst.tau = geometry.reach(r, worst, C)
+        return worst.tau * worst.loss
+
+
+cdef class EvenReach(Scheme):
+    """tau_j = alpha_j / n, each alpha_j = argmax_{0 <= a <= C} of the dual along its half-space alone.
+
+    ConProj.M on mistakes, SimProj.M on all that are violated ([SIMPROJ] sec. 6). For plain weights it is `Even`.
+    """
+
+    cdef double share(
+        self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
+    ) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double part = 1 / <double>n, gain = 0
+        for i in range(n):
+            h[i].tau = geometry.reach(r, &h[i], C) * part
+            gain += h[i].tau * h[i].loss
+        return gain
+
+
+cdef struct Programme:
+    # max tau' loss - tau' G tau / 2 over tau >= 0, sum of tau in each part <= its share.
+    HalfSpace* h            # tau and loss
+    Py_ssize_t n
+    Py_ssize_t n_parts
+    const double* G
+    double* gradient        # loss - G tau
+    double* left            # of each part's share
+    Py_ssize_t* free        # of each tau: whether it may move; the others are zero
+    Py_ssize_t* slack       # of each part: whether the rest of its share may move; if not, it is zero
+    Py_ssize_t* pivot       # of each part: what gives what the others of the part take; -1: the rest
+    Py_ssize_t* moving      # the free taus but for the pivots
+    Py_ssize_t n_moving
+    double* H               # the second derivatives of moving taus, then their Cholesky factor
+    double* d               # of moving taus: how far to go
+    double* given           # of each part: how far its pivot goes
+
+
+cdef class Joint(Scheme):
+    """max tau' loss - tau' G tau / 2, tau >= 0, each part's sum <= its share of C: the dual itself ([SIMPROJ] sec. 2).
+
+    G holds the inner products of the directions. An active-set method: the free taus go to the maximum on their plane,
+    or as far as the first of them allows, which is no longer free then; at the maximum the tau that gains most becomes
+    free, until none gains.
+    """
+
+    def __init__(self, double C):
+        super().__init__(C, mistaken=False)
+
+    def __reduce__(self):
+        return type(self), (self.C,)
+
+    cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
+        return 2 * n * n + 8 * n
+
+    cdef void select(self, Round* r) noexcept nogil:
+        """Half-spaces that are met stay: the others may move the weights out of them."""
+        cdef Py_ssize_t i, n = 0
+        for i in range(r.n_halfspaces):
+            if 1e-300 < r.halfspaces[i].q < INFINITY:
+                r.halfspaces[n] = r.halfspaces[i]
+                n += 1
+        r.n_halfspaces = n
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i, _round
+        cdef double gain = 0
+        cdef Programme p
+        geometry.curvatures(r)
+        self.select(r)
+        lay_out(&p, r)
+        geometry.gram(r, r.work)
+        for i in range(p.n):
+            p.h[i].tau = 0
+            p.gradient[i] = p.h[i].loss
+            p.free[i] = False
+        for i in range(p.n_parts):
+            p.left[i] = self.C * r.weight / p.n_parts
+            p.slack[i] = True
+        for _round in range(100 + 20 * p.n):
+            choose_pivots(&p)
+            if not (climb(&p) or set_free(&p)):
+                break
+        for i in range(p.n):
+            gain += p.h[i].tau * p.h[i].loss
+        return gain
+
+
+cdef void lay_out(Programme* p, const Round* r) noexcept nogil:
+    """Where everything stands in the scratch of a round; there are at most as many parts as half-spaces."""
+    cdef Py_ssize_t n = r.n_halfspaces, parts = r.n_parts
+    cdef double* work = r.work
+    p.h, p.n, p.n_parts, p.G = r.halfspaces, n, parts, work
+    p.H = work + n * n
+    p.gradient = p.H + n * n
+    p.d = p.gradient + n
+    p.free = <Py_ssize_t*>(p.d + n)
+    p.moving = p.free + n
+    p.left = <double*>(p.moving + n)
+    p.given = p.left + parts
+    p.slack = <Py_ssize_t*>(p.given + parts)
+    p.pivot = p.slack + parts
+
+
+cdef void choose_pivots(Programme* p) noexcept nogil:
+    """The rest of a part's share if it is free, otherwise its largest tau."""
+    cdef Py_ssize_t i, part
+    for part in range(p.n_parts):
+        p.pivot[part] = -1
+    for i in range(p.n):
+        part = p.h[i].part
+        if not p.slack[part] and p.free[i] and (p.pivot[part] < 0 or p.h[i].tau > p.h[p.pivot[part]].tau):
+            p.pivot[part] = i
+    p.n_moving = 0
+    for i in range(p.n):
+        if p.free[i] and p.pivot[p.h[i].part] != i:
+            p.moving[p.n_moving] = i
+            p.n_moving += 1
+
+
+cdef inline double price(const Programme* p, Py_ssize_t part) noexcept nogil:
+    """What the pivot loses where it gives."""
+    return p.gradient[p.pivot[part]] if p.pivot[part] >= 0 else 0
+
+
+cdef inline double bend(const Programme* p, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    """The second derivative where tau_i and tau_j grow and their pivots give."""
+    cdef Py_ssize_t n = p.n, a = p.pivot[p.h[i].part], b = p.pivot[p.h[j].part]
+    cdef double both = p.G[i * n + j]
+    if a >= 0:
+        both -= p.G[a * n + j]
+    if b >= 0:
+        both -= p.G[i * n + b]
+    if a >= 0 and b >= 0:
+        both += p.G[a * n + b]
+    return both
+
+
+cdef bint climb(Programme* p) noexcept nogil:
+    """Go to the maximum on the plane of the free taus, or as far as they allow; answer whether one of them did not."""
+    cdef Py_ssize_t i, j, k, part, m = p.n_moving, stopped = -1, stopped_part = -1
+    cdef double length = 1
+    if m == 0:
+        return False
+    for k in range(m):
+        i = p.moving[k]
+        for j in range(k + 1):
+            p.H[k * m + j] = bend(p, i, p.moving[j])
+        p.d[k] = p.gradient[i] - price(p, p.h[i].part)
+    solve_in_place(p.H, p.d, m)
+    memset(p.given, 0, p.n_parts * sizeof(double))
+    for k in range(m):
+        i = p.moving[k]
+        p.given[p.h[i].part] -= p.d[k]
+        if p.d[k] < 0 and p.h[i].tau < -p.d[k] * length:
+            length, stopped = p.h[i].tau / -p.d[k], i
+    for part in range(p.n_parts):
+        i = p.pivot[part]
+        if p.given[part] < 0 and (p.h[i].tau if i >= 0 else p.left[part]) < -p.given[part] * length:
+            length = (p.h[i].tau if i >= 0 else p.left[part]) / -p.given[part]
+            stopped, stopped_part = i, part
+    for k in range(m):
+        p.h[p.moving[k]].tau += length * p.d[k]
+    for part in range(p.n_parts):
+        if p.pivot[part] >= 0:
+            p.h[p.pivot[part]].tau += length * p.given[part]
+        else:
+            p.left[part] += length * p.given[part]
+    if stopped >= 0:
+        p.h[stopped].tau, p.free[stopped] = 0, False
+    elif stopped_part >= 0:
+        p.left[stopped_part], p.slack[stopped_part] = 0, False
+    find_gradient(p)
+    return length < 1
+
+
+cdef void find_gradient(Programme* p) noexcept nogil:
+    cdef Py_ssize_t i, j
+    for i in range(p.n):
+        p.gradient[i] = p.h[i].loss
+    for j in range(p.n):
+        if p.h[j].tau != 0:
+            for i in range(p.n):
+                p.gradient[i] -= p.h[j].tau * p.G[j * p.n + i]
+
+
+cdef bint set_free(Programme* p) noexcept nogil:
+    """Free what gains most where its pivot gives; answer whether anything gains more than rounding can feign."""
+    cdef Py_ssize_t i, part, best = -1, best_part = -1
+    cdef double size = 0, loss = 0, most
+    for i in range(p.n):
+        size += p.h[i].tau * p.h[i].q
+        loss = max(loss, fabs(p.h[i].loss))
+    most = 1e-12 * loss + 1e-14 * size
+    for i in range(p.n):
+        if not p.free[i] and p.gradient[i] - price(p, p.h[i].part) > most:
+            best, most = i, p.gradient[i] - price(p, p.h[i].part)
+    for part in range(p.n_parts):
+        if not p.slack[part] and -price(p, part) > most:
+            best_part, most = part, -price(p, part)
+    if best_part >= 0:
+        p.slack[best_part] = True
+    elif best >= 0:
+        p.free[best] = True
+    return best >= 0 or best_part >= 0
+
+
+cdef void solve_in_place(double* H, double* d, Py_ssize_t m) noexcept nogil:
+    """d <- H^-1 d by Cholesky's method, H's lower half given; where H is flat, d is long."""
+    cdef Py_ssize_t i, j, k
+    cdef double rest
+    for j in range(m):
+        for i in range(j, m):
+            rest = H[i * m + j]
+            for k in range(j):
+                rest -= H[i * m + k] * H[j * m + k]
+            if i == j:
+                H[j * m + j] = sqrt(max(rest, 1e-14 * H[j * m + j], 1e-300))
+            else:
+                H[i * m + j] = rest / H[j * m + j]
+    for i in range(m):
+        for k in range(i):
+            d[i] -= H[i * m + k] * d[k]
+        d[i] /= H[i * m + i]
+    for i in range(m - 1, -1, -1):
+        for k in range(i + 1, m):
+            d[i] -= H[k * m + i] * d[k]
+        d[i] /= H[i * m + i]

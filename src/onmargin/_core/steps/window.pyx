@@ -1,0 +1,412 @@
+"""Dual ascent over the last examples of a stream ([PD] sec. 7)."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy, memset
+
+from onmargin._core.geometries.geometry cimport Columns, Geometry
+from onmargin._core.geometries.kernel cimport Expansion
+from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.rows cimport Row, Rows, Vec, Weights, address, vec_for
+from onmargin._core.steps.simultaneous cimport Scheme, solve_in_place
+from onmargin._core.steps.simultaneous import Sopopo
+from onmargin._core.steps.step cimport Step
+
+
+ACCURACY = 1e-12  # of what a round gains, and of a margin
+MOST_SWEEPS = 1000
+
+
+cdef class Window(Step):
+    """Rounds that maximise the dual over the variables of the last `window` examples.
+
+    max margin sum_ir alpha_ir - G(theta), theta = sum_ir alpha_ir z_ir, alpha_ir >= 0, sum_r alpha_ir <= C, where z_ir
+    is x_i in the right column less x_i in that of a rival r; two classes have one column and one variable an example,
+    and its z is y_i x_i. One example after the other, from the newest to the oldest: `sweeps` times, or with 0 until
+    nothing is gained. Variables that leave the window stay as they are.
+
+    Examples are the rows of X, in their order, from row `now` on; those before it were learned. `weight` has the
+    factors on their C, and `alpha` the variables of the last examples, that of row i at i modulo its length: one a
+    column, that of the right column zero. It is written to.
+    """
+
+    def __init__(
+        self, Rows X, y, weight, Py_ssize_t now, alpha, *, double C, double margin, Py_ssize_t window, Py_ssize_t sweeps
+    ):
+        self.owners = (y, weight, alpha)
+        self.X, self.now, self.C, self.margin, self.window, self.sweeps = X, now, C, margin, window, sweeps
+        self.held, self.n_columns = alpha.shape
+        self.y = <double*>address(y, "d", X.n_rows)
+        self.weight = <double*>address(weight, "d", X.n_rows)
+        self.alpha = <double*>address(alpha, "d", self.held * self.n_columns, writable=True)
+        self.eager = True
+
+    def __reduce__(self):
+        raise TypeError("a window over rows is not copied: it is made anew for every call")
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        """Moves the weights itself, variable by variable, and leaves no half-space to move along."""
+        cdef Py_ssize_t i, _sweep
+        cdef double total = 0, gained
+        self.receive(r)
+        r.n_halfspaces = 0
+        for _sweep in range(self.sweeps if self.sweeps > 0 else MOST_SWEEPS):
+            gained = 0
+            for i in range(self.now, self.first() - 1, -1):
+                gained += self.improve(i, geometry)
+            total += gained
+            if gained <= ACCURACY * total:
+                break
+        self.now += 1
+        return total
+
+    cdef void receive(self, const Round* r) noexcept nogil:
+        """The newest example has no variables yet. Its round lends its memory to those that follow."""
+        memset(self.variables(self.now), 0, self.n_columns * sizeof(double))
+        self.r = r[0]
+        self.r.x = &self.x
+        self.origin = r.t - self.now
+
+    cdef double improve(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
+        """Maximise the dual over the variables of one example; answer what is gained."""
+        cdef double cap = self.C * self.weight[i]
+        if cap == 0:
+            return 0
+        self.take(i)
+        if self.n_columns == 1:
+            return self.improve_one(i, geometry, cap)
+        return self.improve_rivals(i, geometry, cap)
+
+    cdef double improve_one(self, Py_ssize_t i, Geometry geometry, double cap) noexcept nogil:
+        cdef double loss, gained
+        cdef double* alpha = self.variables(i)
+        cdef HalfSpace* h = self.r.halfspaces
+        cdef bint more
+        geometry.scores(&self.r)
+        loss = self.margin - self.y[i] * self.r.s[0]
+        more = loss > 0
+        cap = cap - alpha[0] if more else alpha[0]
+        if cap <= 0 or loss == 0:
+            return 0
+        h.up, h.down = (0, -1) if (self.y[i] > 0) == more else (-1, 0)
+        h.loss = fabs(loss)
+        gained = self.go(geometry, cap)
+        alpha[0] += h.tau if more else -h.tau
+        return gained
+
+    cdef double improve_rivals(self, Py_ssize_t i, Geometry geometry, double cap) noexcept nogil:
+        """Of an example's share C a rival has alpha_r and the right column the rest: as long as anything is gained,
+        the column that would gain most takes from the one that would lose least."""
+        cdef double total = 0, available
+        cdef double* alpha = self.variables(i)
+        cdef HalfSpace* h = self.r.halfspaces
+        cdef Py_ssize_t _step, right = <Py_ssize_t>self.y[i]
+        for _step in range(MOST_SWEEPS):
+            geometry.scores(&self.r)
+            available = self.choose(i, self.r.s, cap, h)
+            if available == 0:
+                break
+            total += self.go(geometry, available)
+            if h.tau == 0:
+                break
+            if h.up != right:
+                alpha[h.up] -= h.tau
+            if h.down != right:
+                alpha[h.down] += h.tau
+        return total
+
+    cdef double go(self, Geometry geometry, double cap) noexcept nogil:
+        """Go along the half-space to the maximum, at most `cap`; answer what is gained."""
+        cdef HalfSpace* h = self.r.halfspaces
+        self.r.n_halfspaces = 1
+        h.tau = 0
+        geometry.norms(&self.r)
+        geometry.curvatures(&self.r)
+        if not 0 < h.q < INFINITY:
+            return 0
+        h.tau = geometry.reach(&self.r, h, cap)
+        if not 0 < h.tau < INFINITY:
+            h.tau = 0
+            return 0
+        return h.tau * h.loss - geometry.move(&self.r) / 2
+
+    cdef double choose(self, Py_ssize_t i, const double* s, double cap, HalfSpace* h) noexcept nogil:
+        """Which column should take from which, and what it gains; answer how much there is to take, 0 if none should.
+
+        A share of column r gains its score, and the margin if it is a rival: margin - (s_y - s_r), but for a constant.
+        """
+        cdef Py_ssize_t c, right = <Py_ssize_t>self.y[i]
+        cdef double* alpha = self.variables(i)
+        cdef double rest = cap, most = s[right], least, gain
+        for c in range(self.n_columns):
+            rest -= alpha[c]
+        if rest <= 1e-15 * cap:  # what rounding leaves is nothing to take
+            rest = 0
+        least = s[right] if rest > 0 else INFINITY
+        h.up = h.down = <int32_t>right
+        for c in range(self.n_columns):
+            if c == right:
+                continue
+            gain = s[c] + self.margin
+            if gain > most:
+                most, h.down = gain, <int32_t>c
+            if alpha[c] > 0 and gain < least:
+                least, h.up = gain, <int32_t>c
+        h.loss = most - least
+        if not h.loss > ACCURACY * (self.margin + fabs(most) + fabs(least)):
+            return 0
+        return rest if h.up == right else alpha[h.up]
+
+
+cdef Py_ssize_t MOST_ROWS = 512  # of a window: more would take much memory, and long to begin a call with
+
+
+cdef class GramWindow(Window):
+    """The same for plain weights: a quadratic programme in the variables of the window alone.
+
+    A move along x_i changes the scores of row j by multiples of <x_i, x_j>. So the scores of the window's rows are
+    kept, and the weights move once for each example that changed, when all is done. What a round adds are the inner
+    products of the newest row with the others; a round that gains nothing leaves them for later.
+
+    `scores` has those of the last examples where `alpha` has their variables, and is written to.
+    """
+
+    cdef Py_ssize_t capacity  # rows that there are inner products for
+    cdef Py_ssize_t related   # the rows before this one have theirs
+    cdef double* scores
+    cdef double* G            # the inner products, without the intercept coordinate
+    cdef double squared_bias  # of that coordinate
+    cdef double* change       # of the weights in this round, in multiples of each row
+    cdef double* H            # scratch of `climb`
+    cdef double* d
+    cdef Py_ssize_t* free
+    cdef const Vec* vec
+    cdef Weights spread       # memory for one sparse row laid out
+    cdef Scheme sopopo
+
+    def __init__(
+        self, Rows X, y, weight, Py_ssize_t now, alpha, scores, *, double C, double margin, Py_ssize_t window,
+        Py_ssize_t sweeps,
+    ):
+        super().__init__(X, y, weight, now, alpha, C=C, margin=margin, window=window, sweeps=sweeps)
+        cdef Py_ssize_t n = min(self.held, MOST_ROWS)
+        memory = np.zeros(2 * n * n + 2 * n + n * self.n_columns)
+        laid_out = np.zeros(0 if self.X.indices == NULL else self.X.n_features)
+        self.owners += (scores, memory, laid_out)
+        self.capacity = n
+        self.scores = <double*>address(scores, "d", self.held * self.n_columns, writable=True)
+        self.G = <double*>address(memory, "d", memory.size, writable=True)
+        self.H = self.G + n * n
+        self.d = self.H + n * n
+        self.free = <Py_ssize_t*>(self.d + n)
+        self.change = self.d + 2 * n
+        self.vec = vec_for(self.X.itemsize)
+        self.spread.W = <void*>address(laid_out, "d", laid_out.size, writable=True)
+        self.spread.columns = self.spread.stride = self.spread.gap = 1
+        self.sopopo = Sopopo(self.C)
+
+    cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
+        return self.sopopo.room(n)
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i, _sweep, first = self.first()
+        cdef double total = 0, gained
+        if self.now - first >= self.capacity:
+            return Window.solve(self, r, geometry)
+        self.receive(r)
+        memcpy(self.scores_of(self.now), r.s, self.n_columns * sizeof(double))
+        r.n_halfspaces = 0
+        self.squared_bias = (<Columns>geometry).squared_bias()
+        for _sweep in range(self.sweeps if self.sweeps > 0 else MOST_SWEEPS):
+            gained = 0
+            for i in range(self.now, first - 1, -1):
+                gained += self.raise_one(i, geometry) if self.n_columns == 1 else self.raise_rivals(i, geometry)
+            if self.sweeps == 0 and gained > 0 and self.n_columns == 1:
+                gained += self.climb()
+            total += gained
+            if gained <= ACCURACY * total:
+                break
+        if total > 0:
+            for i in range(first, self.now + 1):
+                self.carry_out(i, geometry)
+        self.now += 1
+        return total
+
+    cdef inline Py_ssize_t place(self, Py_ssize_t i) noexcept nogil:
+        return i % self.held
+
+    cdef inline double* scores_of(self, Py_ssize_t i) noexcept nogil:
+        return self.scores + self.place(i) * self.n_columns
+
+    cdef inline double product(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        return self.G[self.place(i) * self.capacity + self.place(j)] + self.squared_bias
+
+    cdef double relate(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
+        """See to it that all rows of the window have their inner products; answer that of row i with itself, or 0 if
+        nothing can be projected onto it."""
+        cdef double q
+        self.related = max(self.related, self.first())
+        while self.related <= self.now:
+            self.multiply(self.related, geometry)
+            self.related += 1
+        q = self.product(i, i)
+        return q if 1e-300 < q < INFINITY else 0
+
+    cdef void multiply(self, Py_ssize_t j, Geometry geometry) noexcept nogil:
+        """The inner products of row j and those before it."""
+        cdef Py_ssize_t i, at = self.place(j)
+        cdef Row x
+        cdef Row z
+        cdef double product
+        self.X.row(j, &x)
+        self.G[at * self.capacity + at] = self.vec.squared_norm(&x)
+        if x.indices != NULL:
+            self.vec.add(&x, &self.spread, 0, -1, 1)
+        for i in range(self.first(), j):
+            self.X.row(i, &z)
+            if x.indices != NULL:
+                self.vec.scores(&z, &self.spread, &product)
+            else:
+                product = self.vec.dot(&z, &x)
+            self.G[at * self.capacity + self.place(i)] = self.G[self.place(i) * self.capacity + at] = product
+        if x.indices != NULL:
+            self.vec.add(&x, &self.spread, 0, -1, -1)
+
+    cdef double raise_one(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
+        """Maximise the dual over the variable of one example of two classes; answer what is gained."""
+        cdef double* alpha = self.variables(i)
+        cdef double cap = max(self.C * self.weight[i], alpha[0]), old = alpha[0]
+        cdef double loss = self.margin - self.y[i] * self.scores_of(i)[0], q, step
+        if fabs(loss) <= ACCURACY * self.margin or old == (cap if loss > 0 else 0):
+            return 0
+        q = self.relate(i, geometry)
+        if q == 0:
+            return 0
+        alpha[0] = min(max(old + loss / q, 0), cap)
+        step = alpha[0] - old
+        self.r.change[0] = self.y[i] * step
+        self.spread_change(i)
+        return step * (loss - step * q / 2)
+
+    cdef double raise_rivals(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
+        """The same over those of all its rivals: Sopopo's step from where the example has none."""
+        cdef double* alpha = self.variables(i)
+        cdef double* s = self.scores_of(i)
+        cdef double* change = self.r.change
+        cdef HalfSpace* h = self.r.halfspaces
+        cdef Py_ssize_t c, n = 0, right = <Py_ssize_t>self.y[i]
+        cdef double cap = self.C * self.weight[i], used = 0, gain = 0, q
+        if cap == 0 or self.choose(i, s, cap, h) == 0:
+            return 0
+        q = self.relate(i, geometry)
+        if q == 0:
+            return 0
+        for c in range(self.n_columns):
+            used += alpha[c]
+        for c in range(self.n_columns):
+            h[n].down, h[n].q, h[n].loss = <int32_t>c, 2 * q, self.margin - s[right] + s[c] + q * (used + alpha[c])
+            n += c != right and h[n].loss > 0
+            change[c] = alpha[c]
+        if n > 0:
+            self.sopopo.share(&self.r, geometry, h, n, max(cap, used))
+        for c in range(n):
+            change[h[c].down] -= h[c].tau
+        for c in range(self.n_columns):
+            if c != right:
+                alpha[c] -= change[c]
+                change[right] -= change[c]
+                gain -= change[c] * (self.margin - s[right] + s[c] + change[c] * q / 2)
+        gain -= change[right] * change[right] * q / 2
+        self.spread_change(i)
+        return gain
+
+    cdef void spread_change(self, Py_ssize_t i) noexcept nogil:
+        """The weights are to change by multiples of row i, one a column: what that makes of the scores."""
+        cdef Py_ssize_t j, c, K = self.n_columns
+        cdef double product
+        cdef double* s
+        cdef double* noted = self.change + self.place(i) * K
+        for c in range(K):
+            noted[c] += self.r.change[c]
+        for j in range(self.first(), self.now + 1):
+            product = self.product(i, j)
+            s = self.scores_of(j)
+            for c in range(K):
+                s[c] += self.r.change[c] * product
+
+    cdef double climb(self) noexcept nogil:
+        """Go to the maximum on the plane of the variables that are within their bounds, or as far as the first of them
+        allows; answer what is gained. Two classes only."""
+        cdef Py_ssize_t i, j, k, m = 0
+        cdef double cap, step, length = 1, gained = 0
+        for i in range(self.first(), self.now + 1):
+            if 0 < self.variables(i)[0] < self.C * self.weight[i]:
+                self.free[m] = i
+                m += 1
+        if m < 2:
+            return 0
+        for k in range(m):
+            i = self.free[k]
+            self.d[k] = self.margin - self.y[i] * self.scores_of(i)[0]
+            for j in range(k + 1):
+                self.H[k * m + j] = self.y[i] * self.y[self.free[j]] * self.product(i, self.free[j])
+        solve_in_place(self.H, self.d, m)
+        for k in range(m):
+            i = self.free[k]
+            cap = self.C * self.weight[i] - self.variables(i)[0] if self.d[k] > 0 else self.variables(i)[0]
+            if fabs(self.d[k]) * length > cap:
+                length = cap / fabs(self.d[k])
+        for k in range(m):
+            i = self.free[k]
+            step = length * self.d[k]
+            self.variables(i)[0] = min(max(self.variables(i)[0] + step, 0), self.C * self.weight[i])
+            gained += step * (self.margin - self.y[i] * self.scores_of(i)[0] - step * self.product(i, i) / 2)
+            self.r.change[0] = self.y[i] * step
+            self.spread_change(i)
+        return gained
+
+    cdef void carry_out(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
+        """Move the weights by what was noted for row i."""
+        cdef Py_ssize_t c
+        cdef double* noted = self.change + self.place(i) * self.n_columns
+        cdef HalfSpace* h = self.r.halfspaces
+        self.r.n_halfspaces = 0
+        for c in range(self.n_columns):
+            if noted[c] != 0:
+                h[0].up = <int32_t>c if noted[c] > 0 else -1
+                h[0].down = <int32_t>c if noted[c] < 0 else -1
+                h[0].tau = fabs(noted[c])
+                noted[c] = 0
+                h += 1
+                self.r.n_halfspaces += 1
+        if self.r.n_halfspaces > 0:
+            self.take(i)
+            geometry.move(&self.r)
+
+
+cdef class KernelWindow(GramWindow):
+    """The same in the feature space of a kernel: inner products are kernel values, which the expansion has.
+
+    An example whose variables are all zero again is no support any more.
+    """
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i, c, first = self.first()
+        cdef double used, total = GramWindow.solve(self, r, geometry)
+        if total > 0:
+            for i in range(first, self.now):
+                used = 0
+                for c in range(self.n_columns):
+                    used += self.variables(i)[c]
+                if used == 0:
+                    (<Expansion>geometry).forget(self.origin + i)
+        return total
+
+    cdef void multiply(self, Py_ssize_t j, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i, at = self.place(j)
+        for i in range(self.first(), j + 1):
+            self.G[at * self.capacity + self.place(i)] = self.G[self.place(i) * self.capacity + at] = (
+                (<Expansion>geometry).product(self.origin + i, self.origin + j)
+            )

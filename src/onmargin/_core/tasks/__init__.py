@@ -1,0 +1,1 @@
+"""Tasks: what an example asks of the scores."""

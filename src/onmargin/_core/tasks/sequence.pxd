@@ -1,0 +1,36 @@
+"""Sequences: a label for every row of a trial, in a chain, and how the best labels are found."""
+
+from libc.stdint cimport int32_t
+
+from onmargin._core.round cimport Round
+from onmargin._core.tasks.task cimport Task
+
+
+cdef struct Chain:
+    # A labelling z scores sum_i emissions[i, z_i] + sum_{i > 0} transitions_i[z_{i-1}, z_i].
+    const double* emissions    # token i and label a at i * stride + a
+    const double* transitions  # to token i, from a to b at i * pace + a * stride + b; from any label to padding: -inf
+    Py_ssize_t length
+    Py_ssize_t labels
+    Py_ssize_t stride          # labels and padding
+    Py_ssize_t pace            # 0: the transitions are the same for all tokens
+
+
+cdef double path_score(const Chain* c, const int32_t* path) noexcept nogil
+cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil
+cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, double* work) noexcept nogil
+
+
+cdef class Sequence(Task):
+    cdef readonly object cost
+    cdef readonly bint squared, max_loss
+    cdef const double* rho
+    cdef tuple owners
+    cdef double* work        # for the dynamic programmes
+    cdef double* augmented   # emissions with costs
+    cdef int32_t* right
+    cdef int32_t* predicted  # in the last round
+
+    cdef void choose(self, Chain* c, int32_t* rival) noexcept nogil
+    cdef bint is_right(self, const Round* r, const int32_t* path) noexcept nogil
+    cdef double cost_of(self, const Round* r, const int32_t* path) noexcept nogil

@@ -1,0 +1,26 @@
+from typing import Never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.tasks.task import Task
+
+def decode(
+    emissions: NDArray[np.float64], transitions: NDArray[np.float64], ends: NDArray[np.intp]
+) -> NDArray[np.int32]: ...
+def decode_best(
+    emissions: NDArray[np.float64], transitions: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
+def decode_most_wrong(
+    emissions: NDArray[np.float64], transitions: NDArray[np.float64], right: NDArray[np.int32]
+) -> NDArray[np.int32]: ...
+
+class Sequence(Task):
+    def __init__(self, cost: NDArray[np.float64], *, squared: bool = False, max_loss: bool = False) -> None: ...
+    @property
+    def cost(self) -> NDArray[np.float64]: ...
+    @property
+    def squared(self) -> bool: ...
+    @property
+    def max_loss(self) -> bool: ...
+    def decode(self, scores: NDArray[np.float64]) -> Never: ...

@@ -1,0 +1,297 @@
+"""Sequences: a label for every row of a trial, in a chain, and how the best labels are found."""
+
+from functools import partial
+
+import numpy as np
+
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy
+
+from onmargin._core.round cimport Round, demand, suffer
+from onmargin._core.rows cimport address
+from onmargin._core.tasks.task cimport Task
+
+
+cdef extern from "chain.h" nogil:
+    ctypedef void (*Relax)(
+        const double* start, const double* T, Py_ssize_t labels, Py_ssize_t stride, double* best
+    ) noexcept nogil
+    Relax chain_relax_here()
+
+
+cdef Relax relax = chain_relax_here()
+
+
+cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t a, best = 0
+    for a in range(1, n):
+        if s[a] > s[best]:
+            best = a
+    return best
+
+
+cdef inline int32_t best_before(const Chain* c, Py_ssize_t i, const double* start, Py_ssize_t label) noexcept nogil:
+    """The label before token i, on the best way to its `label`."""
+    cdef Py_ssize_t a, best = 0
+    cdef const double* to_label = c.transitions + i * c.pace + label
+    for a in range(1, c.labels):
+        if start[a] + to_label[a * c.stride] > start[best] + to_label[best * c.stride]:
+            best = a
+    return <int32_t>best
+
+
+cdef double path_score(const Chain* c, const int32_t* path) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double score = 0
+    for i in range(c.length):
+        score += c.emissions[i * c.stride + path[i]]
+        if i > 0:
+            score += c.transitions[i * c.pace + path[i - 1] * c.stride + path[i]]
+    return score
+
+
+cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil:
+    """argmax_z s(z), by Viterbi's algorithm in O(length labels^2). `work` holds length * stride numbers."""
+    cdef Py_ssize_t i, b, last = c.length - 1
+    cdef double* here = work
+    if c.length == 0:
+        return
+    for b in range(c.stride):
+        here[b] = c.emissions[b]
+    for i in range(1, c.length):
+        relax(here, c.transitions + i * c.pace, c.labels, c.stride, here + c.stride)
+        here += c.stride
+        for b in range(c.stride):
+            here[b] += c.emissions[i * c.stride + b]
+    path[last] = <int32_t>first_best(here, c.labels)
+    for i in range(last, 0, -1):
+        here -= c.stride
+        path[i - 1] = best_before(c, i, here, path[i])
+
+
+cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, double* work) noexcept nogil:
+    """argmax_z s(z) + sqrt(d(z)), d the number of tokens at which z is not `right`.
+
+    The root of a sum is not a sum over tokens, so the programme keeps the best way to each label for every d so far:
+    O(length^2 labels^2). `work` holds (length * (length + 1) + 1) * stride numbers: token, d, label.
+    """
+    cdef Py_ssize_t i, d, b, stride = c.stride, plane = (c.length + 1) * stride, last = c.length - 1, errors = 0
+    cdef double* here = work + stride
+    cdef double score, best = -INFINITY
+    if c.length == 0:
+        return
+    for i in range(c.length * plane):
+        here[i] = -INFINITY
+    for b in range(c.labels):
+        here[(b != right[0]) * stride + b] = c.emissions[b]
+    for i in range(1, c.length):
+        for d in range(i + 1):
+            relax(here + d * stride, c.transitions + i * c.pace, c.labels, stride, work)
+            for b in range(c.labels):
+                here[plane + (d + (b != right[i])) * stride + b] = work[b] + c.emissions[i * stride + b]
+        here += plane
+    for d in range(c.length + 1):
+        b = first_best(here + d * stride, c.labels)
+        score = here[d * stride + b] + sqrt(<double>d)
+        if score > best:
+            best, errors, path[last] = score, d, <int32_t>b
+    for i in range(last, 0, -1):
+        here -= plane
+        errors -= path[i] != right[i]
+        path[i - 1] = best_before(c, i, here + errors * stride, path[i])
+
+
+cdef void merge(
+    const Chain* c, const double* start, const double* to_label, Py_ssize_t n, double* best, int32_t* origin,
+    int32_t* rank
+) noexcept nogil:
+    """The n best ways to a label, best first, from n sorted ways to each label before it; -inf where there are no more.
+
+    `to_label` are the transitions to it; NULL: the end of the sequence. `origin` is the place of the way in `start`,
+    label by label.
+    """
+    cdef Py_ssize_t a, k, choice
+    cdef double score, highest
+    for a in range(c.labels):
+        rank[a] = 0
+    for k in range(n):
+        highest, choice = -INFINITY, 0
+        for a in range(c.labels):
+            if rank[a] < n:
+                score = start[a * n + rank[a]] + (0 if to_label == NULL else to_label[a * c.stride])
+                if score > highest:
+                    highest, choice = score, a
+        best[k], origin[k] = highest, <int32_t>(choice * n + min(<Py_ssize_t>rank[choice], n - 1))
+        rank[choice] += 1
+
+
+cdef Chain view(object emissions, object transitions) except *:
+    """The chain of tokens by labels and (tokens by) labels by labels; both have the same padding, if any."""
+    cdef Chain c
+    c.length, c.stride = emissions.shape
+    *tokens, c.labels, width = transitions.shape
+    if width != c.stride or c.labels > c.stride or c.labels == 0 or tokens not in ([], [c.length]):
+        raise ValueError(f"emissions {emissions.shape} and transitions {transitions.shape} are not of one chain")
+    c.emissions = <const double*>address(emissions, "d", c.length * c.stride)
+    c.transitions = <const double*>address(transitions, "d", transitions.size)
+    c.pace = c.labels * c.stride if tokens else 0
+    return c
+
+
+def decode(emissions, transitions, ends):
+    """The best labels of each sequence, sequence i being the tokens from ends[i] up to ends[i + 1]."""
+    cdef Chain c = view(emissions, transitions)
+    cdef const double* tokens = c.emissions
+    cdef const double* steps = c.transitions
+    cdef Py_ssize_t i, n = len(ends) - 1
+    cdef const Py_ssize_t* end = <const Py_ssize_t*>address(ends, "lq", n + 1)
+    if ends[n] > c.length:
+        raise ValueError(f"{c.length} tokens are fewer than the {ends[n]} of the sequences")
+    paths = np.empty(c.length, np.int32)
+    scratch = np.empty(int(np.diff(ends).max(initial=0)) * c.stride)
+    cdef int32_t* path = <int32_t*>address(paths, "i", c.length, writable=True)
+    cdef double* work = <double*>address(scratch, "d", scratch.size, writable=True)
+    with nogil:
+        for i in range(n):
+            c.emissions = tokens + end[i] * c.stride
+            c.transitions = steps + end[i] * c.pace
+            c.length = end[i + 1] - end[i]
+            best_path(&c, path + end[i], work)
+    return paths
+
+
+def decode_best(emissions, transitions, Py_ssize_t n):
+    """The n labellings of highest score, fewer if there are not so many: scores, best first, and paths."""
+    cdef Chain c = view(emissions, transitions)
+    cdef Py_ssize_t i, b, k, m = c.length, layer = c.labels * n, place
+    ways = np.full((m, c.labels, n), -np.inf)
+    origins = np.zeros((m, c.labels, n), np.int32)
+    totals, ends, ranks = np.empty(n), np.zeros(n, np.int32), np.zeros(c.labels, np.int32)
+    paths = np.zeros((n, m), np.int32)
+    cdef double* way = <double*>address(ways, "d", m * layer, writable=True)
+    cdef int32_t* origin = <int32_t*>address(origins, "i", m * layer, writable=True)
+    cdef double* total = <double*>address(totals, "d", n, writable=True)
+    cdef int32_t* last = <int32_t*>address(ends, "i", n, writable=True)
+    cdef int32_t* rank = <int32_t*>address(ranks, "i", c.labels, writable=True)
+    cdef int32_t* path = <int32_t*>address(paths, "i", n * m, writable=True)
+    if m == 0:
+        return np.zeros(1), paths[:1]
+    with nogil:
+        for b in range(c.labels):
+            way[b * n] = c.emissions[b]
+        for i in range(1, m):
+            for b in range(c.labels):
+                place = i * layer + b * n
+                merge(
+                    &c, way + (i - 1) * layer, c.transitions + i * c.pace + b, n, way + place, origin + place, rank
+                )
+                for k in range(n):
+                    way[place + k] += c.emissions[i * c.stride + b]
+        merge(&c, way + (m - 1) * layer, NULL, n, total, last, rank)
+        for k in range(n):
+            place = last[k]
+            for i in range(m - 1, -1, -1):
+                path[k * m + i] = <int32_t>(place // n)
+                place = origin[i * layer + place]
+    found = totals > -np.inf
+    return totals[found], paths[found]
+
+
+def decode_most_wrong(emissions, transitions, right):
+    """The labels z of highest s(z) + sqrt(number of tokens at which z is not right), for one sequence."""
+    cdef Chain c = view(emissions, transitions)
+    path = np.empty(c.length, np.int32)
+    scratch = np.empty((c.length * (c.length + 1) + 1) * c.stride)
+    most_wrong_path(
+        &c, <const int32_t*>address(right, "i", c.length), <int32_t*>address(path, "i", c.length, writable=True),
+        <double*>address(scratch, "d", scratch.size, writable=True),
+    )
+    return path
+
+
+# The scores that a half-space of sequences compares are those of two labellings.
+cdef enum:
+    RIGHT, RIVAL
+
+
+cdef class Sequence(Task):
+    """y a label for each row; the labelling z is predicted whose emissions and transitions sum to most ([JMLR] sec. 9).
+
+    Loss s(q) - s(y) + sqrt(rho(y, q)), where rho(y, z) = sum_i cost[y_i, z_i], or with `squared` its square. q is the
+    prediction, or with `max_loss` the labelling of largest loss: with `squared` the root is a sum over the rows, as the
+    scores are; otherwise the cost must be 1 for each wrong label. The cost of the round is that of the prediction.
+    """
+
+    def __init__(self, cost, *, bint squared=False, bint max_loss=False):
+        self.cost = np.ascontiguousarray(cost, dtype=np.float64)
+        self.squared = squared
+        self.max_loss = max_loss
+        self.rho = <const double*>address(self.cost, "d", self.cost.size)
+
+    def __reduce__(self):
+        return partial(type(self), self.cost, squared=self.squared, max_loss=self.max_loss), ()
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
+        cdef Py_ssize_t planes = rows * (rows + 1) + 1 if self.max_loss and not self.squared else rows
+        self.owners = (
+            np.empty(planes * scores),
+            np.empty(rows * scores if self.max_loss and self.squared else 0),
+            np.empty(2 * rows, np.int32),
+        )
+        self.work = <double*>address(self.owners[0], "d", self.owners[0].size, writable=True)
+        self.augmented = <double*>address(self.owners[1], "d", self.owners[1].size, writable=True)
+        self.right = <int32_t*>address(self.owners[2], "i", 2 * rows, writable=True)
+        self.predicted = self.right + rows
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef Chain c = Chain(r.s, r.transitions, r.n_rows, r.n_scores, r.stride, r.pace)
+        cdef Py_ssize_t i
+        cdef double loss
+        for i in range(r.n_rows):
+            self.right[i] = <int32_t>r.y[i]
+        self.choose(&c, r.rival)
+        memcpy(self.predicted, r.rival, r.n_rows * sizeof(int32_t))
+        if self.is_right(r, r.rival):  # then no other labelling scores as much
+            return
+        if self.max_loss:
+            best_path(&c, self.predicted, self.work)
+        r.mistake = not self.is_right(r, self.predicted)
+        r.cost = self.cost_of(r, self.predicted)
+        loss = path_score(&c, r.rival) - path_score(&c, self.right) + sqrt(self.cost_of(r, r.rival))
+        if loss > 0:
+            demand(r, RIGHT, RIVAL, loss, r.mistake)
+            suffer(r, loss)
+
+    cdef void choose(self, Chain* c, int32_t* rival) noexcept nogil:
+        cdef Py_ssize_t i, a
+        cdef Chain costly = c[0]
+        if not self.max_loss:
+            best_path(c, rival, self.work)
+        elif not self.squared:
+            most_wrong_path(c, self.right, rival, self.work)
+        else:
+            for i in range(c.length):
+                for a in range(c.stride):
+                    self.augmented[i * c.stride + a] = c.emissions[i * c.stride + a]
+                for a in range(c.labels):
+                    self.augmented[i * c.stride + a] += self.rho[self.right[i] * c.labels + a]
+            costly.emissions = self.augmented
+            best_path(&costly, rival, self.work)
+
+    cdef bint is_right(self, const Round* r, const int32_t* path) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(r.n_rows):
+            if path[i] != self.right[i]:
+                return False
+        return True
+
+    cdef double cost_of(self, const Round* r, const int32_t* path) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double total = 0
+        for i in range(r.n_rows):
+            total += self.rho[self.right[i] * r.n_scores + path[i]]
+        return total * total if self.squared else total
+
+    def decode(self, scores):
+        raise TypeError("labels of a sequence follow from its transitions too: see onmargin._core.chain.decode")

@@ -1,0 +1,10 @@
+"""A task turns scores and a target into half-spaces, and scores into a prediction."""
+
+from onmargin._core.round cimport Round
+
+
+cdef class Task:
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores)
+    cdef void constrain(self, Round* r) noexcept nogil
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil
+    cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil

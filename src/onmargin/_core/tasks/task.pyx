@@ -1,0 +1,338 @@
+"""A task turns scores and a target into half-spaces, and scores into a prediction.
+
+`constrain` fills in the half-spaces that the scores violate, the loss of the round and whether it is a mistake;
+`decode` predicts from a matrix of scores, one row an example.
+"""
+
+import numpy as np
+
+from libc.math cimport exp, fabs, log, log1p, sqrt
+
+from onmargin._core.round cimport Round, demand, suffer
+from onmargin._core.rows cimport address
+
+
+cdef inline Py_ssize_t best_rival(const double* s, Py_ssize_t n_columns, Py_ssize_t right) noexcept nogil:
+    """The first column of highest score but for the right one."""
+    cdef Py_ssize_t c, rival = 1 if right == 0 else 0
+    for c in range(rival + 1, n_columns):
+        if s[c] > s[rival] and c != right:
+            rival = c
+    return rival
+
+
+cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n_columns) noexcept nogil:
+    cdef Py_ssize_t c, best = 0
+    for c in range(1, n_columns):
+        if s[c] > s[best]:
+            best = c
+    return best
+
+
+cdef class Task:
+    """The interface, and how a task without parameters is copied and pickled."""
+
+    cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
+        """Make room for trials of so many rows, with so many scores each."""
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        pass
+
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
+        """Add the prediction from n scores to the scores that several predictions make together."""
+
+    cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil:
+        """Put the scores that predict in the first places of all n; answers how many they are."""
+        return n
+
+    def __reduce__(self):
+        return type(self), ()
+
+
+cdef class Classes(Task):
+    """Classes whose examples must win by a margin: a number for all classes, or an array with one each."""
+
+    cdef readonly object margin
+    cdef readonly bint eager
+    cdef object owner
+    cdef double* margins
+    cdef Py_ssize_t last
+
+    cdef ask(self, margin):
+        """Take over the margin; an array is copied."""
+        self.owner = np.array(margin, dtype=np.float64, ndmin=1)
+        if not self.owner.size:
+            raise ValueError("margin must be a number, or one a class; got none")
+        self.margin = self.owner if np.ndim(margin) else float(margin)
+        self.margins = <double*>address(self.owner, "d", self.owner.size)
+        self.last = self.owner.size - 1
+
+    cdef inline double asked(self, Py_ssize_t right) noexcept nogil:
+        """Of an example of the class; one margin is that of all classes."""
+        return self.margins[min(right, self.last)]
+
+    def decode(self, scores):
+        return scores.argmax(axis=1)
+
+
+cdef class Binary(Classes):
+    """y in {-1, +1} and one column; loss [margin_y - y s]_+ ([JMLR] sec. 3). A score of zero is a mistake.
+
+    With `eager` the half-space is there even if it is met, for a step that asks for more.
+    """
+
+    def __init__(self, margin=1.0, bint eager=False):
+        self.ask(margin)
+        self.eager = eager
+
+    def __reduce__(self):
+        return type(self), (self.margin, self.eager)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double y = r.y[0], loss = self.asked(y > 0) - y * r.s[0]
+        r.mistake = y * r.s[0] <= 0
+        if loss > 0 or self.eager:
+            demand(r, 0 if y > 0 else -1, -1 if y > 0 else 0, loss, r.mistake)
+            suffer(r, max(loss, 0))
+
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
+        votes[0] += weight if s[0] >= 0 else -weight
+
+    def decode(self, scores):
+        return (scores[:, 0] >= 0).astype(np.intp)
+
+
+cdef class Regression(Task):
+    """y real and one column; loss [|y - s| - epsilon]_+ ([JMLR] sec. 5). Outside the tube counts as a mistake."""
+
+    cdef readonly double epsilon
+
+    def __init__(self, double epsilon):
+        self.epsilon = epsilon
+
+    def __reduce__(self):
+        return type(self), (self.epsilon,)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double y = r.y[0], loss = fabs(y - r.s[0]) - self.epsilon
+        r.mistake = loss > 0
+        if loss > 0:
+            demand(r, 0 if y > r.s[0] else -1, -1 if y > r.s[0] else 0, loss, True)
+            suffer(r, loss)
+
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
+        votes[0] += weight * s[0]
+
+    def decode(self, scores):
+        return scores[:, 0]
+
+
+cdef class Uniclass(Task):
+    """No target: a ball of the given radius must hold the row; loss [d - radius]_+ ([JMLR] sec. 6).
+
+    The scores are the distance d from the centre and its part `height` that no row can change (see Centre). The cost
+    of the round is the distance from the ball among the rows, [|x - c| - sqrt(radius^2 - height^2)]_+.
+    """
+
+    cdef readonly double radius
+
+    def __init__(self, double radius):
+        self.radius = radius
+
+    def __reduce__(self):
+        return type(self), (self.radius,)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double d = r.s[0], height = r.s[1], loss = d - self.radius, apart, reach
+        r.mistake = loss > 0
+        if loss > 0:
+            apart = sqrt((d - height) * (d + height))
+            reach = sqrt((self.radius - height) * (self.radius + height))
+            r.cost = loss * (d + self.radius) / (apart + reach)
+            demand(r, -1, 0, loss, True)
+            suffer(r, loss)
+
+    def decode(self, scores):
+        return np.where(scores[:, 0] <= self.radius, 1, -1)
+
+
+cdef class Multiclass(Classes):
+    """y a column, one prototype a class; loss [margin_y - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
+
+    The half-space of the best rival alone, or with `every` those of all rivals: a trial for simultaneous projections
+    ([SIMPROJ] sec. 2). With `eager` they are there even if they are met, for a step that asks for more.
+    """
+
+    cdef readonly bint every
+
+    def __init__(self, margin=1.0, bint every=False, bint eager=False):
+        self.ask(margin)
+        self.every = every
+        self.eager = eager
+
+    def __reduce__(self):
+        return type(self), (self.margin, self.every, self.eager)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef const double* s = r.s
+        cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0], rival
+        cdef double asked = self.asked(right), loss
+        if r.n_scores < 2:
+            return
+        rival = best_rival(s, r.n_scores, right)
+        loss = asked - (s[right] - s[rival])
+        r.mistake = s[right] <= s[rival]
+        if loss <= 0 and not self.eager:
+            return
+        suffer(r, max(loss, 0))
+        if not self.every:
+            demand(r, right, rival, loss, r.mistake)
+            return
+        for c in range(r.n_scores):
+            if c != right:
+                demand(r, right, c, asked - (s[right] - s[c]), s[right] <= s[c])
+
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
+        votes[first_best(s, n)] += weight
+
+
+cdef class OneVsRest(Multiclass):
+    """y a column, each column a binary problem of its own: its class against all others.
+
+    An example asks all columns for the margin of its own class. Loss and squared loss are summed over the columns; a
+    mistake is one of the joint prediction.
+    """
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef const double* s = r.s
+        cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0]
+        cdef double asked = self.asked(right), margin
+        for c in range(r.n_scores):
+            margin = s[c] if c == right else -s[c]
+            if margin < asked or self.eager:
+                demand(r, c if c == right else -1, -1 if c == right else c, asked - margin, margin <= 0)
+                suffer(r, max(asked - margin, 0))
+            if c != right and s[right] <= s[c]:
+                r.mistake = True
+
+
+cdef class CostSensitive(Multiclass):
+    """y a column, rho[y, q] the cost of predicting q for it; loss s_q - s_y + sqrt(rho(y, q)) ([JMLR] sec. 8).
+
+    q is the prediction, or with `max_loss` the class of largest loss. The cost of the round is that of the prediction.
+    Two classes have one column, which is the difference of their scores, and targets -1 and +1.
+    """
+
+    cdef readonly object cost
+    cdef readonly bint max_loss
+    cdef double* rho
+
+    def __init__(self, cost, bint max_loss):
+        super().__init__()
+        self.cost = np.ascontiguousarray(cost, dtype=np.float64)
+        self.max_loss = max_loss
+        self.rho = <double*>address(self.cost, "d", self.cost.size)
+
+    def __reduce__(self):
+        return type(self), (self.cost, self.max_loss)
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double[2] two
+        cdef double y = r.y[0]
+        if r.n_scores == 1:
+            two[0], two[1] = 0, r.s[0]
+            self.choose(two, 2, y > 0, r.s[0] >= 0, r)
+            if r.n_halfspaces > 0:
+                r.halfspaces.up, r.halfspaces.down = (0, -1) if y > 0 else (-1, 0)
+        else:
+            self.choose(r.s, r.n_scores, <Py_ssize_t>y, first_best(r.s, r.n_scores), r)
+
+    cdef void choose(
+        self, const double* s, Py_ssize_t k, Py_ssize_t right, Py_ssize_t predicted, Round* r
+    ) noexcept nogil:
+        cdef const double* rho = self.rho + right * k
+        cdef Py_ssize_t c, q = 0 if self.max_loss else predicted
+        if self.max_loss:
+            for c in range(1, k):
+                if s[c] + sqrt(rho[c]) > s[q] + sqrt(rho[q]):
+                    q = c
+        r.mistake = s[right] <= s[best_rival(s, k, right)]
+        r.cost = rho[predicted]
+        cdef double loss = s[q] - s[right] + sqrt(rho[q])
+        if q != right and loss > 0:
+            demand(r, right, q, loss, r.mistake)
+            suffer(r, loss)
+
+    def decode(self, scores):
+        return (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+cdef class Structured(Task):
+    """The row is phi(x, y) - phi(x, z), y two numbers: sqrt(rho(y, z)), and the cost of the round ([JMLR] sec. 8).
+
+    Loss [sqrt(rho(y, z)) - s]_+. The rival z and the prediction were searched for elsewhere; a prediction that costs
+    anything is a mistake.
+    """
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef double loss = r.y[0] - r.s[0]
+        r.cost = r.y[1]
+        r.mistake = r.cost > 0
+        if loss > 0:
+            demand(r, 0, -1, loss, r.mistake)
+            suffer(r, loss)
+
+    def decode(self, scores):
+        """By how much the right structure is ahead."""
+        return scores[:, 0]
+
+
+# A class as unlikely as this is left alone: moving it would cost as much as moving a likely one.
+cdef double LEAST = 1e-3
+
+
+cdef class Softmax(Task):
+    """y a column, or -1 and +1 with one column; loss -ln p_y with p the softmax of the scores.
+
+    A half-space for each column that the gradient moves, its `loss` being how far: 1 - p_y up, p_c down. A step along
+    each by a rate times that descends the gradient.
+    """
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef const double* s = r.s
+        cdef Py_ssize_t c, n = r.n_scores, right = <Py_ssize_t>r.y[0]
+        cdef double top, total = 0, p, margin
+        if n == 1:
+            margin = r.y[0] * s[0]
+            r.mistake = margin <= 0
+            p = 1 / (1 + exp(margin)) if margin > -700 else 1  # of the wrong class
+            if p > LEAST:
+                demand(r, 0 if r.y[0] > 0 else -1, -1 if r.y[0] > 0 else 0, p, r.mistake)
+            suffer(r, log1p(exp(-margin)) if margin > 0 else log1p(exp(margin)) - margin)
+            return
+        top = s[0]
+        for c in range(n):
+            top = max(top, s[c])
+            r.mistake = r.mistake or (c != right and s[right] <= s[c])
+        for c in range(n):
+            total += exp(s[c] - top)
+        for c in range(n):
+            p = exp(s[c] - top) / total
+            if c == right and 1 - p > LEAST:
+                demand(r, c, -1, 1 - p, r.mistake)
+            elif c != right and p > LEAST:
+                demand(r, -1, c, p, r.mistake)
+        suffer(r, log(total) + top - s[right])
+
+    cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
+        cdef Py_ssize_t c, best = 0
+        if n == 1:
+            votes[0] += weight if s[0] >= 0 else -weight
+            return
+        for c in range(1, n):
+            if s[c] > s[best]:
+                best = c
+        votes[best] += weight
+
+    def decode(self, scores):
+        return (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)

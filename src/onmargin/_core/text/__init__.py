@@ -1,0 +1,1 @@
+"""Names, hashing, words and records."""

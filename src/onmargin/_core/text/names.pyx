@@ -1,0 +1,212 @@
+"""Features known by name: an index of names that grows, or one of fixed size that hashes them."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.list cimport PyList_GET_ITEM
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+from onmargin._core.rows cimport VEC_PREFETCH
+
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+
+
+# Rows are indexed by 32-bit integers.
+cdef Py_ssize_t MOST_NAMES = 2**31 - 1
+
+# As many names as the first caches hold.
+cdef Py_ssize_t FEW_NAMES = 4096
+
+# Another one in each process, so that nobody can prepare names that meet in one slot.
+cdef uint64_t SEED = hash("onmargin") & 0xFFFFFFFFFFFFFFFF
+
+cdef enum:
+    GROUP = 16  # words that are looked up together
+
+
+cdef inline uint64_t hash_of(Spelling name) noexcept nogil:
+    return name_hash(name.bytes, name.n, SEED, False)
+
+
+cdef class Index:
+    """The interface: the places of features by their names. A new name is given one (`grow`), or has none.
+
+    find        the places of the names of an example, looked up together; answers how many have one
+    find_words  the same for n runs of `length` words of a text, which is UTF-8 with 7 bytes more behind it
+    """
+
+    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
+        return 0
+
+    cdef Py_ssize_t find_words(
+        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
+    ) except -1 nogil:
+        return 0
+
+    def __len__(self):
+        return self.size
+
+    def get(self, str name):
+        """The place of a name, or -1."""
+        cdef Feature feature
+        cdef Entry entry
+        feature.name, feature.value = <PyObject*>name, 1
+        return entry.index if self.find(&feature, 1, False, &entry) else -1
+
+    def forget(self, Py_ssize_t n):
+        """Keep the first n names only, where names are kept."""
+
+
+cdef class Names(Index):
+    """Names in the order in which they were first met; the place of each is the index of its feature.
+
+    A table with open addressing, at most half full. A slot has half of the name's hash, so that nearly every name that
+    is looked at is the one that is looked for.
+    """
+
+    def __init__(self, names=()):
+        self.names = list(names)
+        self.index()
+        if any(self.get(name) != place for place, name in enumerate(self.names)):
+            raise ValueError("names must be given once each")
+
+    def __reduce__(self):
+        texts = [name.encode("utf-8", "surrogatepass") for name in self.names]
+        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        return type(self), (), {"text": np.frombuffer(b"".join(texts), np.uint8), "ends": ends}
+
+    def __setstate__(self, state):
+        text, ends = state["text"].tobytes(), [0, *state["ends"].tolist()]
+        self.names = [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
+        self.index()
+
+    def forget(self, Py_ssize_t n):
+        """Keep the first n names only. Taken out last first, none is on the way to one that stays."""
+        while self.size > n:
+            self.size -= 1
+            name = self.names.pop()
+            self.slot(name_spelling(<PyObject*>name), hash_of(name_spelling(<PyObject*>name))).name = NULL
+
+    cdef index(self):
+        """Make the table anew, with room for as many names again."""
+        cdef uint64_t n = 1024
+        cdef Py_ssize_t place
+        self.size = len(self.names)
+        while n < 4 * <uint64_t>self.size:
+            n *= 2
+        self.memory = bytearray(n * sizeof(Slot))
+        self.slots = <Slot*>PyByteArray_AS_STRING(self.memory)
+        self.mask = n - 1
+        for place in range(self.size):
+            self.put(<object>PyList_GET_ITEM(self.names, place), place)
+
+    cdef put(self, str name, Py_ssize_t place):
+        cdef uint64_t hashed = hash_of(name_spelling(<PyObject*>name))
+        cdef Slot* slot = &self.slots[hashed & self.mask]
+        while slot.name != NULL:
+            slot = self.next(slot)
+        slot.name, slot.hashed, slot.place = <PyObject*>name, <uint32_t>(hashed >> 32), <int32_t>place
+
+    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
+        """In three rounds, so that each name can wait for memory while the others are under way."""
+        cdef Py_ssize_t k, kept = 0
+        cdef Slot* slot
+        for k in range(n):
+            features[k].hashed = hash_of(name_spelling(features[k].name))
+            VEC_PREFETCH(&self.slots[features[k].hashed & self.mask])
+        if self.size > FEW_NAMES:
+            for k in range(n):
+                VEC_PREFETCH(self.slots[features[k].hashed & self.mask].name)
+        for k in range(n):
+            slot = self.slot(name_spelling(features[k].name), features[k].hashed)
+            if slot.name != NULL or grow:
+                found[kept].index = slot.place if slot.name != NULL else <int32_t>self.add(<str>features[k].name)
+                found[kept].value = features[k].value
+                kept += 1
+        return kept
+
+    cdef Py_ssize_t find_words(
+        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
+    ) except -1 nogil:
+        """In three rounds as well. Of words in ASCII the bytes are those of their strings, which need not be made."""
+        cdef Py_ssize_t first = 0, k, size, place, kept = 0
+        cdef Spelling[GROUP] names
+        cdef uint64_t[GROUP] hashed
+        cdef Slot* slot
+        while first < n:
+            size = min(n - first, <Py_ssize_t>GROUP)
+            for k in range(size):
+                names[k].bytes = text + words[first + k].start
+                names[k].n = words[first + k + length - 1].end - words[first + k].start
+                names[k].kind = 1
+                hashed[k] = name_hash(names[k].bytes, names[k].n, SEED, True)
+                VEC_PREFETCH(&self.slots[hashed[k] & self.mask])
+            if self.size > FEW_NAMES:
+                for k in range(size):
+                    VEC_PREFETCH(self.slots[hashed[k] & self.mask].name)
+            for k in range(size):
+                slot = self.slot(names[k], hashed[k]) if is_ascii(names[k].bytes, names[k].n) else NULL
+                if slot != NULL and slot.name != NULL:
+                    place = slot.place
+                else:
+                    place = self.add_word(names[k].bytes, names[k].n, grow)
+                if place >= 0:
+                    found[kept] = <int32_t>place
+                    kept += 1
+            first += size
+        return kept
+
+    cdef Py_ssize_t add_word(self, const char* text, Py_ssize_t n, bint grow) except -2 with gil:
+        """The place of a word that is new or not ASCII, or -1."""
+        cdef str name = text[:n].decode("utf-8")
+        cdef Spelling spelling = name_spelling(<PyObject*>name)
+        cdef Slot* slot = self.slot(spelling, hash_of(spelling))
+        if slot.name != NULL:
+            return slot.place
+        return self.add(name) if grow else -1
+
+    cdef Py_ssize_t add(self, str name) except -1:
+        cdef Py_ssize_t place = self.size
+        if place == MOST_NAMES:
+            raise ValueError(f"there are {place} names of features already, and no more can be indexed")
+        self.names.append(name)
+        if 2 * <uint64_t>place >= self.mask:
+            self.index()
+        else:
+            self.put(name, place)
+            self.size += 1
+        return place
+
+
+cdef class Hashed(Index):
+    """Places among 2^bits by a hash that is the same everywhere: memory is bounded, and names may share a place."""
+
+    def __init__(self, int bits):
+        self.bits = bits
+        self.size = 1 << bits
+
+    def __reduce__(self):
+        return type(self), (self.bits,)
+
+    cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
+        cdef Py_ssize_t k, size
+        cdef const char* text
+        for k in range(n):
+            text = PyUnicode_AsUTF8AndSize(<object>features[k].name, &size)
+            found[k].index = <int32_t>(name_hash(text, size, 0, False) >> (64 - self.bits))
+            found[k].value = features[k].value
+        return n
+
+    cdef Py_ssize_t find_words(
+        self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
+    ) except -1 nogil:
+        cdef Py_ssize_t k, size
+        for k in range(n):
+            size = words[k + length - 1].end - words[k].start
+            found[k] = <int32_t>(name_hash(text + words[k].start, size, 0, True) >> (64 - self.bits))
+        return n

@@ -1,0 +1,64 @@
+"""Sparse rows read from dicts, lists of names, text and vectors."""
+
+from cpython.object cimport PyObject
+from libc.math cimport isfinite
+
+from onmargin._core.rows cimport Row
+from onmargin._core.text.names cimport Feature, Index
+from onmargin._core.text.words cimport Frequencies, Text
+
+
+cdef class _Column:
+    cdef bytearray memory
+    cdef char* start
+    cdef Py_ssize_t size, used
+
+    cdef int grow(self, Py_ssize_t size) except -1 with gil
+    cdef array(self, dtype)
+
+    cdef inline void* extend(self, Py_ssize_t size) except NULL nogil:
+        """Room for `size` more bytes, to be filled in."""
+        if self.used + size > self.size:
+            self.grow(2 * (self.used + size))
+        self.used += size
+        return self.start + self.used - size
+
+    cdef inline void* room(self, Py_ssize_t size) except NULL nogil:
+        """Room for `size` bytes in all; what was there is lost."""
+        self.used = 0
+        return self.extend(size)
+
+
+cdef class Reader:
+    cdef readonly Index names
+    cdef public bint grow
+    cdef readonly object dtype
+    cdef Text text
+    cdef Frequencies frequencies
+    cdef bint counting
+    cdef Py_UCS4 separator
+    cdef bint single
+    cdef _Column values, indices, ends, features, entries, spare, places
+    cdef Feature* next_feature         # that is to be taken
+    cdef Py_ssize_t n_entries
+    cdef list held
+
+    cdef int fill(self, x) except -1
+    cdef int take_pairs(self, x) except -1
+    cdef int take_names(self, tuple x) except -1
+    cdef int take_pair(self, name, value) except -1
+    cdef int take_name(self, name) except -1
+    cdef str plain(self, name)
+    cdef hold(self, name)
+    cdef tuple parted(self, str name, Py_ssize_t colon)
+    cdef int take(self, name, double value) except -1
+    cdef int find_places(self) except -1
+    cdef int take_text(self, PyObject* text) except -1 nogil
+    cdef int settle(self) except -1
+
+    cdef inline bint fits(self, double value) noexcept:
+        """Whether a value is finite as the rows have it."""
+        return isfinite(<float>value) if self.single else isfinite(value)
+
+    cdef void rewind(self) noexcept nogil
+    cdef int row(self, Row* x) except -1 nogil

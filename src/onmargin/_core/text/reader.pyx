@@ -1,0 +1,240 @@
+"""Sparse rows read from dicts, lists of names, text and vectors."""
+
+import numpy as np
+
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
+from cpython.dict cimport PyDict_Next, PyDict_Size
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.object cimport PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, int64_t
+
+from onmargin._core.rows cimport Row, Rows
+from onmargin._core.text.names cimport Entry, Feature, Index, entries_count, entries_sort
+from onmargin._core.text.words cimport Frequencies, Text
+
+
+cdef extern from "Python.h":
+    Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 c, Py_ssize_t start, Py_ssize_t end, int direction) except -2
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    bint PyUnicode_CheckExact(object text)
+
+
+cdef class _Column:
+    """Memory that is appended to."""
+
+    def __cinit__(self):
+        self.memory = bytearray()
+        self.grow(4096)
+
+    cdef int grow(self, Py_ssize_t size) except -1 with gil:
+        PyByteArray_Resize(self.memory, size)
+        self.start, self.size = PyByteArray_AS_STRING(self.memory), size
+        return 0
+
+    cdef array(self, dtype):
+        """The numbers in it, not copied; then it can grow no more."""
+        self.grow(self.used)
+        return np.frombuffer(self.memory, dtype)
+
+
+cdef class Reader:
+    """Rows of a sparse matrix, read from dicts {name: number or category}, lists of names, and strings of text.
+
+    A category is the feature "name=category" of value 1. In a list, "name:value" has a value; with no `separator`
+    names stand for themselves. Values of the same name are added up. Names that are not known are learned (`grow`), or
+    left out. Without `text`, strings are no rows; with `frequencies` the words of a text count by them, and while
+    `counting` each text is one document more.
+    """
+
+    def __init__(self, Index names, *, bint grow, dtype, separator=None, Text text=None, Frequencies frequencies=None):
+        self.names = names
+        self.grow = grow
+        self.dtype = np.dtype(dtype)
+        self.single = self.dtype.itemsize == 4
+        self.separator = ord(separator) if separator else 0
+        self.text, self.frequencies = text, frequencies
+        self.held = []
+        self.values, self.indices, self.ends = _Column(), _Column(), _Column()
+        self.features, self.entries, self.spare, self.places = _Column(), _Column(), _Column(), _Column()
+        (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = 0
+
+    def arrays(self):
+        """The values, indices and row ends of a CSR matrix; then no more can be read."""
+        return self.values.array(self.dtype), self.indices.array(np.int32), self.ends.array(np.int64)
+
+    def read(self, x):
+        """Append a row."""
+        cdef Row row
+        self.fill(x)
+        self.row(&row)
+        (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = self.indices.used // <Py_ssize_t>sizeof(int32_t)
+
+    cdef int fill(self, x) except -1:
+        """Take the features of an example."""
+        self.n_entries = 0
+        if isinstance(x, dict):
+            self.take_pairs(x)
+        elif isinstance(x, str) and self.text is not None:
+            text = str.__str__(x)
+            self.take_text(<PyObject*>text)
+        elif isinstance(x, Rows) or hasattr(x, "tocsr") or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf"):
+            raise TypeError(f"features go by name here, and this is a vector: {x!r:.100}")
+        elif isinstance(x, str | bytes) or not hasattr(x, "__iter__"):
+            kinds = " or a list of their names" if self.text is None else ", a list of their names or a text"
+            raise TypeError(f"expected a dict of features{kinds}, got {x!r:.100}")
+        elif hasattr(x, "items"):
+            self.take_pairs(dict(x.items()))
+        else:
+            self.take_names(tuple(x))
+        return 0
+
+    cdef int take_pairs(self, x) except -1:
+        """Look up the features of a dict, which holds their names meanwhile."""
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef Py_ssize_t position = 0
+        cdef double number
+        cdef bint single = self.single
+        cdef Feature* last
+        self.next_feature = <Feature*>self.features.room((PyDict_Size(x) + 1) * sizeof(Feature))
+        last = self.next_feature + PyDict_Size(x)
+        while PyDict_Next(x, &position, &key, &value):
+            if self.next_feature == last:
+                raise RuntimeError("an example changed while it was read")
+            if PyUnicode_CheckExact(<object>key) and PyFloat_CheckExact(<object>value):
+                number = PyFloat_AS_DOUBLE(<object>value)
+                if number != 0 and isfinite(number) and not single:
+                    self.next_feature.name, self.next_feature.value = key, number
+                    self.next_feature += 1
+                    continue
+            self.take_pair(<object>key, <object>value)
+        return self.find_places()
+
+    cdef int take_names(self, tuple x) except -1:
+        """Look up the names of a tuple, which holds them meanwhile."""
+        self.next_feature = <Feature*>self.features.room((len(x) + 1) * sizeof(Feature))
+        for name in x:
+            self.take_name(name)
+        return self.find_places()
+
+    cdef int take_pair(self, name, value) except -1:
+        if type(value) is float:
+            return self.take(name, <double>value)
+        if isinstance(value, str):
+            return self.take(self.hold(f"{name}={value}"), 1)
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"the value of feature {name!r} must be a number or a string, got {value!r}") from None
+        return self.take(name, number)
+
+    cdef int take_name(self, name) except -1:
+        cdef Py_ssize_t colon
+        if type(name) is not str:
+            name = self.plain(name)
+        if self.separator:
+            colon = PyUnicode_FindChar(name, self.separator, 0, PyUnicode_GET_LENGTH(name), -1)
+            if colon > 0:
+                name, number = self.parted(name, colon)
+                return self.take(self.hold(name), number)
+        return self.take(name, 1)
+
+    cdef str plain(self, name):
+        """A name that is another kind of string, such as one of NumPy."""
+        if not isinstance(name, str):
+            raise TypeError(f"names of features must be strings, got {name!r}")
+        return self.hold(str.__str__(name))
+
+    cdef hold(self, name):
+        """Keep a name that no one else does."""
+        self.held.append(name)
+        return name
+
+    cdef tuple parted(self, str name, Py_ssize_t colon):
+        """The name and the value of "name:value"; a name that has no number after it, or "\\:" before, is a name."""
+        tail = name[colon + 1:]
+        if name[colon - 1] != "\\" and tail[:1] in "0123456789.+-" and tail:
+            try:
+                return name[:colon].replace("\\" + name[colon], name[colon]), float(tail)
+            except ValueError:
+                pass
+        return name.replace("\\" + name[colon], name[colon]), 1.0
+
+    cdef int take(self, name, double value) except -1:
+        if type(name) is not str:
+            name = self.plain(name)
+        if not self.fits(value):
+            raise ValueError(f"the value of feature {name!r} must be a finite number, got {value}")
+        if value != 0:
+            self.next_feature.name, self.next_feature.value = <PyObject*>name, value
+            self.next_feature += 1
+        return 0
+
+    cdef int find_places(self) except -1:
+        """Look up the features that were taken."""
+        cdef Feature* features = <Feature*>self.features.start
+        cdef Py_ssize_t n = self.next_feature - features
+        cdef Entry* entries = <Entry*>self.entries.room((n + 1) * sizeof(Entry))
+        self.n_entries = self.names.find(features, n, self.grow, entries)
+        if self.held:
+            self.held.clear()
+        return self.settle()
+
+    cdef int take_text(self, PyObject* text) except -1 nogil:
+        """Every n-gram of words, and what it counts for how often it occurs."""
+        cdef Py_ssize_t n, most, found = 0
+        cdef int32_t* places
+        cdef Entry* entries
+        self.text.split(text)
+        most = self.text.n_words * (self.text.longest - self.text.shortest + 1)
+        entries = <Entry*>self.entries.room((most + 1) * sizeof(Entry))
+        places = <int32_t*>self.places.room((2 * most + 1) * sizeof(int32_t))
+        for n in range(self.text.shortest, self.text.longest + 1):
+            found += self.names.find_words(
+                self.text.letters, self.text.spans, self.text.n_words - n + 1, n, self.grow, places + found
+            )
+        self.n_entries = entries_count(places, places + most, found, entries)
+        if self.frequencies is not None and self.counting:
+            self.frequencies.count(entries, self.n_entries, self.names.size)
+        self.text.weigh(entries, self.n_entries, self.frequencies)
+        return 0
+
+    cdef int settle(self) except -1:
+        """Sort the entries, and add up what is of one feature."""
+        cdef Entry* entries = <Entry*>self.entries.start
+        cdef Py_ssize_t k = 1, kept = 0, n = self.n_entries
+        while k < n and entries[k - 1].index < entries[k].index:
+            k += 1
+        if k >= n:
+            return 0
+        entries_sort(entries, <Entry*>self.spare.room(n * sizeof(Entry)), n)
+        for k in range(n):
+            if kept > 0 and entries[kept - 1].index == entries[k].index:
+                entries[kept - 1].value += entries[k].value
+                if not self.fits(entries[kept - 1].value):
+                    raise ValueError("the values of a feature that is there several times must have a finite sum")
+            else:
+                entries[kept] = entries[k]
+                kept += 1
+        self.n_entries = kept
+        return 0
+
+    cdef int row(self, Row* x) except -1 nogil:
+        """Append the entries to the columns, and look at them as a row there."""
+        cdef Entry* entries = <Entry*>self.entries.start
+        cdef Py_ssize_t k, n = self.n_entries
+        cdef int32_t* index = <int32_t*>self.indices.extend(n * sizeof(int32_t))
+        cdef void* value = self.values.extend(n * (4 if self.single else 8))
+        for k in range(n):
+            index[k] = entries[k].index
+            if self.single:
+                (<float*>value)[k] = <float>entries[k].value
+            else:
+                (<double*>value)[k] = entries[k].value
+        x.values, x.indices, x.n, x.ahead = value, index, n, n
+        return 0
+
+    cdef void rewind(self) noexcept nogil:
+        """Forget the rows appended."""
+        self.indices.used = self.values.used = 0

@@ -1,0 +1,35 @@
+"""Words of a text, and what they count."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from onmargin._core.text.names cimport Entry, Span
+
+
+cdef class Text:
+    cdef readonly bint lowercase
+    cdef readonly int shortest, longest   # words of an n-gram
+    cdef readonly str weighting
+    cdef readonly bint normalize
+    cdef bint binary, logarithmic
+    cdef bytearray letters_memory, spans_memory
+    cdef char* letters                    # those of the words, as UTF-8, with room behind them
+    cdef Span* spans                      # where in them each word is
+    cdef Py_ssize_t n_words
+    cdef Py_ssize_t longest_text          # that there is room for
+
+    cdef int split(self, PyObject* text) except -1 nogil
+    cdef int reserve(self, Py_ssize_t n) except -1 with gil
+    cdef void split_any(self, PyObject* text) noexcept nogil
+    cdef void weigh(self, Entry* entries, Py_ssize_t n, Frequencies frequencies) noexcept nogil
+
+
+cdef class Frequencies:
+    cdef readonly int64_t documents
+    cdef readonly object counts   # of documents by feature
+    cdef int64_t* c
+    cdef Py_ssize_t n
+
+    cdef int reserve(self, Py_ssize_t n) except -1 with gil
+    cdef int count(self, const Entry* entries, Py_ssize_t n, Py_ssize_t n_features) except -1 nogil
+    cdef double factor(self, Py_ssize_t feature) noexcept nogil

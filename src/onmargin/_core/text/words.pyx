@@ -1,0 +1,175 @@
+"""Words of a text, and what they count."""
+
+from functools import partial
+
+import numpy as np
+
+from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.object cimport PyObject
+from libc.math cimport log, sqrt
+from libc.stdint cimport int64_t, uint32_t
+
+from onmargin._core.rows cimport address
+from onmargin._core.text.names cimport Entry, Span
+
+
+cdef extern from "Python.h" nogil:
+    Py_ssize_t PyUnicode_GET_LENGTH(PyObject* text)
+    int PyUnicode_KIND(PyObject* text)
+    void* PyUnicode_DATA(PyObject* text)
+    bint PyUnicode_IS_ASCII(PyObject* text)
+    Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t index)
+    bint Py_UNICODE_ISALNUM(Py_UCS4 c)
+    Py_UCS4 Py_UNICODE_TOLOWER(Py_UCS4 c)
+
+
+cdef extern from "words.h" nogil:
+    enum:
+        WORDS_PADDING
+
+    Py_ssize_t words_find(const char* text, Py_ssize_t n, bint lower, char* out, Span* spans)
+    void words_join(char* text, Span* spans, Py_ssize_t n)
+
+
+cdef inline Py_ssize_t encode(uint32_t c, char* out) noexcept nogil:
+    """A character as UTF-8; the number of its bytes."""
+    if c < 0x80:
+        out[0] = <char>c
+        return 1
+    if c < 0x800:
+        out[0], out[1] = <char>(0xC0 | c >> 6), <char>(0x80 | c & 0x3F)
+        return 2
+    if c < 0x10000:
+        out[0], out[1] = <char>(0xE0 | c >> 12), <char>(0x80 | c >> 6 & 0x3F)
+        out[2] = <char>(0x80 | c & 0x3F)
+        return 3
+    out[0], out[1] = <char>(0xF0 | c >> 18), <char>(0x80 | c >> 12 & 0x3F)
+    out[2], out[3] = <char>(0x80 | c >> 6 & 0x3F), <char>(0x80 | c & 0x3F)
+    return 4
+
+
+cdef class Text:
+    """How texts become features: words of two letters, digits or underscores at least, alone and in n-grams.
+
+    An n-gram has `shortest` to `longest` words. `weighting` is what a feature of a text counts: "binary" 1,
+    "tf" how often it occurs, "log" one plus the logarithm of that. With `normalize` rows have length 1.
+    """
+
+    def __init__(self, *, bint lowercase=True, int shortest=1, int longest=1, str weighting="tf",
+                 bint normalize=True):
+        self.lowercase = lowercase
+        self.shortest, self.longest = shortest, longest
+        self.weighting = weighting
+        self.normalize = normalize
+        self.binary, self.logarithmic = weighting == "binary", weighting == "log"
+        self.reserve(1024)
+
+    def __reduce__(self):
+        settings = {"lowercase": self.lowercase, "shortest": self.shortest, "longest": self.longest,
+                    "weighting": self.weighting, "normalize": self.normalize}
+        return partial(type(self), **settings), ()
+
+    def words(self, str text):
+        """The words of a text."""
+        cdef Py_ssize_t k
+        self.split(<PyObject*>text)
+        return [self.letters[self.spans[k].start:self.spans[k].end].decode() for k in range(self.n_words)]
+
+    cdef int reserve(self, Py_ssize_t n) except -1 with gil:
+        """Room for the words of n characters, of which each takes four bytes at most."""
+        self.letters_memory = bytearray(4 * n + WORDS_PADDING)
+        self.spans_memory = bytearray((n // 2 + 2) * sizeof(Span))
+        self.letters = PyByteArray_AS_STRING(self.letters_memory)
+        self.spans = <Span*>PyByteArray_AS_STRING(self.spans_memory)
+        self.longest_text = n
+        return 0
+
+    cdef int split(self, PyObject* text) except -1 nogil:
+        """Find the words; those of n-grams are put together, a blank after each, so that n-grams are slices."""
+        cdef Py_ssize_t n = PyUnicode_GET_LENGTH(text)
+        if n > self.longest_text:
+            self.reserve(2 * n)
+        if PyUnicode_IS_ASCII(text):
+            self.n_words = words_find(<char*>PyUnicode_DATA(text), n, self.lowercase, self.letters, self.spans)
+            if self.longest > 1:
+                words_join(self.letters, self.spans, self.n_words)
+        else:
+            self.split_any(text)
+        return 0
+
+    cdef void split_any(self, PyObject* text) noexcept nogil:
+        """The same for the letters and digits of all scripts."""
+        cdef Py_ssize_t i, n = PyUnicode_GET_LENGTH(text), used = 0, start = 0, letters = 0
+        cdef int kind = PyUnicode_KIND(text)
+        cdef void* data = PyUnicode_DATA(text)
+        cdef Py_UCS4 c
+        self.n_words = 0
+        for i in range(n + 1):
+            c = PyUnicode_READ(kind, data, i) if i < n else c' '
+            if Py_UNICODE_ISALNUM(c) or c == c'_':
+                letters += 1
+                used += encode(Py_UNICODE_TOLOWER(c) if self.lowercase else c, self.letters + used)
+                continue
+            if letters >= 2:
+                self.spans[self.n_words].start, self.spans[self.n_words].end = start, used
+                self.n_words += 1
+                self.letters[used] = c' '
+                start = used + 1
+            used, letters = start, 0
+
+    cdef void weigh(self, Entry* entries, Py_ssize_t n, Frequencies frequencies) noexcept nogil:
+        """What the features of a text count, whose values are how often each occurs."""
+        cdef Py_ssize_t k
+        cdef double squares = 0, scale
+        for k in range(n):
+            if self.binary:
+                entries[k].value = 1
+            elif self.logarithmic:
+                entries[k].value = 1 + log(entries[k].value)
+            if frequencies is not None:
+                entries[k].value *= frequencies.factor(entries[k].index)
+            squares += entries[k].value * entries[k].value
+        if self.normalize and squares > 0:
+            scale = 1 / sqrt(squares)
+            for k in range(n):
+                entries[k].value *= scale
+
+
+cdef class Frequencies:
+    """In how many of the documents met so far each feature occurs, and how much it counts for that.
+
+    A feature in d of n documents counts 1 + ln((1 + n) / (1 + d)): the fewer have it, the more.
+    """
+
+    def __init__(self):
+        self.counts = np.zeros(0, np.int64)
+
+    def __reduce__(self):
+        return type(self), (), {"documents": self.documents, "counts": self.counts}
+
+    def __setstate__(self, state):
+        self.documents, self.counts = state["documents"], np.zeros(0, np.int64)
+        self.reserve(len(state["counts"]))
+        self.counts[:] = state["counts"]
+
+    cdef int reserve(self, Py_ssize_t n) except -1 with gil:
+        """Room for n features."""
+        if n > self.n:
+            counts = np.zeros(n, np.int64)
+            counts[:self.n] = self.counts
+            self.counts, self.n = counts, n
+            self.c = <int64_t*>address(counts, "lq", n, writable=True)
+        return 0
+
+    cdef int count(self, const Entry* entries, Py_ssize_t n, Py_ssize_t n_features) except -1 nogil:
+        """One document more, and which of the features it has."""
+        cdef Py_ssize_t k
+        if n_features > self.n:
+            self.reserve(max(n_features, 2 * self.n))
+        self.documents += 1
+        for k in range(n):
+            self.c[entries[k].index] += 1
+        return 0
+
+    cdef double factor(self, Py_ssize_t feature) noexcept nogil:
+        return 1 + log((1. + self.documents) / (1. + (self.c[feature] if feature < self.n else 0)))
