@@ -5,6 +5,7 @@ combinations that each value of each parameter occurs, and of a property test it
 """
 
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -32,16 +33,19 @@ def pytest_configure(config):
 
 
 def values(item):
-    """Return the values of a test's parameters, each by the place it has in the list that it was given in."""
-    return set(item.callspec.indices.items()) if hasattr(item, "callspec") else set()
+    """Return the parameters of a test with their values, which are told apart by identity: 1, 1.0 and True differ."""
+    return {(name, id(value)) for name, value in item.callspec.params.items()} if hasattr(item, "callspec") else set()
 
 
 def covering(items):
     """Return some of the combinations of one test, in which each value of each parameter occurs."""
-    missing = set().union(*map(values, items))
-    chosen = [items[0]]
-    while missing := missing - values(chosen[-1]):
+    left = Counter(value for item in items for value in values(item))
+    # A value that occurs once needs its combination; those are most, and the search below is slow.
+    chosen = [item for item in items if any(left[value] == 1 for value in values(item))] or items[:1]
+    missing = left.keys() - set().union(*map(values, chosen))
+    while missing:
         chosen.append(max(items, key=lambda item: len(missing & values(item))))
+        missing -= values(chosen[-1])
     return chosen
 
 
