@@ -75,9 +75,8 @@ def pytest_terminal_summary(terminalreporter, config):
     running, asked = config.stash.get(COUNTS, (0, 0))
     if running < asked:
         terminalreporter.section("quick run")
-        terminalreporter.line(
-            f"{running} of {asked} tests, with a tenth of the drawn examples. To run all: pytest --full"
-        )
+        fewer = f"{running} of {asked} tests, with a tenth of the drawn examples"
+        terminalreporter.line(f"quick run: {fewer}; `pytest --full` runs everything")
 
 
 # With pytest-xdist the workers count, and the process that was called reports.

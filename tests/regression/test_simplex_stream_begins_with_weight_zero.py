@@ -1,4 +1,4 @@
-"""On the simplex, a first block whose examples all have weight zero has no rows, and its margin could not be checked."""
+"""On the simplex, a first block of examples of weight zero has no rows, and its margin could not be checked."""
 
 import numpy as np
 
