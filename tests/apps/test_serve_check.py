@@ -2,12 +2,13 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Learn
 from onmargin.apps.serve.student import NotYetError, Room, Student
+from tests.examples import examples
 
 PARAMETERS = {
     "classify": {},
@@ -55,7 +56,7 @@ def state(student):
 
 
 @pytest.mark.parametrize("task", PARAMETERS)
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_what_is_checked_can_be_learned(task, data):
     good = st.lists(GOOD[task], min_size=1, max_size=3)

@@ -97,26 +97,6 @@ def test_other_files_are_left_alone(tmp_path):
     assert not unfinished.exists()
 
 
-@pytest.mark.parametrize("empty", [True, False])
-def test_a_journal_that_is_missing_is_an_error(tmp_path, empty):
-    with served(tmp_path) as client:
-        create(client)
-        learn(client, "m", *PAIRS)
-        client.post("/v1/models/m/compact")
-        before = learned(client.service)
-    path = tmp_path / "journal.sqlite"
-    whole = path.read_bytes()
-    path.unlink()
-    if empty:
-        path.touch()
-    with pytest.raises(JournalError, match="missing"):
-        Service.open(tmp_path, Settings())
-    assert snapshots(tmp_path) == [100]
-    path.write_bytes(whole)
-    with served(tmp_path) as client:
-        assert learned(client.service) == before
-
-
 @pytest.mark.skipif(os.name != "posix", reason="folders have no such modes here")
 def test_the_folder_is_its_owner_s(tmp_path):
     with served(tmp_path / "data"):

@@ -102,16 +102,6 @@ def test_all_models_count_for_the_room(tmp_path):
         assert learn(client, "one", *(({f"f{k}": 1.0}, "yes" if k % 2 else "no") for k in range(10))).status_code == 200
 
 
-def test_vectors_have_more_experts_to_make_room_for(tmp_path):
-    """Two numbers for two labels of seven experts would be allowed; vectors have eleven."""
-    with served(tmp_path, Settings(room=Room(weights=40))) as client:
-        create(client, auto=True)
-        answer = learn(client, "m", ([1.0, 2.0], "yes"), ([2.0, 1.0], "no"))
-        assert answer.status_code == 422
-        assert "of 11 models" in answer.json()["error"]
-        assert client.get("/v1/models/m/progress").json()["experts"] == []
-
-
 def test_opening_needs_the_same_experts(tmp_path):
     with served(tmp_path) as client:
         create(client, auto=True)

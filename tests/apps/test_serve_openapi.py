@@ -5,12 +5,13 @@ from itertools import cycle
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from onmargin.apps.serve.openapi import document
 from tests.apps.serving import learn, served
+from tests.examples import examples
 
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
 # Each task with an example: a model of its name is there whenever something is asked of it.
@@ -34,9 +35,7 @@ def client(tmp_path_factory):
 
 
 @TESTED.parametrize()
-@settings(
-    max_examples=30, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
-)
+@examples(30, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
 def test_operations(case, client):
     if case.path_parameters:
         name = next(NAMES)

@@ -274,7 +274,7 @@ def test_attributes():
         ({"kernel": lambda A, B: np.full((A.shape[0], B.shape[0]), np.nan)}, "values that are not finite"),
         ({"kernel": lambda A, B: np.ones(3)}, "the kernel must give a matrix of numbers"),
     ],
-    ids=str,
+    ids=lambda given: given if isinstance(given, str) else "-".join(given),
 )
 def test_errors_change_nothing(parameters, message):
     model = DualAscentClassifier(kernel="rbf").fit(X, Y)

@@ -1,11 +1,10 @@
 """Imports go downward only, and importing the package costs nothing until something of it is used."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 
@@ -44,8 +43,8 @@ def imports(node):
         if isinstance(child, ast.Import):
             yield from (name.name for name in child.names)
         elif isinstance(child, ast.ImportFrom):
-            assert child.level == 0, "imports are absolute"
-            yield from (f"{child.module}.{name.name}" for name in child.names)
+            module = "." * child.level + (child.module or "")
+            yield from (f"{module}.{name.name}" for name in child.names)
         elif not only_for_types(child):
             yield from imports(child)
 
@@ -55,6 +54,10 @@ def cython_imports(source):
     for words in map(str.split, source.splitlines()):
         if words[:1] in (["from"], ["import"], ["cimport"]):
             yield words[1]
+
+
+def in_package(path):
+    return path.relative_to(PACKAGE).as_posix()
 
 
 def imported_by(path):
@@ -67,16 +70,36 @@ def parts(modules):
     return {module.split(".")[1] for module in modules if module.startswith("onmargin.")}
 
 
+def goes_up(part, own):
+    """Whether a module of one part may not import another part, because that is not below it."""
+    # What is neither a part nor a module is a public name of the package, which only the apps use.
+    return HEIGHT.get(part, HEIGHT["estimators"]) >= HEIGHT.get(own, 0)
+
+
 def test_every_module_has_a_layer():
-    assert {part_of(path) for path in MODULES} - {TOP} <= HEIGHT.keys()
+    assert MODULES, f"no module was found in {PACKAGE}"
+    without = [in_package(path) for path in MODULES if part_of(path) not in {TOP, *HEIGHT}]
+    assert not without, "modules that LAYERS does not name:\n" + "\n".join(without)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_downward(path):
-    own = part_of(path)
-    for part in parts(imported_by(path)) - {own}:
-        # What is neither a part nor a module is a public name of the package, which only the apps use.
-        assert HEIGHT.get(part, HEIGHT["estimators"]) < HEIGHT.get(own, 0), f"{own} imports {part}"
+def test_imports_are_absolute():
+    relative = [
+        f"{in_package(path)} imports {module}"
+        for path in MODULES
+        for module in sorted(imported_by(path))
+        if module.startswith(".")
+    ]
+    assert not relative, "relative imports:\n" + "\n".join(relative)
+
+
+def test_imports_go_downward():
+    upward = [
+        f"{in_package(path)} imports {part}"
+        for path in MODULES
+        for part in sorted(parts(imported_by(path)) - {part_of(path)})
+        if goes_up(part, part_of(path))
+    ]
+    assert not upward, "imports from the same layer or from above:\n" + "\n".join(upward)
 
 
 def test_package_imports_none_of_its_parts():
@@ -84,10 +107,14 @@ def test_package_imports_none_of_its_parts():
 
 
 def test_reference_stands_on_numpy_alone():
-    for path in (PACKAGE / "reference").rglob("*.py"):
-        roots = {module.split(".")[0] for module in imported_by(path)}
-        assert roots - sys.stdlib_module_names <= {"numpy", "onmargin"}, path.name
-        assert parts(imported_by(path)) <= {"reference"}, path.name
+    allowed = re.compile(rf"({'|'.join(sys.stdlib_module_names)}|numpy|onmargin\.reference)(\.|$)")
+    foreign = [
+        f"{in_package(path)} imports {module}"
+        for path in (PACKAGE / "reference").rglob("*.py")
+        for module in sorted(imported_by(path))
+        if not allowed.match(module)
+    ]
+    assert not foreign, "imports of anything but NumPy:\n" + "\n".join(foreign)
 
 
 def loaded_after(statement):

@@ -331,11 +331,3 @@ def test_an_error_that_a_warning_is_made_into_loses_nothing():
     with pytest.raises(UserWarning, match="out of reach"):
         model.partial_fit(np.sign(X), Y)
     assert not hasattr(model, "_learner")
-
-
-def test_a_stream_that_begins_with_nothing_to_learn():
-    """A transformer gives no rows for examples of weight 0, here for all of the first part that is read."""
-    words, folders = (RANDOM.random((300, 5)) < 0.5).astype(float), RANDOM.integers(0, 3, 300)
-    weight = (np.arange(300) >= 280).astype(float)
-    model = features(phi=ClassTermFeatures(kind="multiplicative")).partial_fit(words, folders, sample_weight=weight)
-    assert model.totals_.rounds == 20

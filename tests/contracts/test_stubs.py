@@ -6,16 +6,17 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-import pytest
+SRC = Path(__file__).parents[2] / "src"
+SOURCES = sorted((SRC / "onmargin/_core").rglob("*.pyx"))
 
-CORE = Path(__file__).parents[2] / "src/onmargin/_core"
-MODULES = sorted(path.stem for path in CORE.glob("*.pyx"))
-CLASSES = [
-    pytest.param(module, node, id=f"{module}.{node.name}")
-    for module in MODULES
-    for node in ast.parse(CORE.joinpath(f"{module}.pyi").read_text(encoding="utf-8")).body
-    if isinstance(node, ast.ClassDef)
-]
+
+def dotted(path):
+    """Return the name by which the module of a source is imported."""
+    return ".".join(path.relative_to(SRC).with_suffix("").parts)
+
+
+def stub_of(path):
+    return ast.parse(path.with_suffix(".pyi").read_text(encoding="utf-8")).body
 
 
 def is_special(name):
@@ -47,9 +48,9 @@ def compiled_parameters(function):
     return [(p.name, p.default is not p.empty, p.kind is p.KEYWORD_ONLY) for p in found]
 
 
-def source_parameters(module, name):
+def source_parameters(path, name):
     """Those of a compiled class's __init__: it cannot be inspected, so they are read from its source."""
-    source = CORE.joinpath(f"{module}.pyx").read_text(encoding="utf-8")
+    source = path.read_text(encoding="utf-8")
     body = re.search(rf"^cdef class {name}\b.*?(?=^\S|\Z)", source, re.MULTILINE | re.DOTALL)[0]
     found = re.search(r"def __init__\((.*?)\):", body, re.DOTALL)
     if found is None:
@@ -63,55 +64,109 @@ def source_parameters(module, name):
     ]
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_module_has_the_names_of_its_stub(module):
-    compiled = import_module(f"onmargin._core.{module}")
+def classes():
+    """Yield each class of each stub with its name, its source, the compiled class and its stub."""
+    for path in SOURCES:
+        for stub in stub_of(path):
+            if isinstance(stub, ast.ClassDef):
+                yield f"{dotted(path)}.{stub.name}", path, getattr(import_module(dotted(path)), stub.name), stub
+
+
+def refuse(problems):
+    """Fail with one line per problem."""
+    problems = list(problems)
+    assert not problems, "stubs and compiled modules differ:\n" + "\n".join(problems)
+
+
+def test_sources_are_found():
+    assert SOURCES
+    refuse(f"{dotted(path)} has no .pyi beside it" for path in SOURCES if not path.with_suffix(".pyi").exists())
+
+
+def wrong_names(path):
+    compiled = import_module(dotted(path))
     public = {
         name
         for name, value in vars(compiled).items()
         if getattr(value, "__module__", None) == compiled.__name__ and not is_special(name)
     }
-    stub = members(ast.parse(CORE.joinpath(f"{module}.pyi").read_text(encoding="utf-8")).body)
-    assert public == stub.keys()
-    for name, node in stub.items():
-        if isinstance(node, ast.FunctionDef):
-            assert compiled_parameters(getattr(compiled, name)) == parameters(node), name
+    stub = members(stub_of(path))
+    yield from (f"{dotted(path)}.{name} is not in the stub" for name in sorted(public - stub.keys()))
+    yield from (f"{dotted(path)}.{name} is only in the stub" for name in sorted(stub.keys() - public))
+    for name in sorted(public & stub.keys()):
+        if isinstance(stub[name], ast.FunctionDef):
+            found, said = compiled_parameters(getattr(compiled, name)), parameters(stub[name])
+            if found != said:
+                yield f"{dotted(path)}.{name} takes {found}, and its stub says {said}"
 
 
-@pytest.mark.parametrize(("module", "stub"), CLASSES)
-def test_class_has_the_members_of_its_stub(module, stub):
-    compiled = getattr(import_module(f"onmargin._core.{module}"), stub.name)
+def test_modules_have_the_names_of_their_stubs():
+    refuse(problem for path in SOURCES for problem in wrong_names(path))
+
+
+def wrong_members(where, compiled, stub):
     declared = members(stub.body)
     declared.pop("__init__", None)
-    assert {name for name in vars(compiled) if not is_special(name)} <= declared.keys()
+    for name in vars(compiled):
+        if not is_special(name) and name not in declared:
+            yield f"{where}.{name} is not in the stub"
     for name, node in declared.items():
         # A base class may promise what only its subclasses have: all of them.
         owners = [compiled] if name in vars(compiled) else compiled.__subclasses__()
-        assert owners, name
-        assert all(hasattr(owner, name) for owner in owners), name
-        if isinstance(node, ast.FunctionDef) and not decorators(node):
-            assert all(compiled_parameters(getattr(owner, name)) == parameters(node) for owner in owners), name
+        if not owners or not all(hasattr(owner, name) for owner in owners):
+            yield f"{where}.{name} is only in the stub"
+        elif isinstance(node, ast.FunctionDef) and not decorators(node):
+            for owner in owners:
+                found, said = compiled_parameters(getattr(owner, name)), parameters(node)
+                if found != said:
+                    yield f"{where}.{name} takes {found}, and its stub says {said}"
 
 
-@pytest.mark.parametrize(("module", "stub"), CLASSES)
-def test_class_is_made_as_its_stub_says(module, stub):
+def test_classes_have_the_members_of_their_stubs():
+    refuse(problem for where, _, compiled, stub in classes() for problem in wrong_members(where, compiled, stub))
+
+
+def wrong_init(where, path, stub):
     init = members(stub.body).get("__init__")
-    assert source_parameters(module, stub.name) == (init and parameters(init))
+    found, said = source_parameters(path, stub.name), init and parameters(init)
+    if found != said:
+        yield f"{where} is made with {found}, and its stub says {said}"
 
 
-@pytest.mark.parametrize(("module", "stub"), CLASSES)
-def test_properties_are_read_only_and_attributes_are_not(module, stub):
-    compiled = getattr(import_module(f"onmargin._core.{module}"), stub.name)
+def test_classes_are_made_as_their_stubs_say():
+    refuse(problem for where, path, _, stub in classes() for problem in wrong_init(where, path, stub))
+
+
+def is_writable(blank, name):
+    try:
+        setattr(blank, name, getattr(blank, name))
+    except AttributeError as error:
+        if "not writable" not in str(error):
+            raise
+        return False
+    return True
+
+
+def wrong_access(where, compiled, stub):
     blank = compiled.__new__(compiled)
     for name, node in members(stub.body).items():
-        if "property" in decorators(node) and hasattr(blank, name):
-            with pytest.raises(AttributeError, match="not writable"):
-                setattr(blank, name, getattr(blank, name))
-        elif isinstance(node, ast.AnnAssign):
-            setattr(blank, name, getattr(blank, name))
+        if "property" in decorators(node):
+            if hasattr(blank, name) and is_writable(blank, name):
+                yield f"{where}.{name} can be set, and its stub says property"
+        elif isinstance(node, ast.AnnAssign) and not is_writable(blank, name):
+            yield f"{where}.{name} cannot be set, and its stub says attribute"
 
 
-@pytest.mark.parametrize(("module", "stub"), CLASSES)
-def test_class_has_the_bases_of_its_stub(module, stub):
-    compiled = getattr(import_module(f"onmargin._core.{module}"), stub.name)
-    assert [base.__name__ for base in compiled.__bases__] == ([ast.unparse(base) for base in stub.bases] or ["object"])
+def test_properties_are_read_only_and_attributes_are_not():
+    refuse(problem for where, _, compiled, stub in classes() for problem in wrong_access(where, compiled, stub))
+
+
+def wrong_bases(where, compiled, stub):
+    found = [base.__name__ for base in compiled.__bases__]
+    said = [ast.unparse(base) for base in stub.bases] or ["object"]
+    if found != said:
+        yield f"{where} derives from {found}, and its stub says {said}"
+
+
+def test_classes_have_the_bases_of_their_stubs():
+    refuse(problem for where, _, compiled, stub in classes() for problem in wrong_bases(where, compiled, stub))

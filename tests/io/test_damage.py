@@ -10,7 +10,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save_file
@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import onmargin
 from onmargin import ModelFileError, PassiveAggressiveClassifier
+from tests.examples import examples
 from tests.saved import Case, anatomy, phi
 
 model_file = import_module("onmargin.io.model_file")
@@ -57,7 +58,7 @@ def test_every_byte_counts(spoilt):
         is_refused(spoilt, saved[:i] + bytes([byte ^ 1]) + saved[i + 1 :])
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(place=st.floats(0, 1, exclude_max=True), value=st.integers(0, 255))
 def test_no_altered_byte_gives_another_model(saved, spoilt, place, value):
     """A blank that pads the header may become another blank."""
@@ -70,13 +71,13 @@ def test_no_altered_byte_gives_another_model(saved, spoilt, place, value):
         is_refused(spoilt, content)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.floats(0, 1, exclude_max=True))
 def test_truncated(saved, spoilt, part):
     is_refused(spoilt, saved[: int(part * len(saved))])
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.binary(max_size=200))
 def test_anything(spoilt, content):
     is_refused(spoilt, content)

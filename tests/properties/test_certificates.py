@@ -5,13 +5,14 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 import onmargin
 from onmargin._core import rounds
 from onmargin.theory import certify
+from tests.examples import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
 
@@ -68,7 +69,7 @@ def test_classifier(case, k, C, update, intercept):
 
 
 @given(rows(), st.integers(2, 4), st.sampled_from([0.03, 3.0, inf]), st.booleans())
-@settings(max_examples=30)
+@examples(30)
 def test_squared_and_plain_steps(case, k, C, damped):
     X, random = case
     y = labels(random, X.shape[0], k)
@@ -77,7 +78,7 @@ def test_squared_and_plain_steps(case, k, C, damped):
 
 
 @given(rows(), st.integers(2, 4), st.sampled_from([0.03, 3.0, inf]), st.booleans(), st.booleans())
-@settings(max_examples=30)
+@examples(30)
 def test_costs(case, k, C, damped, max_loss):
     X, random = case
     y = labels(random, X.shape[0], k)
@@ -91,7 +92,7 @@ def test_costs(case, k, C, damped, max_loss):
 
 
 @given(rows(), st.sampled_from([0.03, 3.0, inf]), st.booleans(), st.sampled_from(["euclidean", "entropic"]))
-@settings(max_examples=25)
+@examples(25)
 def test_regressor(case, C, damped, geometry):
     X, random = case
     loss = "squared_epsilon_insensitive" if damped else "epsilon_insensitive"
@@ -148,7 +149,7 @@ def test_quasi_additive(case, k, C, geometry, step):
 
 
 @given(rows(), aggressiveness, GEOMETRIES, st.sampled_from([1, 3, None]))
-@settings(max_examples=50)
+@examples(50)
 def test_dual_ascent(case, C, geometry, window):
     X, random = case
     model = onmargin.DualAscentClassifier(geometry=geometry, C=C / 10, p=3.0, window=window)
@@ -194,7 +195,7 @@ def test_class_features(case, k, C, update):
     st.sampled_from(["hamming", "squared_hamming"]),
     st.sampled_from(["prediction", "max_loss"]),
 )
-@settings(max_examples=10)
+@examples(10)
 def test_sequences(seed, C, loss, cost, update):
     random = np.random.default_rng(seed)
     X = [[[f"w{random.integers(0, 4)}"] for _ in range(random.integers(1, 5))] for _ in range(8)]

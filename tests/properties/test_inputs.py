@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from scipy import sparse
 
 from onmargin.learner import as_rows
+from tests.examples import examples
 from tests.streams import (
     CONTAINERS,
     Stream,
@@ -66,7 +67,7 @@ def raw(X):
 
 
 @pytest.mark.parametrize("container", DENSE | SPARSE)
-@settings(max_examples=25)
+@examples(25)
 @given(stream=streams(), rule=rules, dtype=dtypes)
 def test_container_makes_no_difference_bit_for_bit(container, stream, rule, dtype):
     X = stream.X.astype(dtype)
@@ -98,7 +99,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@settings(max_examples=50)
+@examples(50)
 @given(stream=streams(), rule=rules, geometry=geometries)
 def test_order_of_columns_makes_no_difference(order, stream, rule, geometry):
     """To rounding: projections never drive two sequences of weights apart, unless a tie is decided otherwise."""

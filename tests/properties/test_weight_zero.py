@@ -3,11 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onmargin import PassiveAggressiveClassifier
 from tests.streams import geometries, parameters, public_state, rules, state, streams, weights_for
 
 
@@ -51,14 +49,3 @@ def test_fit_skips_it(stream, rule, options, data):
         for rows in (slice(None), weight > 0)
     )
     assert public_state(with_zeros) == public_state(without)
-
-
-@pytest.mark.parametrize("class_weight", [None, "balanced", {"c": 2.0}], ids=str)
-@pytest.mark.parametrize("place", [0, 2, 4])
-def test_its_label_does_not_become_a_class(place, class_weight):
-    X, y = np.eye(4), np.array(["a", "b", "a", "b"])
-    models = [PassiveAggressiveClassifier(class_weight=class_weight) for _ in range(2)]
-    models[0].partial_fit(X, y)
-    models[1].partial_fit(np.insert(X, place, 1.0, axis=0), np.insert(y, place, "c"), None, np.arange(5) != place)
-    assert models[1].classes_.tolist() == ["a", "b"]
-    assert public_state(models[0]) == public_state(models[1])

@@ -159,13 +159,3 @@ def test_simopt_may_lower_the_dual():
     assert reference.play(X, y, reference.rivals, step, columns=6, total=max).dual_value < 0
     model = PassiveAggressiveClassifier(C=3.0, update="simopt", fit_intercept=False)
     assert model.partial_fit(X, y, classes=range(6)).totals_.dual_value < 0
-
-
-@pytest.mark.parametrize("size", [0.0, 1e-320, 1e-160, 1e160, 1e300])
-@pytest.mark.parametrize("update", SCHEMES)
-def test_rows_whose_norm_has_no_number_do_no_harm(update, size):
-    model = PassiveAggressiveClassifier(update=update, fit_intercept=False)
-    model.partial_fit([[size, 0.0], [0.0, 1.0]], [0, 1], classes=[0, 1, 2])
-    assert np.isfinite(model.coef_).all()
-    assert model.coef_[1, 1] > 0
-    assert np.isfinite(model.totals_.dual_value)

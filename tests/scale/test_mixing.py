@@ -5,7 +5,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -23,6 +23,7 @@ from onmargin import (
 )
 from onmargin.scale import LocalEngine
 from onmargin.scale._mixing import MIXINGS
+from tests.examples import examples
 from tests.shards import Rows, cut
 
 HERE = LocalEngine(1)
@@ -115,7 +116,7 @@ def test_averaged_weights_are_the_mean_over_all_rounds(make, dtype):
     np.testing.assert_array_equal(model._learner.geometry.weights, plain[1].coef_)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seeds, st.integers(1, 6), st.sampled_from(sorted(MIXINGS)), st.integers(1, 4))
 def test_mistake_bound_of_mixing(seed, n_shards, mixing, epochs):
     """[IPM] thm. 3: sum over epochs and shards of mu times the mistakes is at most R^2 |u|^2, if u separates."""
@@ -135,7 +136,7 @@ def test_mistake_bound_of_mixing(seed, n_shards, mixing, epochs):
         assert suffered <= squared_radius * (u @ u) * (1 + 1e-9)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(seeds, st.integers(1, 4), st.booleans(), st.sampled_from(sorted(MIXINGS)))
 def test_every_epoch_comes_nearer_to_who_separates(seed, n_shards, alike, mixing):
     """The lemma of the bound: unit rows on which u has margin 1; if shards are alike, there is nothing to spare."""
@@ -155,7 +156,7 @@ def test_every_epoch_comes_nearer_to_who_separates(seed, n_shards, alike, mixing
         before = after
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seeds, st.integers(1, 5), st.sampled_from(sorted(MIXINGS)))
 def test_dual_value_is_below_every_primal_value(seed, n_shards, mixing):
     """The mix of feasible dual variables is feasible, and the dual is concave."""

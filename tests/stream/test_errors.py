@@ -204,12 +204,6 @@ def test_balls():
         stream.Uniclass(radius="learn")
 
 
-def test_vectors_keep_their_length():
-    """Even if it is zero."""
-    model = stream.Classifier().learn_one(np.zeros(0), 1)
-    refused(model, "must have 0 features, as the first vector had; got 3", np.ones(3), 2)
-
-
 def test_matrices_of_another_kind():
     model = Case("Regressor", "dicts").half_way()
     with pytest.raises(TypeError, match="example 0: features go by name here, and this is a vector"):

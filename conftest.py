@@ -1,0 +1,115 @@
+"""How much `pytest` runs: a quick selection by default, and everything with `--full`.
+
+The quick run calls every test function that is not marked `full`. Of a parametrized one it takes only so many
+combinations that each value of each parameter occurs, and of a property test it draws a tenth of the examples.
+"""
+
+import os
+from collections import Counter
+
+import pytest
+from hypothesis import settings
+
+# Tests that start services, browsers, clusters and other programs: one after the other, because they mostly wait.
+PROGRAMS = ("tests/apps/", "tests/scale/test_ray.py")
+
+COUNTS = pytest.StashKey[tuple[int, int]]()  # the tests that run, and all that were asked for
+
+# One thread per worker. NumPy reads these when it is first imported, and so do the programs that tests start.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+# No deadline on a slow machine, and the same examples every time in continuous integration.
+settings.register_profile("full", deadline=None, derandomize="CI" in os.environ, print_blob=True, max_examples=100)
+settings.register_profile("quick", settings.get_profile("full"), max_examples=10)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true", help="run every test, with all drawn examples (default: quick run)")
+
+
+def pytest_configure(config):
+    settings.load_profile("full" if config.option.full else "quick")
+
+
+def values(item):
+    """Return the parameters of a test with their values, which are told apart by identity: 1, 1.0 and True differ."""
+    return {(name, id(value)) for name, value in item.callspec.params.items()} if hasattr(item, "callspec") else set()
+
+
+def covering(items):
+    """Return some of the combinations of one test, in which each value of each parameter occurs."""
+    left = Counter(value for item in items for value in values(item))
+    # A value that occurs once needs its combination; those are most, and the search below is slow.
+    chosen = [item for item in items if any(left[value] == 1 for value in values(item))] or items[:1]
+    missing = left.keys() - set().union(*map(values, chosen))
+    while missing:
+        chosen.append(max(items, key=lambda item: len(missing & values(item))))
+        missing -= values(chosen[-1])
+    return chosen
+
+
+def quick(items):
+    functions = {}
+    for item in items:
+        if not item.get_closest_marker("full"):
+            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    chosen = {item for combinations in functions.values() for item in covering(combinations)}
+    return [item for item in items if item in chosen]
+
+
+def named(config):
+    """Whether single tests are asked for, as in `pytest tests/test_a.py::test_b`: those are never left out."""
+    return any("::" in argument for argument in config.args)
+
+
+@pytest.hookimpl(trylast=True)  # after -k and -m
+def pytest_collection_modifyitems(config, items):
+    asked = len(items)
+    if not config.option.full and not named(config):
+        items[:] = quick(items)
+    config.stash[COUNTS] = len(items), asked
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    running, asked = config.stash.get(COUNTS, (0, 0))
+    if running < asked:
+        terminalreporter.section("quick run")
+        fewer = f"{running} of {asked} tests, with a tenth of the drawn examples"
+        terminalreporter.line(f"quick run: {fewer}; `pytest --full` runs everything")
+
+
+# With pytest-xdist the workers count, and the process that was called reports.
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["counts"] = session.config.stash.get(COUNTS, (0, 0))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    if "counts" in getattr(node, "workeroutput", {}):
+        node.config.stash[COUNTS] = tuple(node.workeroutput["counts"])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """One worker per core; none for single tests and with -s, where workers would only be in the way."""
+    if named(config) or config.option.capture == "no":
+        return 0
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    if config.option.dist != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        """Send a worker one file at a time, and all files of tests that start programs to the same one."""
+
+        def _split_scope(self, nodeid):
+            path = super()._split_scope(nodeid)
+            return "programs" if path.startswith(PROGRAMS) else path
+
+    return Scheduling(config, log)

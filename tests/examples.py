@@ -1,0 +1,10 @@
+"""Property tests that draw more or fewer examples than others."""
+
+from typing import Any
+
+from hypothesis import settings
+
+
+def examples(n: int, **options: Any) -> settings:
+    """Let a property test draw `n` examples in a full run, and fewer in a quick one, as its profile says."""
+    return settings(max_examples=max(1, n * settings.default.max_examples // 100), **options)
