@@ -62,8 +62,8 @@ class Vec(ctypes.Structure):
 def library(request, tmp_path_factory):
     options, table = WIDTHS[request.param]
     folder = tmp_path_factory.mktemp("vec")
-    (folder / "vec.c").write_text(SOURCE)
-    command = [COMPILER, "-w", "-shared", "-fPIC", f"-I{KERNELS}", *options, "vec.c", "-o", "vec.so"]
+    (folder / "tables.c").write_text(SOURCE)
+    command = [COMPILER, "-w", "-shared", "-fPIC", f"-I{KERNELS}", *options, "tables.c", "-o", "vec.so"]
     subprocess.run(command, cwd=folder, check=True)
     library = ctypes.CDLL(str(folder / "vec.so"))
     library.table = getattr(library, table)
