@@ -5,7 +5,7 @@
     python -m tests.apps.crashes 100              kill it a hundred times
 
 The service has a core to itself, and the clients another one: they speak HTTP over sockets that stay open, send the
-next request when the last one is answered, and check nothing but its status. Beside the rate stands the time of the
+next request when the last one is answered, and check nothing but its status. SideBySide the rate stands the time of the
 core that an example takes, which says what the rate is where nothing else runs, and beside that the time that the
 clients take of theirs: where it is less, and their core is not used up, it is the service that is measured.
 """

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.standardized import Standardized
-from onmargin._core.several.geometries import Beside, SeveralPaths, Twofold
-from onmargin._core.several.packed import Mixed
+from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
+from onmargin._core.several.packed import PackedColumns
 from onmargin._core.several.steps import Projections
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Task
@@ -93,7 +93,7 @@ def twofold(kind: Kind) -> Kind:
 
 
 def _twofold(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
-    return Twofold(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
+    return WithAverage(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
 
 
 def projections(values: Sequence[float], loss: str) -> Projections:
@@ -106,13 +106,13 @@ def projections(values: Sequence[float], loss: str) -> Projections:
 
 def leaves(geometry: Geometry) -> list[Any]:
     """The geometries that are side by side in one."""
-    return geometry.leaves() if isinstance(geometry, Beside | SeveralPaths) else [geometry]
+    return geometry.leaves() if isinstance(geometry, SideBySide | SeveralPaths) else [geometry]
 
 
 def abreast(geometries: Sequence[Geometry]) -> Geometry:
     """One geometry of several."""
     half = len(geometries) // 2
-    return Beside(abreast(geometries[:half]), abreast(geometries[half:])) if half else geometries[0]
+    return SideBySide(abreast(geometries[:half]), abreast(geometries[half:])) if half else geometries[0]
 
 
 def side_by_side(
@@ -123,7 +123,7 @@ def side_by_side(
     Models of one column share a geometry where rows are sparse, since a non-zero then costs one trip to memory for all.
     """
     together = n_columns == 1 and sparse
-    if together and (mixed := Mixed.of([make(kind, 1) for kind in kinds])) is not None:
+    if together and (mixed := PackedColumns.of([make(kind, 1) for kind in kinds])) is not None:
         return mixed
     most = MOST if together else 1
     made = []
@@ -154,7 +154,7 @@ def models(geometry: Geometry, width: int) -> Iterator[Model]:
         if isinstance(leaf, Standardized):
             for model in models(leaf.inner, width):
                 yield model._replace(place=place + model.place, units=leaf)
-        elif isinstance(leaf, Twofold):
+        elif isinstance(leaf, WithAverage):
             yield Model(place, leaf, slice(width))
             yield Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width))
         else:
@@ -169,9 +169,9 @@ def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> G
     for leaf in leaves(geometry):
         if isinstance(leaf, Standardized):
             made.append(leaf.alike(recombined(leaf.inner, width, mixing)))
-        elif isinstance(leaf, Twofold):
+        elif isinstance(leaf, WithAverage):
             made.append(leaf.recombined(mixing))
-        elif isinstance(leaf, Mixed):
+        elif isinstance(leaf, PackedColumns):
             made += [leaf.alone(c).recombined(mixing) for c in range(leaf.n_columns)]
         else:
             for first in range(0, leaf.n_columns, width):
@@ -210,10 +210,10 @@ def without_laggards(learner: Learner[Any], keep: int) -> list[int]:
     stays = [False] * len(found)
     for m in np.argsort(lost, kind="stable"):
         if sum(stays) < keep:
-            alone = isinstance(found[m].leaf, Mixed)
+            alone = isinstance(found[m].leaf, PackedColumns)
             stays = [stay or k == m or (not alone and found[k].leaf is found[m].leaf) for k, stay in enumerate(stays)]
     chosen = _chosen(learner.geometry, task.width, iter(stays))
-    learner.geometry = (Mixed.of(chosen) if task.width == 1 else None) or abreast(chosen)
+    learner.geometry = (PackedColumns.of(chosen) if task.width == 1 else None) or abreast(chosen)
     kept = [m for m, stay in enumerate(stays) if stay]
     weights = state["weights"][kept]
     left = Several(
@@ -238,7 +238,7 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
         if isinstance(leaf, Standardized):
             if inner := _chosen(leaf.inner, width, stays):
                 made.append(leaf.alike(abreast(inner)))
-        elif isinstance(leaf, Mixed):
+        elif isinstance(leaf, PackedColumns):
             made += [leaf.alone(c) for c in range(leaf.n_columns) if next(stays)]
         elif sum(next(stays) for _ in models(leaf, width)):
             made.append(leaf)

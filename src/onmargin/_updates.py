@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from onmargin._core.steps.pairs import EvenPairs, SeparablePairs, SopopoPairs
-from onmargin._core.steps.simultaneous import Even, EvenReach, Joint, Largest, LargestReach, Separable, Sopopo
+from onmargin._core.steps.simultaneous import Even, EvenLineSearch, Joint, Largest, LargestLineSearch, Separable, Sopopo
 from onmargin._core.steps.step import Projection, Step
 from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Task
 
@@ -32,10 +32,10 @@ TRIALS: Steps = {"max": Largest, **_SCHEMES, "exact": Joint}
 
 # The same where the weights are on the simplex. There is no SimOpt, and no exact solution, to be had from projections.
 SIMPLEX_TRIALS: Steps = {
-    "max": LargestReach,
+    "max": LargestLineSearch,
     "simperc": _SCHEMES["simperc"],
-    "conproj": lambda C: EvenReach(C, mistaken=True),
-    "simproj": lambda C: EvenReach(C, mistaken=False),
+    "conproj": lambda C: EvenLineSearch(C, mistaken=True),
+    "simproj": lambda C: EvenLineSearch(C, mistaken=False),
 }
 
 # The pairs of a relevant and another label.

@@ -119,11 +119,11 @@ class Learner(Part, Generic[SomeGeometry]):
         """What the task makes of the scores: an index of a class, or a number."""
         return self.task.decode(self.scores(X))
 
-    def listen(self, n: int) -> NDArray[np.bool_]:
-        """Room for the next n rounds, which write into it whether each was a mistake."""
-        heard = np.zeros(n, np.bool_)
-        self._totals.listen(heard)
-        return heard
+    def record_mistakes(self, n: int) -> NDArray[np.bool_]:
+        """Return an array into which the next n rounds write whether each was a mistake."""
+        mistakes = np.zeros(n, np.bool_)
+        self._totals.record_mistakes(mistakes)
+        return mistakes
 
     @property
     def totals(self) -> Totals:

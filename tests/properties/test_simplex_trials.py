@@ -14,7 +14,7 @@ from scipy import sparse
 from onmargin import BlockClassifier, ClassFeatureClassifier, PassiveAggressiveUniclass, QuasiAdditiveClassifier
 from onmargin._core.geometries.additive import Entropic
 from onmargin._core.geometries.trials import AdditiveBlocks
-from onmargin._core.steps.simultaneous import LargestReach
+from onmargin._core.steps.simultaneous import LargestLineSearch
 from onmargin._core.tasks.task import Multiclass
 from onmargin._core.tasks.trial import Block
 from onmargin._updates import SIMPLEX_TRIALS
@@ -157,10 +157,10 @@ def test_step_is_the_bregman_projection(kind, C, seed):
     else:
         task, y, targets = Block(margin), np.array([1.0, -1.0, 1.0]), whole
         Z = y[:, None] * X
-    model = Learner(task, LargestReach(0.3), AdditiveBlocks(Entropic(6, 1)))
+    model = Learner(task, LargestLineSearch(0.3), AdditiveBlocks(Entropic(6, 1)))
     model.learn(as_rows(first), y, trials=whole, targets=targets)
     start = model.geometry.mean()[0][0]
-    model.step = LargestReach(C)
+    model.step = LargestLineSearch(C)
     model.learn(as_rows(X), y, trials=whole, targets=targets)
     z = Z[(Z @ start).argmin()]
     assert z @ start < margin

@@ -6,7 +6,7 @@ import pytest
 from onmargin import reference
 from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
 from onmargin._core.geometries.trials import AdditiveBlocks, Blocks
-from onmargin._core.steps.simultaneous import Even, EvenReach, Largest, LargestReach
+from onmargin._core.steps.simultaneous import Even, EvenLineSearch, Largest, LargestLineSearch
 from onmargin._core.tasks.task import Multiclass
 from onmargin._core.tasks.trial import Block
 from onmargin._updates import SIMPLEX_TRIALS
@@ -86,9 +86,9 @@ def test_class_features(*, update, link, C, rows, container):
 @pytest.mark.parametrize(
     ("reach", "plain"),
     [
-        (LargestReach, Largest),
-        (lambda C: EvenReach(C, mistaken=True), lambda C: Even(C, mistaken=True)),
-        (lambda C: EvenReach(C, mistaken=False), lambda C: Even(C, mistaken=False)),
+        (LargestLineSearch, Largest),
+        (lambda C: EvenLineSearch(C, mistaken=True), lambda C: Even(C, mistaken=True)),
+        (lambda C: EvenLineSearch(C, mistaken=False), lambda C: Even(C, mistaken=False)),
     ],
     ids=["max", "conproj", "simproj"],
 )

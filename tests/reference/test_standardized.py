@@ -12,7 +12,7 @@ from onmargin import AROWClassifier, AutoClassifier, SCWClassifier
 from onmargin._core.geometries.diagonal import Confidence
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.geometries.standardized import Standardized
-from onmargin._core.several.geometries import Twofold
+from onmargin._core.several.geometries import WithAverage
 from onmargin._core.several.steps import Steps
 from onmargin._core.several.tasks import Several
 from onmargin._core.steps.step import Projection, Step
@@ -74,7 +74,7 @@ def test_units_make_no_difference(stream, units):
     np.testing.assert_array_equal(one.geometry.inner.weights, other.geometry.inner.weights)
 
 
-@pytest.mark.parametrize("kind", [Standardized, Twofold, lambda inner: Standardized(Twofold(inner))])
+@pytest.mark.parametrize("kind", [Standardized, WithAverage, lambda inner: Standardized(WithAverage(inner))])
 def test_a_prediction_says_what_the_round_would(kind):
     stream = gaussian("binary")
     one = learner(stream.X.shape[1], kind=kind, bias=0.3, average=int(kind is not Standardized))
@@ -118,7 +118,7 @@ def test_averages_are_judged_and_learn_nothing(kind, container, stream):
     rows, n = as_rows(X), len(stream.y)
     settings = {"sparse": rows.is_sparse(), "bias": 0.5, "average": 1}
     alone = Learner(Binary(), Projection(), kind(rows.n_features, 1, np.float64, **settings))
-    geometry = Twofold(kind(rows.n_features, 1, np.float64, **settings))
+    geometry = WithAverage(kind(rows.n_features, 1, np.float64, **settings))
     both = Learner(Several([Binary()] * 2, [0, 1], 1, Binary()), Steps([Projection(), Step()]), geometry)
     wrong = 0
     for i in range(n):
@@ -133,7 +133,7 @@ def test_averages_are_judged_and_learn_nothing(kind, container, stream):
 
 def test_weights_without_averages_are_one_model():
     with pytest.raises(ValueError, match="not averaged"):
-        Twofold(Euclidean(2, 1, np.float64))
+        WithAverage(Euclidean(2, 1, np.float64))
 
 
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 3)])

@@ -9,9 +9,9 @@ from onmargin._core.tasks.task cimport Task
 cdef class Totals:
     cdef public long long rounds, mistakes, updates
     cdef public double loss, squared_loss, dual_value, max_squared_norm, cost
-    cdef object listener           # an array of flags, for as many rounds as there is room
-    cdef unsigned char* ear
-    cdef Py_ssize_t left
+    cdef object recorded           # an array with one flag per round: whether it was a mistake
+    cdef unsigned char* next_flag
+    cdef Py_ssize_t flags_left
 
     cdef void count(self, const Round* r) noexcept nogil
 

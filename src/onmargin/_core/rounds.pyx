@@ -23,22 +23,22 @@ cdef class Totals:
         self.cost += r.cost
         for j in range(r.n_rows):
             self.max_squared_norm = max(self.max_squared_norm, r.x[j].squared_norm)
-        if self.left > 0:
-            self.ear[0] = r.mistake
-            self.ear += 1
-            self.left -= 1
+        if self.flags_left > 0:
+            self.next_flag[0] = r.mistake
+            self.next_flag += 1
+            self.flags_left -= 1
 
-    def listen(self, heard):
-        """Have the next rounds, as many as `heard` has room for, write into it whether each was a mistake."""
-        self.ear = <unsigned char*>address(heard, "?", len(heard), writable=True)
-        self.left = len(heard)
-        self.listener = heard
+    def record_mistakes(self, out):
+        """Write into `out` whether each of the next len(out) rounds was a mistake."""
+        self.next_flag = <unsigned char*>address(out, "?", len(out), writable=True)
+        self.flags_left = len(out)
+        self.recorded = out
 
     def __copy__(self):
-        """Totals to go on with, heard by whoever listens to these."""
+        """Return totals to go on with, which record into the same array."""
         cdef Totals other = Totals()
         other.__setstate__(self.__getstate__())
-        other.listener, other.ear, other.left = self.listener, self.ear, self.left
+        other.recorded, other.next_flag, other.flags_left = self.recorded, self.next_flag, self.flags_left
         return other
 
     def __getstate__(self):

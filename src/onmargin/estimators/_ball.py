@@ -8,10 +8,10 @@ from scipy import sparse
 from onmargin._core.geometries.ball import (
     Ball,
     BudgetedBall,
-    Centre,
+    Center,
     OldestBall,
     ProjectedBall,
-    SimplexCentre,
+    SimplexCenter,
     SmallestBall,
 )
 from onmargin._core.tasks.task import Task, Uniclass
@@ -78,7 +78,7 @@ class BallLearner(BudgetOption, BatchConversion):
             "kernel=None": self.kernel is None,
         }
         check_combination("geometry='entropic'", {need: plain or met for need, met in needs.items()})
-        if hasattr(self, "_learner") and plain == isinstance(self._learner.geometry, SimplexCentre):
+        if hasattr(self, "_learner") and plain == isinstance(self._learner.geometry, SimplexCenter):
             raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
         if self.budget_policy not in BALLS:
             raise ValueError(
@@ -97,7 +97,7 @@ class BallLearner(BudgetOption, BatchConversion):
             kind = Ball if self.budget is None else BALLS[self.budget_policy]
             self._learner = self._kernel_learner(X, kind(self.n_features_in_, 2, X.dtype, height=height, **size))
         else:
-            centre = SimplexCentre(self.n_features_in_) if simplex else Centre(self.n_features_in_, height=height)
+            centre = SimplexCenter(self.n_features_in_) if simplex else Center(self.n_features_in_, height=height)
             self._learner = Learner(Task(), self._step(), centre)
         self._remember_kernel()
         if simplex or self.init == "zero":

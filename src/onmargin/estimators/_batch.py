@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from onmargin._core.rows import Rows
-from onmargin._core.steps.step import Reach
+from onmargin._core.steps.step import TargetLoss
 from onmargin._parameters import NOTHING, Number, Rule, Word
 from onmargin.estimators._online import OnlineLearner, warn_caller
 from onmargin.learner import Vector
@@ -32,7 +32,7 @@ class BatchConversion(OnlineLearner):
     def _reach_target(self, rows: Rows, target: Vector, weight: Vector | None) -> None:
         """Steps on examples that lose more than `target_loss`, until there are none or `max_updates` were made."""
         learner = self._learner
-        learner.step = step = Reach(float(self.target_loss or 0), self.max_updates)
+        learner.step = step = TargetLoss(float(self.target_loss or 0), self.max_updates)
         live: NDArray[np.bool_] = np.ones(rows.n_rows, bool) if weight is None else weight > 0
         (self._sweep if self.selection == "cyclic" else self._take_the_worst)(rows, target, live, step)
         self.converged_ = bool((learner.losses(rows, target)[live] <= step.target).all())
@@ -43,7 +43,7 @@ class BatchConversion(OnlineLearner):
                 ConvergenceWarning,
             )
 
-    def _sweep(self, rows: Rows, target: Vector, live: NDArray[np.bool_], step: Reach) -> None:
+    def _sweep(self, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:
         """Pass after pass, until one changes nothing."""
         random = check_random_state(self.random_state)
         order = np.flatnonzero(live)
@@ -53,7 +53,7 @@ class BatchConversion(OnlineLearner):
             self.n_iter_ += 1
             self._learner.learn(rows, target, None, random.permutation(order) if self.shuffle else order)
 
-    def _take_the_worst(self, rows: Rows, target: Vector, live: NDArray[np.bool_], step: Reach) -> None:
+    def _take_the_worst(self, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:
         """The example of largest loss, again and again; one that cannot be projected onto is left out."""
         live = live.copy()
         self.n_iter_ = 0

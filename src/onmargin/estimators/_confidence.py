@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.geometries.diagonal import Confidence
 from onmargin._core.geometries.geometry import Euclidean
-from onmargin._core.several.geometries import Twofold
+from onmargin._core.several.geometries import WithAverage
 from onmargin._parameters import Number, Rule, Word
 from onmargin.estimators._simplex import SimplexOption
 
@@ -50,7 +50,7 @@ class ConfidenceLearner(SimplexOption):
     def _gaussians(self) -> Confidence:
         """The weights that learn, whether their averages are a model beside them or not."""
         geometry = self._fitted().geometry
-        return cast("Confidence", geometry.inner if isinstance(geometry, Twofold) else geometry)
+        return cast("Confidence", geometry.inner if isinstance(geometry, WithAverage) else geometry)
 
     @property
     def confidence_(self) -> NDArray[Any]:

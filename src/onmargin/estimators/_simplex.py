@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from onmargin._core.geometries.additive import Entropic
 from onmargin._core.geometries.geometry import Columns, Geometry
-from onmargin._core.several.geometries import Beside, Twofold
-from onmargin._core.several.packed import Mixed
+from onmargin._core.several.geometries import SideBySide, WithAverage
+from onmargin._core.several.packed import PackedColumns
 from onmargin._parameters import Rule, Word
 from onmargin._updates import check_combination
 from onmargin.estimators._metrics import METRICS, MetricLearner
@@ -24,11 +24,11 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 def word_for(geometry: Geometry) -> str:
     """The word for a geometry; all that are side by side have the same."""
-    if isinstance(geometry, Beside):
+    if isinstance(geometry, SideBySide):
         return word_for(geometry.left)
-    if isinstance(geometry, Twofold):
+    if isinstance(geometry, WithAverage):
         return word_for(geometry.inner)
-    if isinstance(geometry, Mixed):
+    if isinstance(geometry, PackedColumns):
         return "adaptive" if geometry.adaptive else "normalized"
     if not isinstance(geometry, Columns):
         return "entropic"

@@ -244,7 +244,7 @@ class _Totals(_Run):
             self.take(piece)
         elif hasattr(self.model, "_learner"):
             self.sound(self.alarm, piece)
-        else:  # before it has begun to learn there is nothing to listen to
+        else:  # before it has begun to learn no mistakes can be recorded
             X, y, aligned = piece
             first, *rest = pieces(X, y, 1, aligned)
             self.take(first)
@@ -257,9 +257,9 @@ class _Totals(_Run):
     def sound(self, alarm: ChangeAlarm, piece: Piece) -> None:
         """Learn a piece, and give each of its mistakes to the alarm."""
         learner, before = self.model._learner, self.model.totals_.rounds
-        heard = learner.listen(length(piece[0]))
+        mistakes = learner.record_mistakes(length(piece[0]))
         self.take(piece)
-        for mistake in heard[: self.model.totals_.rounds - before]:
+        for mistake in mistakes[: self.model.totals_.rounds - before]:
             alarm.update(mistake)
 
     def take(self, piece: Piece) -> None:

@@ -36,6 +36,18 @@ DTYPES = {
     "float64": "F64",
 }
 
+# Parts that files of version 0.1 call by other names.
+RENAMED = {
+    "Beside": "SideBySide",
+    "Centre": "Center",
+    "EvenReach": "EvenLineSearch",
+    "LargestReach": "LargestLineSearch",
+    "Mixed": "PackedColumns",
+    "Reach": "TargetLoss",
+    "SimplexCentre": "SimplexCenter",
+    "Twofold": "WithAverage",
+}
+
 
 class UnsavableError(TypeError):
     """A value that a file cannot hold."""
@@ -241,7 +253,7 @@ def _encode_part(writer: Writer, part: Any, place: str) -> dict[str, Any]:
 
 
 def _decode_part(reader: Reader, content: Mapping[str, Any]) -> Any:
-    kind = parts()[content["kind"]]
+    kind = parts()[RENAMED.get(content["kind"], content["kind"])]
     arguments = tuple(map(reader.decode, content["arguments"]))
     return put_together(Pieces(kind, arguments, reader.mapped(content["settings"]), reader.decode(content["state"])))
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.geometries.ball import Centre
+from onmargin._core.geometries.ball import Center
 from onmargin._core.steps.step import Step
 from onmargin._core.stream import Player, check_weight
 from onmargin._core.tasks.task import Task
@@ -296,7 +296,7 @@ class Uniclass(StreamModel):
         return projection(self.C, self.loss)
 
     def _geometry(self, n_features: int, *, sparse: bool) -> Any:
-        return Centre(n_features, height=0.0 if self.max_radius is None else float(self.max_radius))
+        return Center(n_features, height=0.0 if self.max_radius is None else float(self.max_radius))
 
     def _opened(self) -> Player | None:
         player = super()._opened()

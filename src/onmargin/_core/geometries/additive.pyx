@@ -233,7 +233,7 @@ cdef class Searching(Additive):
     far below, what is beside is summed up once, over all features.
     """
 
-    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+    cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
         """argmax_{0 <= a <= cap} of the dual along a half-space: where its loss is made up for ([PD] eq. 32).
 
         What is left of the loss falls as a grows, and is not made up for before loss / curvature: a bracket from
@@ -387,13 +387,13 @@ cdef class Entropic(Searching):
             return max(high, -low) ** 2
         return (high - low) ** 2 / 4 if high > low else 0
 
-    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+    cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
         """In closed form for rows of -1, 0 and 1 ([SIMPROJ] App. C, E13): ln of the root of a quadratic equation."""
         cdef double up = 0, down = 0, rest, gamma, beta
         cdef Py_ssize_t i
         for i in range(r.x.n):
             if fabs((<double*>r.x.values)[i]) != 1 and (<double*>r.x.values)[i] != 0:
-                return Searching.reach(self, r, h, cap)
+                return Searching.line_search(self, r, h, cap)
         self.weigh(r.x, h.up, 1, &up, &down)
         self.weigh(r.x, h.down, -1, &up, &down)
         gamma, rest = h.loss + up - down, 1 - up - down  # the score asked for
@@ -445,8 +445,8 @@ cdef class Balanced(Entropic):
         """Slopes must have squares."""
         return size > level + 300
 
-    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
-        return Searching.reach(self, r, h, cap)
+    cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+        return Searching.line_search(self, r, h, cap)
 
     cdef double curvature(self, const Row* x, bint both) noexcept nogil:
         cdef double low = 0, high = 0

@@ -17,7 +17,7 @@ from onmargin._core.rows cimport Row, Vec, Weights, address, vec_for
 cdef double SMALLEST_SCALE = 1e-200
 
 
-cdef class Centre(Geometry):
+cdef class Center(Geometry):
     """The centre c of a ball, and how far its rows are: d = sqrt(|x - c|^2 + height^2) ([JMLR] sec. 6).
 
     The only direction is that of the row from the centre, of length 1; tau along it makes c <- (1 - a) c + a x with
@@ -133,10 +133,10 @@ cdef class Centre(Geometry):
         self.squared_norm = self.vec.squared_norm(&vector)
 
 
-cdef class SimplexCentre(Centre):
+cdef class SimplexCenter(Center):
     """A centre w on the simplex, at first its middle ([NIPS] Thm. 4, E6).
 
-    The direction v = (x - w) / d is that of `Centre`, but tau along it makes w_i <- w_i exp(tau v_i) / Z. It has the
+    The direction v = (x - w) / d is that of `Center`, but tau along it makes w_i <- w_i exp(tau v_i) / Z. It has the
     curvature (max v - min v)^2 / 4 at most, and that is at most 1/2. The logarithms of the weights are kept beside
     them, so that none is lost.
 
@@ -216,7 +216,7 @@ cdef double MOST_DOUBT = 1e4
 cdef class Ball(Expansion):
     """The centre of a ball as an expansion: |phi(x) - c|^2 = K(x, x) - 2 <c, phi(x)> + |c|^2 ([JMLR] sec. 6).
 
-    Scores, step and height are those of Centre. All coefficients shrink with every move, which is no more than the
+    Scores, step and height are those of Center. All coefficients shrink with every move, which is no more than the
     scores cost; the norm of c is kept beside them.
     """
 

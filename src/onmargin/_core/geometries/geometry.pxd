@@ -22,7 +22,7 @@ cdef class Geometry:
     cdef void norms(self, Round* r) noexcept nogil
     cdef void curvatures(self, Round* r) noexcept nogil
     cdef void gram(self, const Round* r, double* G) noexcept nogil
-    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil
+    cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil
     cdef double move(self, const Round* r) noexcept nogil
 
 

@@ -26,7 +26,7 @@ cdef class Geometry:
     norms        take the norms of the rows, intercept coordinate included
     curvatures   the squared length of the direction of every half-space
     gram         the inner products of all those directions
-    reach        how far along a half-space its loss is made up for, at most `cap`
+    line_search  how far along a half-space its loss is made up for, at most `cap`
     move         go tau along every half-space; answer the squared length of the move
     """
 
@@ -51,7 +51,7 @@ cdef class Geometry:
     cdef void gram(self, const Round* r, double* G) noexcept nogil:
         pass
 
-    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+    cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
         return min(cap, h.loss / h.q) if 0 < h.q < INFINITY else 0
 
     cdef double move(self, const Round* r) noexcept nogil:

@@ -210,7 +210,7 @@ cdef class AdditiveBlocks(Geometry):
                 z = self.direction(r, h)
                 h.q = self.single.curvature(&z, False)
 
-    cdef double reach(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
+    cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
         cdef Row z = self.direction(r, h)
         cdef double score = r.s[max(h.up, h.down)]
         cdef Round one = r[0]
@@ -219,7 +219,7 @@ cdef class AdditiveBlocks(Geometry):
             score = r.s[h.up] - r.s[h.down]
         along.up, along.down = (0, -1) if h.up >= 0 else (-1, 0)
         one.x, one.s = &z, &score
-        return self.single.reach(&one, &along, cap)
+        return self.single.line_search(&one, &along, cap)
 
     cdef Row direction(self, const Round* r, const HalfSpace* h) noexcept nogil:
         """The row that a half-space goes along: forward if it has a score to raise, otherwise backward."""

@@ -10,7 +10,7 @@ from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address
 
 
-cdef class Beside(Geometry):
+cdef class SideBySide(Geometry):
     """The scores of one geometry, and after them those of the other, which may be such a pair again.
 
     Half-spaces are in the order of the scores, and none has a side in each. Padding counts as columns.
@@ -36,7 +36,7 @@ cdef class Beside(Geometry):
         """The geometries side by side, in the order of their scores."""
         return [
             leaf for side in (self.left, self.right)
-            for leaf in (side.leaves() if isinstance(side, Beside) else [side])
+            for leaf in (side.leaves() if isinstance(side, SideBySide) else [side])
         ]
 
     def resized(self, Py_ssize_t n_features):
@@ -116,7 +116,7 @@ cdef class Beside(Geometry):
             h.down += <int>places if h.down >= 0 else 0
 
 
-cdef class Twofold(Geometry):
+cdef class WithAverage(Geometry):
     """The scores of weights that are being averaged, and after them those of their averages.
 
     Half-spaces are of the first scores alone: what is asked of the second moves nothing. Padding counts as columns.
@@ -186,18 +186,18 @@ cdef class Twofold(Geometry):
         return self.inner.move(&own)
 
 
-cdef class Turn:
+cdef class GeometryList:
     """The labellings of one model, and the turns of those after it: the loop over rounds has no lists.
 
     `own` is the round of the model; those of the others lie behind it, in their order.
     """
 
     cdef Paths paths
-    cdef Turn rest
+    cdef GeometryList rest
 
     def __init__(self, models):
         self.paths = models[0]
-        self.rest = Turn(models[1:]) if len(models) > 1 else None
+        self.rest = GeometryList(models[1:]) if len(models) > 1 else None
 
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
         self.paths.reserve(rows, values)
@@ -237,7 +237,7 @@ cdef class SeveralPaths(Geometry):
     """
 
     cdef tuple models
-    cdef Turn first
+    cdef GeometryList first
     cdef Py_ssize_t n, width  # models, and the numbers that the scores of a row take in each
     cdef tuple owners
     cdef Round* rounds
@@ -248,7 +248,7 @@ cdef class SeveralPaths(Geometry):
         sizes = {(model.n_features, model.n_columns, model.n_scores, model.dtype) for model in self.models}
         if len(sizes) != 1:
             raise ValueError(f"models that learn side by side have the same features and labels; got {sizes}")
-        self.first = Turn(self.models)
+        self.first = GeometryList(self.models)
         cdef Geometry one = self.first.paths
         self.n = len(self.models)
         self.n_features, self.n_columns, self.dtype = one.n_features, one.n_columns, one.dtype

@@ -49,7 +49,7 @@ TABLE[1].rate, TABLE[1].learned, TABLE[1].scaled = normalized_rate, longer_root,
 TABLE[2].rate, TABLE[2].learned, TABLE[2].scaled = confidence_rate, less_variance, False
 
 
-cdef class Mixed(Diagonal):
+cdef class PackedColumns(Diagonal):
     """So many columns that are `adaptive`, then `normalized` ones, then one with variances for each of `forgetting`.
 
     Each learns as in a geometry of its own kind. All numbers of a feature stand together, at most sixteen weights and
@@ -105,7 +105,7 @@ cdef class Mixed(Diagonal):
         if not fit or one.average or not one.sparse:
             return None
         forgetting = [column.forgetting for column in columns if isinstance(column, Confidence)]
-        mixed = Mixed(
+        mixed = PackedColumns(
             one.n_features, len(kinds), one.dtype, bias=one.bias, adaptive=kinds.count(Adaptive),
             normalized=kinds.count(Normalized), forgetting=forgetting,
         )

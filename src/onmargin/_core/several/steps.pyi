@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.steps.step import Step
 
-class Turn:
+class StepList:
     def __init__(self, steps: Sequence[Step]) -> None: ...
 
 class Steps(Step):

@@ -10,15 +10,15 @@ from onmargin._core.rows cimport address
 from onmargin._core.steps.step cimport Step, projection
 
 
-cdef class Turn:
+cdef class StepList:
     """The step of one model, and the turns of those after it."""
 
     cdef Step step
-    cdef Turn rest
+    cdef StepList rest
 
     def __init__(self, steps):
         self.step = steps[0]
-        self.rest = Turn(steps[1:]) if len(steps) > 1 else None
+        self.rest = StepList(steps[1:]) if len(steps) > 1 else None
 
     cdef double solve(self, Round* r, Geometry geometry, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
         """Have model m and those after it go along their half-spaces, the first of which is given, of n in all.
@@ -48,12 +48,12 @@ cdef class Steps(Step):
     """Each model by its own step, along the half-spaces whose `part` it is; models share no columns."""
 
     cdef readonly tuple steps
-    cdef Turn first
+    cdef StepList first
 
     def __init__(self, steps):
         self.eager = True
         self.steps = tuple(steps)
-        self.first = Turn(self.steps)
+        self.first = StepList(self.steps)
 
     def __reduce__(self):
         return type(self), (self.steps,)

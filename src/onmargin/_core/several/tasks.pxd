@@ -22,10 +22,10 @@ cdef inline void clear(Round* r) noexcept nogil:
     r.loss = r.squared_loss = r.cost = 0
 
 
-cdef class Turn:
+cdef class TaskList:
     cdef Task task
     cdef Py_ssize_t n
-    cdef Turn rest
+    cdef TaskList rest
 
     cdef void vote(
         self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
@@ -45,7 +45,7 @@ cdef class Several(Task):
     cdef readonly Py_ssize_t leader  # the model that has lost least, of several the first
     cdef Py_ssize_t n
     cdef double log_experts
-    cdef Turn first
+    cdef TaskList first
     cdef tuple owners
     cdef Py_ssize_t* place
     cdef Py_ssize_t judged           # which number of an outcome is what a model loses

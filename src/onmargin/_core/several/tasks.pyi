@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 from onmargin._core.tasks.sequence import Sequence
 from onmargin._core.tasks.task import Task
 
-class Turn:
+class TaskList:
     def __init__(self, tasks: Many[Task]) -> None: ...
 
-class Margins(Turn):
+class Margins(TaskList):
     def __init__(self, tasks: Many[Task]) -> None: ...
 
-def turn(tasks: Many[Task]) -> Turn: ...
+def turn(tasks: Many[Task]) -> TaskList: ...
 
 class Several(Task):
     def __init__(

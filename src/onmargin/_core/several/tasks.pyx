@@ -20,7 +20,7 @@ cdef inline double fallen(double eta, double loss) noexcept nogil:
     return 1 if loss <= 0 else exp(-eta * loss) if eta * loss < 746 else 0
 
 
-cdef class Turn:
+cdef class TaskList:
     """The task that some models share, and the turns of those after them: the loop over rounds has no lists."""
 
     def __init__(self, tasks):
@@ -60,7 +60,7 @@ cdef class Turn:
             self.rest.constrain(r, own, place, first + self.n, now)
 
 
-cdef class Margins(Turn):
+cdef class Margins(TaskList):
     """The same for `Binary`, in one loop: which models lose cannot be foreseen, so that branches on it are costly."""
 
     cdef double[2] asked
@@ -102,7 +102,7 @@ cdef class Margins(Turn):
 
 def turn(tasks):
     """The turns of the models that have these tasks."""
-    return (Margins if type(tasks[0]) is Binary else Turn)(tasks)
+    return (Margins if type(tasks[0]) is Binary else TaskList)(tasks)
 
 
 cdef class Several(Task):

@@ -220,7 +220,7 @@ cdef class Sopopo(Scheme):
         return gain
 
 
-cdef class LargestReach(Scheme):
+cdef class LargestLineSearch(Scheme):
     """alpha_j = argmax_{0 <= a <= C} of the dual along the half-space of largest loss ([SIMPROJ] sec. 6: MaxPA.M).
 
     Of equal losses the first. For plain weights it is `Largest`.
@@ -241,11 +241,11 @@ cdef class LargestReach(Scheme):
             h[i].tau = 0
             if h[i].loss > worst.loss:
                 worst = &h[i]
-        worst.tau = geometry.reach(r, worst, C)
+        worst.tau = geometry.line_search(r, worst, C)
         return worst.tau * worst.loss
 
 
-cdef class EvenReach(Scheme):
+cdef class EvenLineSearch(Scheme):
     """tau_j = alpha_j / n, each alpha_j = argmax_{0 <= a <= C} of the dual along its half-space alone.
 
     ConProj.M on mistakes, SimProj.M on all that are violated ([SIMPROJ] sec. 6). For plain weights it is `Even`.
@@ -257,7 +257,7 @@ cdef class EvenReach(Scheme):
         cdef Py_ssize_t i
         cdef double part = 1 / <double>n, gain = 0
         for i in range(n):
-            h[i].tau = geometry.reach(r, &h[i], C) * part
+            h[i].tau = geometry.line_search(r, &h[i], C) * part
             gain += h[i].tau * h[i].loss
         return gain
 

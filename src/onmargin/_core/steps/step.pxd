@@ -26,6 +26,6 @@ cdef class Projection(Step):
     cdef readonly double cap, damping
 
 
-cdef class Reach(Projection):
+cdef class TargetLoss(Projection):
     cdef readonly double target
     cdef readonly Py_ssize_t left

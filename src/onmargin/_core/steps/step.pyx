@@ -50,7 +50,7 @@ cdef class Projection(Step):
         return gain
 
 
-cdef class Reach(Projection):
+cdef class TargetLoss(Projection):
     """Plain PA onto losses above `target`, as often as there are updates `left`: batch conversion ([NIPS], E5)."""
 
     def __init__(self, double target, Py_ssize_t left):
@@ -108,7 +108,7 @@ cdef class Optimal(Single):
 
     cdef double length(self, Round* r, const HalfSpace* h, Geometry geometry, double C) noexcept nogil:
         geometry.curvatures(r)
-        return geometry.reach(r, h, C) if 0 < h.q < INFINITY else 0
+        return geometry.line_search(r, h, C) if 0 < h.q < INFINITY else 0
 
 
 cdef class Proportional(Step):

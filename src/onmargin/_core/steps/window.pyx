@@ -126,7 +126,7 @@ cdef class Window(Step):
         geometry.curvatures(&self.r)
         if not 0 < h.q < INFINITY:
             return 0
-        h.tau = geometry.reach(&self.r, h, cap)
+        h.tau = geometry.line_search(&self.r, h, cap)
         if not 0 < h.tau < INFINITY:
             h.tau = 0
             return 0
