@@ -12,9 +12,8 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 LAYERS = [
     {"_core", "reference"},
     {"_parts"},
-    {"learner", "_checks", "_columns", "_kernels", "_parameters", "_updates"},
-    {"_several", "kernel_learner"},
-    {"_experts"},
+    {"learner", "_checks"},
+    {"models"},
     {"features", "io"},
     {"estimators", "stream"},
     {"scale", "theory"},

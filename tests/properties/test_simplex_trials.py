@@ -17,8 +17,8 @@ from onmargin._core.geometries.trials import AdditiveBlocks
 from onmargin._core.steps.simultaneous import LargestLineSearch
 from onmargin._core.tasks.task import Multiclass
 from onmargin._core.tasks.trial import Block
-from onmargin._updates import SIMPLEX_TRIALS
 from onmargin.learner import Learner, as_rows
+from onmargin.models.updates import SIMPLEX_TRIALS
 from tests.streams import containers, integers, matrices
 from tests.trials import offsets
 

@@ -20,9 +20,9 @@ from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.several.steps import Projections
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Regression
-from onmargin._experts import CLASSIFIERS, Experts
-from onmargin._several import abreast, without_laggards
 from onmargin.learner import Learner, as_rows
+from onmargin.models.experts import CLASSIFIERS, Experts
+from onmargin.models.several import abreast, without_laggards
 from onmargin.reference import adahedge
 from tests.streams import Stream, streams
 

@@ -9,8 +9,8 @@ from onmargin._core.geometries.trials import AdditiveBlocks, Blocks
 from onmargin._core.steps.simultaneous import Even, EvenLineSearch, Largest, LargestLineSearch
 from onmargin._core.tasks.task import Multiclass
 from onmargin._core.tasks.trial import Block
-from onmargin._updates import SIMPLEX_TRIALS
 from onmargin.learner import Learner, as_rows
+from onmargin.models.updates import SIMPLEX_TRIALS
 from tests.streams import CONTAINERS, uneven_weights
 from tests.trials import SIMPLEX_TWINS, some_trials
 

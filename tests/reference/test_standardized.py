@@ -17,8 +17,8 @@ from onmargin._core.several.steps import Steps
 from onmargin._core.several.tasks import Several
 from onmargin._core.steps.step import Projection, Step
 from onmargin._core.tasks.task import Binary
-from onmargin._several import weights_of
 from onmargin.learner import Learner, as_rows
+from onmargin.models.several import weights_of
 from onmargin.reference import running_standardization
 from tests.streams import CONTAINERS, gaussian, streams
 

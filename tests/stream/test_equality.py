@@ -12,7 +12,7 @@ from onmargin._core.several.tasks import Several
 from onmargin._core.text.names import Hashed, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Text
-from onmargin._several import models
+from onmargin.models.several import models
 from tests.stream.cases import CASES, Case, learned, state
 
 TWINS = {

@@ -7,10 +7,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.steps.step import Step
-from onmargin._experts import Experts, assemble, kinds_of, members, retire, steps_of
-from onmargin._parameters import Rule, Word
-from onmargin._several import Kind, Standing
 from onmargin.estimators._several import SeveralModels
+from onmargin.models.experts import Experts, assemble, kinds_of, members, retire, steps_of
+from onmargin.models.rules import Rule, Word
+from onmargin.models.several import Kind, Standing
 
 
 class AutoLearner(SeveralModels):

@@ -15,11 +15,11 @@ from onmargin._core.geometries.ball import (
     SmallestBall,
 )
 from onmargin._core.tasks.task import Task, Uniclass
-from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._kernel import BudgetOption
-from onmargin.kernel_learner import KernelLearner
 from onmargin.learner import Learner, Vector, as_rows
+from onmargin.models.kernel_learner import KernelLearner
+from onmargin.models.updates import check_combination
 
 # What goes when a new support would exceed the budget.
 BALLS: dict[str, type[BudgetedBall]] = {"oldest": OldestBall, "smallest": SmallestBall, "projection": ProjectedBall}

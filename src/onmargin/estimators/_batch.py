@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import TargetLoss
-from onmargin._parameters import NOTHING, Number, Rule, Word
 from onmargin.estimators._online import OnlineLearner, warn_caller
 from onmargin.learner import Vector
+from onmargin.models.rules import NOTHING, Number, Rule, Word
 
 
 class BatchConversion(OnlineLearner):

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from onmargin._core.geometries.additive import Entropic
 from onmargin._core.geometries.trials import AdditiveBlocks, Blocks
 from onmargin._core.steps.step import Step
-from onmargin._parameters import NOTHING, Number, Rule, Word
-from onmargin._updates import SIMPLEX_TRIALS, TRIALS, check_combination
 from onmargin.estimators._simplex import MarginOption
+from onmargin.models.rules import NOTHING, Number, Rule, Word
+from onmargin.models.updates import SIMPLEX_TRIALS, TRIALS, check_combination
 
 
 class BlockLearner(MarginOption):

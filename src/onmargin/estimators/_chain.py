@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onmargin._columns import intercept_value
 from onmargin._core import rounds
 from onmargin._core.geometries.chain import EdgePaths, Paths
 from onmargin._core.rows import Rows
@@ -16,8 +15,6 @@ from onmargin._core.steps.step import Step
 from onmargin._core.tasks.sequence import Sequence, decode, decode_best
 from onmargin._core.tasks.task import Task
 from onmargin._core.text.names import Names
-from onmargin._parameters import NOTHING, Character, Number, Rule, Strings, Word
-from onmargin._updates import RIVALS, check_combination
 from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import OnlineLearner
@@ -32,6 +29,9 @@ from onmargin.estimators._sequences import (
     read_named,
 )
 from onmargin.learner import Learner, Offsets, Vector
+from onmargin.models.columns import intercept_value
+from onmargin.models.rules import NOTHING, Character, Number, Rule, Strings, Word
+from onmargin.models.updates import RIVALS, check_combination
 
 # Tokens that are scored at a time.
 _AT_ONCE = 1 << 16

@@ -14,12 +14,12 @@ from onmargin._core.several.tasks import SeveralSequences
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.sequence import decode
 from onmargin._core.tasks.task import Task
-from onmargin._parameters import Rule
-from onmargin._several import Standing, grid, names_of, projections, standing
-from onmargin._updates import check_combination
 from onmargin.estimators._chain import ChainLearner, chain_scores, transition_coef_of, transitions_of
 from onmargin.estimators._sweep import SweepOption, check_swept
 from onmargin.learner import Offsets, Vector
+from onmargin.models.rules import Rule
+from onmargin.models.several import Standing, grid, names_of, projections, standing
+from onmargin.models.updates import check_combination
 
 
 @dataclass(frozen=True)

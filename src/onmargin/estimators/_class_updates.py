@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import CostSensitive, Task
-from onmargin._parameters import CLASS_MARGINS, NOTHING, Rule, Word
-from onmargin._updates import RIVALS, check_class_margin, check_combination, class_margins, class_task
 from onmargin.estimators._checks import check_cost
 from onmargin.estimators._prototypes import PrototypeLearner
+from onmargin.models.rules import CLASS_MARGINS, NOTHING, Rule, Word
+from onmargin.models.updates import RIVALS, check_class_margin, check_combination, class_margins, class_task
 
 
 class ClassUpdates(PrototypeLearner):

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from onmargin._core.geometries.diagonal import Confidence
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.several.geometries import WithAverage
-from onmargin._parameters import Number, Rule, Word
 from onmargin.estimators._simplex import SimplexOption
+from onmargin.models.rules import Number, Rule, Word
 
 
 class ConfidenceLearner(SimplexOption):

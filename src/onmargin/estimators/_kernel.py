@@ -10,13 +10,13 @@ from scipy import sparse
 
 from onmargin._core.geometries.kernel import Budgeted, Expansion, Forgetron, Oldest, Projected, Smallest
 from onmargin._core.tasks.task import Task
-from onmargin._kernels import Custom, Gaussian, Kernel, Linear, Polynomial, Sigmoid, Supports
-from onmargin._parameters import NOTHING, Member, Number, Rule, Word
-from onmargin._several import averaging
-from onmargin._updates import check_combination
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import OnlineLearner
-from onmargin.kernel_learner import KernelLearner
+from onmargin.models.kernel_learner import KernelLearner
+from onmargin.models.kernels import Custom, Gaussian, Kernel, Linear, Polynomial, Sigmoid, Supports
+from onmargin.models.rules import NOTHING, Member, Number, Rule, Word
+from onmargin.models.several import averaging
+from onmargin.models.updates import check_combination
 
 # gamma, coef0, degree -> the kernel
 KERNELS: dict[str, Callable[[float, float, int], Kernel | None]] = {

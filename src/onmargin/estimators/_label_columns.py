@@ -9,13 +9,13 @@ from scipy import sparse
 from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._columns import mix_labels
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._kernel import KernelOption
 from onmargin.estimators._label_sets import LabelSets, read_label_sets, read_labels, shown
 from onmargin.estimators._online import MatrixLike
 from onmargin.learner import as_rows
+from onmargin.models.columns import mix_labels
 
 
 class LabelColumns(KernelOption):

@@ -9,14 +9,14 @@ from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._columns import intercept_value
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.tasks.task import Task
-from onmargin._parameters import FLAG, Number, Rule, Word
-from onmargin._several import averaging
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._online import OnlineLearner
 from onmargin.learner import Learner, as_rows
+from onmargin.models.columns import intercept_value
+from onmargin.models.rules import FLAG, Number, Rule, Word
+from onmargin.models.several import averaging
 
 
 class LinearLearner(OnlineLearner):

@@ -21,10 +21,10 @@ from onmargin._checks import check_sparse
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
-from onmargin._parameters import FLAG, NOTHING, Instance, Number, Rule, check_parameters
-from onmargin._updates import projection
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
+from onmargin.models.rules import FLAG, NOTHING, Instance, Number, Rule, check_parameters
+from onmargin.models.updates import projection
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from onmargin._columns import mix_classes
-from onmargin.estimators._balance import Balance
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._simplex import MarginOption
 from onmargin.estimators._validation import ValidatedLearner
 from onmargin.learner import Vector
+from onmargin.models.balance import Balance
+from onmargin.models.columns import mix_classes
 
 
 class PrototypeLearner(MarginOption, ValidatedLearner):

@@ -10,10 +10,10 @@ from scipy import sparse
 from onmargin._core.several.tasks import Several
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
-from onmargin._parameters import Rule, Word
-from onmargin._several import Kind, Standing, combination, recombined, side_by_side, standing, weights_of
-from onmargin._updates import check_combination
 from onmargin.estimators._linear import LinearLearner
+from onmargin.models.rules import Rule, Word
+from onmargin.models.several import Kind, Standing, combination, recombined, side_by_side, standing, weights_of
+from onmargin.models.updates import check_combination
 
 
 class SeveralModels(LinearLearner):

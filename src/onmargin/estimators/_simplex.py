@@ -9,11 +9,11 @@ from onmargin._core.geometries.additive import Entropic
 from onmargin._core.geometries.geometry import Columns, Geometry
 from onmargin._core.several.geometries import SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
-from onmargin._parameters import Rule, Word
-from onmargin._updates import check_combination
 from onmargin.estimators._metrics import METRICS, MetricLearner
 from onmargin.estimators._online import warn_caller
 from onmargin.learner import Learner
+from onmargin.models.rules import Rule, Word
+from onmargin.models.updates import check_combination
 
 # Which of the needs that are checked a geometry has; one that is not here has all.
 NEEDS: dict[str, tuple[str, ...]] = {

@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 from onmargin._core.several.steps import Steps
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
-from onmargin._parameters import Number, Numbers, Rule, Word
-from onmargin._several import WAYS, Kind, Standing, candidates, grid, names_of, projections, twofold
-from onmargin._updates import check_combination
 from onmargin.estimators._several import SeveralModels
+from onmargin.models.rules import Number, Numbers, Rule, Word
+from onmargin.models.several import WAYS, Kind, Standing, candidates, grid, names_of, projections, twofold
+from onmargin.models.updates import check_combination
 
 
 def check_swept(learned: tuple[float | str, ...], now: tuple[float | str, ...]) -> None:

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.rows import Rows
-from onmargin._parameters import FLAG, Number, Rule
-from onmargin._updates import check_combination
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._kernel import KernelOption
 from onmargin.estimators._simplex import SimplexOption
 from onmargin.estimators._sweep import SweepOption
 from onmargin.learner import Offsets, Vector, as_rows
+from onmargin.models.rules import FLAG, Number, Rule
+from onmargin.models.updates import check_combination
 
 
 class ValidatedLearner(SweepOption, SimplexOption, KernelOption, BatchConversion):

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onmargin._core.tasks.task import Task
-from onmargin._experts import CLASSIFIERS, REGRESSORS, class_tasks, members
-from onmargin._parameters import Rule
 from onmargin.estimators._auto import AutoLearner
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.estimators.regressor import PassiveAggressiveRegressor
+from onmargin.models.experts import CLASSIFIERS, REGRESSORS, class_tasks, members
+from onmargin.models.rules import Rule
 
 
 class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):

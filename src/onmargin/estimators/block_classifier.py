@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._core.tasks.task import Task
 from onmargin._core.tasks.trial import Block
-from onmargin._updates import check_combination
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight, live
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._trials import read_trials, trial_weights, two_classes
 from onmargin.learner import Vector
+from onmargin.models.updates import check_combination
 
 
 class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]

@@ -13,12 +13,12 @@ from onmargin._core.rows import Rows
 from onmargin._core.steps.simultaneous import Largest
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Multiclass, Task
-from onmargin._parameters import NOTHING, Member, Rule, Word
-from onmargin._updates import check_combination
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._phi import Phi, Portion, as_phi
 from onmargin.learner import as_rows
+from onmargin.models.rules import NOTHING, Member, Rule, Word
+from onmargin.models.updates import check_combination
 
 
 class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from onmargin._checks import check_classes, check_labels, plain
-from onmargin._parameters import CLASS_FACTORS, NOTHING, Rule, Word
-from onmargin.estimators._balance import balanced, balanced_so_far
 from onmargin.estimators._checks import check_named, check_weight
 from onmargin.estimators._class_updates import ClassUpdates
 from onmargin.estimators._classes import segments
 from onmargin.estimators._online import MatrixLike
+from onmargin.models.balance import balanced, balanced_so_far
+from onmargin.models.rules import CLASS_FACTORS, NOTHING, Rule, Word
 
 
 class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignore[misc]

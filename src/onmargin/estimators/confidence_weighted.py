@@ -8,9 +8,9 @@ import numpy as np
 
 from onmargin._core.steps.step import Confident, Herding, Step
 from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Task
-from onmargin._parameters import Number, Rule, Word
 from onmargin.estimators._confidence import ConfidenceLearner
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
+from onmargin.models.rules import Number, Rule, Word
 
 
 class SCWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):

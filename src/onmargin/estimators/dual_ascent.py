@@ -11,14 +11,14 @@ from scipy import sparse
 from onmargin._core.geometries.kernel import Expansion
 from onmargin._core.steps.step import Step
 from onmargin._core.steps.window import GramWindow, KernelWindow, Window
-from onmargin._parameters import NOTHING, Number, Rule
 from onmargin._parts import Part
-from onmargin._updates import check_combination
 from onmargin.estimators._kernel import KernelLearning
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
-from onmargin.kernel_learner import KernelLearner
 from onmargin.learner import Learner, Offsets, Vector, as_rows
+from onmargin.models.kernel_learner import KernelLearner
+from onmargin.models.rules import NOTHING, Number, Rule
+from onmargin.models.updates import check_combination
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.steps.step import Proportional, Step
 from onmargin._core.tasks.task import Regression, Task
-from onmargin._parameters import FLAG, NOTHING, Number, Rule
 from onmargin.estimators._checks import check_numbers, check_weight, live
 from onmargin.estimators._geometries import entropic
 from onmargin.estimators._online import MatrixLike, OnlineLearner
 from onmargin.learner import Learner, as_rows
+from onmargin.models.rules import FLAG, NOTHING, Number, Rule
 
 
 class _RateRegressor(RegressorMixin, OnlineLearner):  # type: ignore[misc]

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
 from onmargin._core.tasks.trial import Ranking
-from onmargin._parameters import FLAG, Rule, Word
-from onmargin._updates import PAIRS, check_combination
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._label_columns import LabelColumns
 from onmargin.estimators._label_sets import read_label_sets
 from onmargin.estimators._online import MatrixLike
+from onmargin.models.rules import FLAG, Rule, Word
+from onmargin.models.updates import PAIRS, check_combination
 
 
 class LabelRanker(LabelColumns):

@@ -10,13 +10,13 @@ from onmargin._core.geometries.trials import Thresholds
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
 from onmargin._core.tasks.trial import Ordinal
-from onmargin._parameters import Rule, Word
-from onmargin._updates import TRIALS, check_combination
 from onmargin.estimators._checks import check_ordered, check_ranks, check_weight, live
 from onmargin.estimators._classes import label_codes
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import MatrixLike
 from onmargin.learner import Vector
+from onmargin.models.rules import Rule, Word
+from onmargin.models.updates import TRIALS, check_combination
 
 
 class OrdinalRegressor(LinearLearner):

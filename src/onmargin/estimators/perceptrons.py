@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onmargin._core.steps.step import Fixed, Step
-from onmargin._parameters import NOTHING, Number, Rule
 from onmargin.estimators._checks import live
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.learner import Vector
+from onmargin.models.rules import NOTHING, Number, Rule
 
 
 class Perceptron(QuasiAdditiveClassifier):

@@ -13,14 +13,14 @@ from onmargin._core.geometries.additive import Entropic
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Aggressive, Fixed, Optimal, Step
 from onmargin._core.tasks.task import Binary, Multiclass, Task
-from onmargin._parameters import FLAG, NOTHING, Number, Rule, Word
-from onmargin._updates import check_combination
 from onmargin.estimators._checks import check_weight, live
 from onmargin.estimators._classes import label_codes
 from onmargin.estimators._geometries import GEOMETRIES
 from onmargin.estimators._online import MatrixLike, OnlineLearner
 from onmargin.estimators._simplex import warn_of_margin
 from onmargin.learner import Learner, Vector, as_rows
+from onmargin.models.rules import FLAG, NOTHING, Number, Rule, Word
+from onmargin.models.updates import check_combination
 
 STEPS = {"fixed": Fixed, "aggressive": Aggressive, "optimal": Optimal}
 

@@ -10,10 +10,10 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import ShuffleSplit
 
 from onmargin._core.tasks.task import Regression, Task
-from onmargin._parameters import Number, Rule, Word
 from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._validation import ValidatedLearner
+from onmargin.models.rules import Number, Rule, Word
 
 
 class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ignore[misc]

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onmargin._core.steps.step import Regularized, Step
-from onmargin._parameters import Number, Rule
 from onmargin.estimators._confidence import ConfidenceLearner
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.estimators.regressor import PassiveAggressiveRegressor
+from onmargin.models.rules import Number, Rule
 
 
 class AROWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):

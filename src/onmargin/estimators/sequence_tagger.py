@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes
-from onmargin._parameters import Number
 from onmargin.estimators._chain_sweep import ChainSweep
 from onmargin.estimators._sequences import read_labels
+from onmargin.models.rules import Number
 
 
 class SequenceTagger(ChainSweep):

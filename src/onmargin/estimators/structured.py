@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._parameters import FLAG, Number, Rule, Word
 from onmargin.estimators._joint_features import Named
 from onmargin.estimators._structure_checks import StructureModel, check_model, cost_of
 from onmargin.estimators._structures import StructureLearner, noted
+from onmargin.models.rules import FLAG, Number, Rule, Word
 
 
 class StructuredPredictor(StructureLearner):

@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._parameters import NOTHING, Number, Rule, Word
-from onmargin._updates import check_combination
 from onmargin.estimators._ball import BallLearner
 from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._kernel import BudgetOption
 from onmargin.estimators._online import MatrixLike
 from onmargin.learner import Vector, as_rows
+from onmargin.models.rules import NOTHING, Number, Rule, Word
+from onmargin.models.updates import check_combination
 
 
 class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc]

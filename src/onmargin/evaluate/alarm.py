@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from onmargin._core.alarm import AdaptiveWindow
-from onmargin._parameters import Number, Rule, Word, check_parameters
+from onmargin.models.rules import Number, Rule, Word, check_parameters
 
 _NUMBERS = (float, int, np.bool_, Real)  # the usual ones first, which is quicker
 

@@ -8,9 +8,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._parameters import Member, Rule, check_parameters
 from onmargin.features._whole import Whole
 from onmargin.features.scaler import MatrixLike, RunningScaler
+from onmargin.models.rules import Member, Rule, check_parameters
 
 
 def _learner_has(name: str) -> Any:

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from onmargin._checks import check_sparse
 from onmargin._core.rows import Rows
 from onmargin._core.scaling import scale
-from onmargin._parameters import Rule, Word, check_parameters
 from onmargin.features._whole import Whole
 from onmargin.learner import as_rows
+from onmargin.models.rules import Rule, Word, check_parameters
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._columns import intercept_value
 from onmargin._core.geometries.geometry import Euclidean, Geometry
-from onmargin._parameters import FLAG, Number, Rule, Word
-from onmargin._several import averaging
+from onmargin.models.columns import intercept_value
+from onmargin.models.rules import FLAG, Number, Rule, Word
+from onmargin.models.several import averaging
 from onmargin.stream._model import StreamModel
 
 

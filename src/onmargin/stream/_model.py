@@ -16,8 +16,8 @@ from onmargin._core.tasks.task import Task
 from onmargin._core.text.names import Hashed, Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies, Text
-from onmargin._parameters import FLAG, NOTHING, Character, Number, Rule, Word, check_parameters
 from onmargin.learner import Learner, Totals
+from onmargin.models.rules import FLAG, NOTHING, Character, Number, Rule, Word, check_parameters
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import Vectors, check_lengths, each, is_sparse, is_vector
 

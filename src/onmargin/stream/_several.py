@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from onmargin._core.several.tasks import Several
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
-from onmargin._parameters import Rule, Word
-from onmargin._several import Kind, Standing, combination, recombined, side_by_side, standing, weights_of
+from onmargin.models.rules import Rule, Word
+from onmargin.models.several import Kind, Standing, combination, recombined, side_by_side, standing, weights_of
 from onmargin.stream._linear import LinearModel
 
 

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 from onmargin._core.several.steps import Steps
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
-from onmargin._parameters import Number, Numbers, Rule, Word
-from onmargin._several import WAYS, Kind, Standing, candidates, grid, names_of, projections, twofold
-from onmargin._updates import check_combination, projection
+from onmargin.models.rules import Number, Numbers, Rule, Word
+from onmargin.models.several import WAYS, Kind, Standing, candidates, grid, names_of, projections, twofold
+from onmargin.models.updates import check_combination, projection
 from onmargin.stream._several import SeveralModels
 
 

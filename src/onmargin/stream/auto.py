@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
-from onmargin._experts import (
+from onmargin.models.experts import (
     CLASSIFIERS,
     REGRESSORS,
     Experts,
@@ -15,7 +15,7 @@ from onmargin._experts import (
     retire,
     steps_of,
 )
-from onmargin._several import Kind, Standing
+from onmargin.models.several import Kind, Standing
 from onmargin.stream._several import SeveralModels
 from onmargin.stream.classifier import Classifier
 from onmargin.stream.regressor import Regressor

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onmargin._columns import mix_classes
 from onmargin._core.steps.step import Step
 from onmargin._core.stream import check_weight
 from onmargin._core.tasks.task import Task
-from onmargin._parameters import CLASS_MARGINS, NOTHING, Rule, Word
-from onmargin._several import grid
-from onmargin._updates import RIVALS, check_class_margin, check_combination, class_margins, class_task
+from onmargin.models.columns import mix_classes
+from onmargin.models.rules import CLASS_MARGINS, NOTHING, Rule, Word
+from onmargin.models.several import grid
+from onmargin.models.updates import RIVALS, check_class_margin, check_combination, class_margins, class_task
 from onmargin.stream._labels import Label, check_label, code_of
 from onmargin.stream._sweep import SweepModel
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._columns import mix_labels
 from onmargin._core.steps.step import Step
 from onmargin._core.stream import check_weight
 from onmargin._core.tasks.task import Task
 from onmargin._core.tasks.trial import Ranking
-from onmargin._parameters import FLAG, Rule, Word
-from onmargin._updates import PAIRS, check_combination, projection
+from onmargin.models.columns import mix_labels
+from onmargin.models.rules import FLAG, Rule, Word
+from onmargin.models.updates import PAIRS, check_combination, projection
 from onmargin.stream._labels import Label, check_label, code_of
 from onmargin.stream._linear import LinearModel
 

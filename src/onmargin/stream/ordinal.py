@@ -12,8 +12,8 @@ from onmargin._core.steps.step import Step
 from onmargin._core.stream import check_weight
 from onmargin._core.tasks.task import Task
 from onmargin._core.tasks.trial import Ordinal
-from onmargin._parameters import Rule, Word
-from onmargin._updates import TRIALS, check_combination
+from onmargin.models.rules import Rule, Word
+from onmargin.models.updates import TRIALS, check_combination
 from onmargin.stream._labels import Label, check_label, code_of
 from onmargin.stream._linear import LinearModel
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.stream import check_weight
 from onmargin._core.tasks.task import Regression, Task
-from onmargin._parameters import Number, Rule, Word
+from onmargin.models.rules import Number, Rule, Word
 from onmargin.stream._sweep import SweepModel
 
 

@@ -12,8 +12,8 @@ from onmargin._core.steps.step import Step
 from onmargin._core.stream import Player, check_weight
 from onmargin._core.tasks.task import Task
 from onmargin._core.tasks.task import Uniclass as UniclassTask
-from onmargin._parameters import NOTHING, Number, Rule, Word
-from onmargin._updates import check_combination, projection
+from onmargin.models.rules import NOTHING, Number, Rule, Word
+from onmargin.models.updates import check_combination, projection
 from onmargin.stream._model import Name, StreamModel
 
 

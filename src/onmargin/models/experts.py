@@ -11,8 +11,8 @@ from onmargin._core.geometries.standardized import Standardized
 from onmargin._core.several.steps import Steps
 from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Step
 from onmargin._core.tasks.task import Binary, OneVsRest, Softmax, Task
-from onmargin._parameters import Number
-from onmargin._several import Kind, abreast, twofold, without_laggards
+from onmargin.models.rules import Number
+from onmargin.models.several import Kind, abreast, twofold, without_laggards
 
 
 class Expert(NamedTuple):
@@ -52,7 +52,7 @@ _AROW = Expert("AROW", Confidence, "margins", Regularized(1.0))
 _SCW = Expert("SCW", Confidence, "sure margins", Confident(0.1, NormalDist().inv_cdf(0.9)))
 _TRACKER = Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.01))
 
-# Sparse ones in the order in which columns of different kinds lie together (see geometry_mixed.pyx), dense ones with
+# Sparse ones in the order in which columns of different kinds lie together (see several/packed.pyx), dense ones with
 # those on standardized rows last. Means of dense columns may be far from zero, which costs every family dearly; but
 # what drifts, or is seldom other than zero, is better left as it comes.
 CLASSIFIERS = Experts(

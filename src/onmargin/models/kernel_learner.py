@@ -14,8 +14,8 @@ from onmargin._core.geometries.kernel import Expansion
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
-from onmargin._kernels import Kernel, Matrix, Supports
 from onmargin.learner import Learner, Offsets, Vector
+from onmargin.models.kernels import Kernel, Matrix, Supports
 
 __all__ = ["KernelLearner"]
 
