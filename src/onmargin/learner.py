@@ -119,6 +119,9 @@ class Learner(Part, Generic[SomeGeometry]):
         """What the task makes of the scores: an index of a class, or a number."""
         return self.task.decode(self.scores(X))
 
+    def close(self) -> None:
+        """The rows learned last were seen for the last time; nothing to do, unless rows are known by their place."""
+
     def record_mistakes(self, n: int) -> NDArray[np.bool_]:
         """Return an array into which the next n rounds write whether each was a mistake."""
         mistakes = np.zeros(n, np.bool_)

@@ -1,6 +1,6 @@
 """Batch conversion: plain PA steps over a finite set until no example loses more than a target ([NIPS], E5)."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,39 +30,45 @@ class BatchConversion(OnlineLearner):
     converged_: bool
 
     def _reach_target(self, rows: Rows, target: Vector, weight: Vector | None) -> None:
-        """Steps on examples that lose more than `target_loss`, until there are none or `max_updates` were made."""
-        learner = self._learner
-        learner.step = step = TargetLoss(float(self.target_loss or 0), self.max_updates)
-        live: NDArray[np.bool_] = np.ones(rows.n_rows, bool) if weight is None else weight > 0
-        (self._sweep if self.selection == "cyclic" else self._take_the_worst)(rows, target, live, step)
-        self.converged_ = bool((learner.losses(rows, target)[live] <= step.target).all())
-        if not self.converged_:
-            warn_caller(
-                f"{self.max_updates - step.left} updates did not bring every loss down to target_loss="
-                f"{self.target_loss}: raise target_loss, or max_updates={self.max_updates} if they were all made.",
-                ConvergenceWarning,
-            )
+        reach_target(self, rows, target, weight)
 
-    def _sweep(self, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:
-        """Pass after pass, until one changes nothing."""
-        random = check_random_state(self.random_state)
-        order = np.flatnonzero(live)
-        left, self.n_iter_ = -1, 0
-        while step.left != left and step.left > 0:
-            left = step.left
-            self.n_iter_ += 1
-            self._learner.learn(rows, target, None, random.permutation(order) if self.shuffle else order)
 
-    def _take_the_worst(self, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:
-        """The example of largest loss, again and again; one that cannot be projected onto is left out."""
-        live = live.copy()
-        self.n_iter_ = 0
-        while step.left > 0 and live.any():
-            self.n_iter_ += 1
-            losses = np.where(live, self._learner.losses(rows, target), -1.0)
-            worst = losses.argmax()
-            if losses[worst] <= step.target:
-                return
-            left = step.left
-            self._learner.learn(rows, target, None, np.array([worst], dtype=np.intp))
-            live[worst] = step.left != left
+def reach_target(estimator: Any, rows: Rows, target: Vector, weight: Vector | None) -> None:
+    """Step on examples that lose more than `target_loss`, until there are none or `max_updates` were made."""
+    learner = estimator._learner
+    learner.step = step = TargetLoss(float(estimator.target_loss or 0), estimator.max_updates)
+    live: NDArray[np.bool_] = np.ones(rows.n_rows, bool) if weight is None else weight > 0
+    (_cycle if estimator.selection == "cyclic" else _take_largest)(estimator, rows, target, live, step)
+    estimator.converged_ = bool((learner.losses(rows, target)[live] <= step.target).all())
+    if not estimator.converged_:
+        warn_caller(
+            f"{estimator.max_updates - step.left} updates did not bring every loss down to target_loss="
+            f"{estimator.target_loss}: raise target_loss, or max_updates={estimator.max_updates} if all were made.",
+            ConvergenceWarning,
+        )
+
+
+def _cycle(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:
+    """Pass after pass, until one changes nothing."""
+    random = check_random_state(estimator.random_state)
+    order = np.flatnonzero(live)
+    left, estimator.n_iter_ = -1, 0
+    while step.left != left and step.left > 0:
+        left = step.left
+        estimator.n_iter_ += 1
+        estimator._learner.learn(rows, target, None, random.permutation(order) if estimator.shuffle else order)
+
+
+def _take_largest(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:
+    """The example of largest loss, again and again; one that cannot be projected onto is left out."""
+    live = live.copy()
+    estimator.n_iter_ = 0
+    while step.left > 0 and live.any():
+        estimator.n_iter_ += 1
+        losses = np.where(live, estimator._learner.losses(rows, target), -1.0)
+        worst = losses.argmax()
+        if losses[worst] <= step.target:
+            return
+        left = step.left
+        estimator._learner.learn(rows, target, None, np.array([worst], dtype=np.intp))
+        live[worst] = step.left != left

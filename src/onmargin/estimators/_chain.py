@@ -1,5 +1,7 @@
 """The chain under a tagger: labels and features that come in the middle of a stream, and decoding."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain

@@ -14,10 +14,10 @@ from onmargin._core.several.tasks import SeveralSequences
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.sequence import decode
 from onmargin._core.tasks.task import Task
+from onmargin.errors import ParameterError
 from onmargin.estimators._chain import ChainLearner, chain_scores, transition_coef_of, transitions_of
-from onmargin.estimators._sweep import SweepOption, check_swept
 from onmargin.learner import Offsets, Vector
-from onmargin.models.rules import Rule
+from onmargin.models.rules import Number, Numbers, Rule, Word
 from onmargin.models.several import Standing, grid, names_of, projections, standing
 from onmargin.models.updates import check_combination
 
@@ -45,7 +45,8 @@ class ChainSweep(ChainLearner):
     """A tagger whose `C` may be several: a chain for each, all learned at once."""
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = ChainLearner._rules | {
-        name: SweepOption._rules[name] for name in ("C", "combine")
+        "C": (Number(0, above=True), Numbers(0, above=True), Word("auto")),
+        "combine": (Word("leader", "hedge"),),
     }
 
     C: Any
@@ -79,7 +80,12 @@ class ChainSweep(ChainLearner):
         return task
 
     def _prepare(self) -> None:
-        check_swept(self.__dict__.get("_swept", ()), grid(self.C))
+        if self.__dict__.get("_swept", ()) != grid(self.C):
+            raise ParameterError(
+                "C (one value, or a grid of them) cannot change once something was learned: set it back, or learn anew "
+                "with clone(model).fit",
+                ["C"],
+            )
         super()._prepare()
 
     def _check_combination(self) -> None:

@@ -1,5 +1,7 @@
 """What estimators take beside X and labels: refused with the argument's name, before anything is learned."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,52 +1,23 @@
 """Kernels instead of plain weights: what is learned is an expansion over rows, in the feature space of the kernel."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
-from onmargin._core.geometries.kernel import Budgeted, Expansion, Forgetron, Oldest, Projected, Smallest
-from onmargin._core.tasks.task import Task
+from onmargin._core.geometries.kernel import Expansion
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import OnlineLearner
+from onmargin.models.expansion import KERNELS, POLICIES, kernel_learner
 from onmargin.models.kernel_learner import KernelLearner
-from onmargin.models.kernels import Custom, Gaussian, Kernel, Linear, Polynomial, Sigmoid, Supports
+from onmargin.models.kernels import Linear
 from onmargin.models.rules import NOTHING, Member, Number, Rule, Word
 from onmargin.models.several import averaging
 from onmargin.models.updates import check_combination
-
-# gamma, coef0, degree -> the kernel
-KERNELS: dict[str, Callable[[float, float, int], Kernel | None]] = {
-    "linear": lambda gamma, coef0, degree: Linear(),
-    "poly": Polynomial,
-    "rbf": lambda gamma, coef0, degree: Gaussian(gamma),
-    "sigmoid": lambda gamma, coef0, degree: Sigmoid(gamma, coef0),
-    "precomputed": lambda gamma, coef0, degree: None,
-}
-
-# What goes when a new support would exceed the budget.
-POLICIES: dict[str, type[Budgeted]] = {
-    "oldest": Oldest,
-    "smallest": Smallest,
-    "projection": Projected,
-    "forgetron": Forgetron,
-}
-
-
-def resolved(gamma: float | str, X: Any) -> float:
-    """gamma as a number: "scale" is 1 / (n_features * X.var()), "auto" 1 / n_features."""
-    if not isinstance(gamma, str):
-        return float(gamma)
-    if gamma == "auto":
-        return 1 / int(X.shape[1])
-    if sparse.issparse(X):
-        variance = X.multiply(X).mean(dtype=np.float64) - X.mean(dtype=np.float64) ** 2
-    else:
-        variance = X.var(dtype=np.float64)
-    return 1 / (int(X.shape[1]) * float(variance)) if variance > 0 else 1.0
 
 
 class KernelLearning(OnlineLearner):
@@ -76,17 +47,7 @@ class KernelLearning(OnlineLearner):
 
     def _kernel_learner(self, X: Any, geometry: Expansion) -> KernelLearner:
         """A learner that has seen nothing, for rows like those of X, which fix gamma."""
-        if self.kernel == "precomputed" and (sparse.issparse(X) or X.shape[0] != X.shape[1]):
-            kind = "a sparse matrix" if sparse.issparse(X) else "an array"
-            raise ValueError(
-                f"kernel='precomputed' needs X to be a square array, the kernel values of the rows to learn with each "
-                f"other; got {kind} of shape {X.shape}"
-            )
-        if callable(self.kernel):
-            kernel: Kernel | None = Custom(self.kernel)
-        else:
-            kernel = KERNELS[str(self.kernel)](resolved(self.gamma, X), float(self.coef0), int(self.degree))
-        return KernelLearner(Task(), self._step(), geometry, kernel, Supports(X[:, :0] if kernel is None else X))
+        return kernel_learner(self)(X, self._step(), geometry)
 
     def _remember_kernel(self) -> None:
         self._learned_with = {name: getattr(self, name) for name in self._kernel_parameters}
@@ -97,11 +58,6 @@ class KernelLearning(OnlineLearner):
             raise ValueError(
                 f"{', '.join(changed)} cannot change once something was learned: set it back, or learn anew with "
                 "clone(model).fit"
-            )
-        if self.kernel == "precomputed" and self._learner.first > 0:  # type: ignore[attr-defined]
-            raise ValueError(
-                "kernel='precomputed' holds the kernel values of one matrix of rows, which was learned already: to "
-                "learn on, begin with clone(model).fit and the values of all rows, or give the kernel as a function"
             )
         super()._prepare()
 

@@ -1,5 +1,7 @@
 """A column of weights for each label, and one for the calibration label."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """What the linear estimators share: their weights, and how scikit-learn shows them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 

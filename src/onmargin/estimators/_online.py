@@ -38,6 +38,19 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def warn_of_margin(margin: float, most: float) -> None:
+    """Warn if no weights on the simplex give any of the rows that a learner begins with the margin asked for.
+
+    Rows that are all zero say nothing about the others to come.
+    """
+    if margin > most > 0:
+        warn_caller(
+            f"margin {margin:g} is out of reach: weights on the simplex give these rows {most:g} at most, so that each "
+            "has a loss whatever is learned. Scale the rows up, or ask for less with margin= if it is a parameter.",
+            UserWarning,
+        )
+
+
 def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
     """A `fit` that gives shards to :func:`onmargin.scale.fit`, which stands above all estimators."""
 

@@ -1,5 +1,7 @@
 """Sequences of tokens and of labels as the rows and targets of trials; what does not fit is refused by its number."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,6 @@
-"""Weights on the simplex or with a metric instead of plain ones: the words for `geometry`."""
+"""Weights on the simplex instead of plain ones."""
+
+from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
@@ -6,55 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onmargin._core.geometries.additive import Entropic
-from onmargin._core.geometries.geometry import Columns, Geometry
-from onmargin._core.several.geometries import SideBySide, WithAverage
-from onmargin._core.several.packed import PackedColumns
-from onmargin.estimators._metrics import METRICS, MetricLearner
-from onmargin.estimators._online import warn_caller
+from onmargin._core.geometries.geometry import Columns
+from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._online import warn_of_margin
 from onmargin.learner import Learner
 from onmargin.models.rules import Rule, Word
 from onmargin.models.updates import check_combination
 
-# Which of the needs that are checked a geometry has; one that is not here has all.
-NEEDS: dict[str, tuple[str, ...]] = {
-    "euclidean": (),
-    **dict.fromkeys(METRICS, ("kernel=None", "update='max'", "target_loss=None")),
-}
 
-
-def word_for(geometry: Geometry) -> str:
-    """The word for a geometry; all that are side by side have the same."""
-    if isinstance(geometry, SideBySide):
-        return word_for(geometry.left)
-    if isinstance(geometry, WithAverage):
-        return word_for(geometry.inner)
-    if isinstance(geometry, PackedColumns):
-        return "adaptive" if geometry.adaptive else "normalized"
-    if not isinstance(geometry, Columns):
-        return "entropic"
-    return next((word for word, kind in METRICS.items() if type(geometry) is kind), "euclidean")
-
-
-def warn_of_margin(margin: float, most: float) -> None:
-    """Warn if no weights on the simplex give any of the rows that a learner begins with the margin asked for.
-
-    Rows that are all zero say nothing about the others to come.
-    """
-    if margin > most > 0:
-        warn_caller(
-            f"margin {margin:g} is out of reach: weights on the simplex give these rows {most:g} at most, so that each "
-            "has a loss whatever is learned. Scale the rows up, or ask for less with margin= if it is a parameter.",
-            UserWarning,
-        )
-
-
-class SimplexOption(MetricLearner):
+class SimplexOption(LinearLearner):
     """A linear estimator with a `geometry`; if it is entropic there is no intercept, and the rows are float64."""
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = MetricLearner._rules | {
-        "geometry": (Word("euclidean", "entropic", *METRICS),)
+    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {
+        "geometry": (Word("euclidean", "entropic"),)
     }
 
+    geometry: str
     kernel: Any = None  # where there is none to choose
     _learner: Learner[Any]
 
@@ -73,9 +42,9 @@ class SimplexOption(MetricLearner):
     def _check_geometry(self, needs: dict[str, bool]) -> None:
         """Refuse what the geometry cannot do of averaging and, as for check_combination, of what a subclass adds."""
         needed = {"average=False": not self.average, "kernel=None": self.kernel is None, **needs}
-        asked = NEEDS.get(self.geometry, needed)
-        check_combination(f"geometry={self.geometry!r}", {need: met for need, met in needed.items() if need in asked})
-        if hasattr(self, "_learner") and self.geometry != word_for(self._learner.geometry):
+        if self.geometry == "entropic":
+            check_combination("geometry='entropic'", needed)
+        if hasattr(self, "_learner") and (self.geometry == "euclidean") != isinstance(self._learner.geometry, Columns):
             raise ValueError("geometry cannot change once something was learned: begin with a clone of the estimator")
 
     def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:

@@ -1,5 +1,7 @@
 """How structures are learned: the calls of a round to the model, and what is undone when one raises."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import sqrt

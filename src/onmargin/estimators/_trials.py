@@ -1,5 +1,7 @@
 """Rows that come in trials: where each trial begins, the sets it falls into and what it weighs."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,19 +1,17 @@
-"""Learners for people who do not want to choose."""
+"""Automatic model selection: experts of several families learn side by side and vote."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
-import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
 
-from onmargin._core.tasks.task import Task
-from onmargin.estimators._auto import AutoLearner
-from onmargin.estimators.classifier import PassiveAggressiveClassifier
-from onmargin.estimators.regressor import PassiveAggressiveRegressor
-from onmargin.models.experts import CLASSIFIERS, REGRESSORS, class_tasks, members
-from onmargin.models.rules import Rule
+from onmargin.estimators._linear_classifier import LinearClassifier
+from onmargin.estimators._linear_regressor import LinearRegressor
+from onmargin.estimators._shown import experts_, retire
+from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
 
 
-class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions):  # type: ignore[misc]
     r"""Classifier with nothing to tune: experts learn side by side, and predict together.
 
     They are of different families: passive-aggressive steps in AdaGrad's metric and in one free of units, descent of
@@ -37,6 +35,9 @@ class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
     intercept_scaling : "auto" or float, default="auto"
         Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed; for
         experts on standardized rows, of the first of those.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
+        from the counts so far.
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
@@ -56,9 +57,6 @@ class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
         Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from what it finds.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
 
     Attributes
     ----------
@@ -116,48 +114,12 @@ class AutoClassifier(AutoLearner, PassiveAggressiveClassifier):
     (107, 205)
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = PassiveAggressiveClassifier._rules | AutoLearner._rules
-    _experts = CLASSIFIERS
-
-    C = 1.0
-    loss = "hinge"
-
-    def __init__(
-        self,
-        *,
-        combine: str = "hedge",
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-    ) -> None:
-        self.combine = combine
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-
-    def _tasks(self) -> list[Task]:
-        return class_tasks(len(self.classes_), self._judge(), members(self))
+    experts_ = experts_
+    retire = retire
 
 
-class AutoRegressor(AutoLearner, PassiveAggressiveRegressor):
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # type: ignore[misc]
     r"""Regressor with nothing to tune: experts learn side by side, and predict together.
 
     They are passive-aggressive steps in AdaGrad's metric and in one free of units, and AROW with several degrees of
@@ -246,41 +208,5 @@ class AutoRegressor(AutoLearner, PassiveAggressiveRegressor):
     0.51
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = PassiveAggressiveRegressor._rules | AutoLearner._rules
-    _experts = REGRESSORS
-
-    C = 1.0
-    epsilon = 0.0
-    loss = "epsilon_insensitive"
-
-    def __init__(
-        self,
-        *,
-        combine: str = "hedge",
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.combine = combine
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-
-    def _tasks(self) -> list[Task]:
-        return [self._judge()] * len(members(self))
+    experts_ = experts_
+    retire = retire

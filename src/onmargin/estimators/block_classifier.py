@@ -1,5 +1,7 @@
 """Classification of blocks: trials of several instances that must all be right at once."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Classes with features of their own: one vector of weights over phi(x, r)."""
 
+from __future__ import annotations
+
 from copy import copy, deepcopy
 from typing import Any, ClassVar, Self
 

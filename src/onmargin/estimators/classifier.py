@@ -1,22 +1,18 @@
 """Passive-aggressive classification."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from onmargin._checks import check_classes, check_labels, plain
-from onmargin.estimators._checks import check_named, check_weight
-from onmargin.estimators._class_updates import ClassUpdates
-from onmargin.estimators._classes import segments
-from onmargin.estimators._online import MatrixLike
-from onmargin.models.balance import balanced, balanced_so_far
-from onmargin.models.rules import CLASS_FACTORS, NOTHING, Rule, Word
+from onmargin.estimators._linear_classifier import LinearClassifier
+from onmargin.estimators._shown import averages_, dual_coef_, n_support_, support_, support_vectors_, sweep_
+from onmargin.models.options import option
+from onmargin.models.passive_aggressive import ClassifierOptions
+from onmargin.models.rules import NOTHING, Number, Word
 
 
-class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignore[misc]
+@dataclass(kw_only=True, eq=False, repr=False)
+class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierOptions):  # type: ignore[misc]
     r"""Passive-aggressive classifier: stay where you are, unless the margin asks you to move.
 
     Each example that is classified with a margin of at least 1 leaves the weights alone. Any other moves them just
@@ -38,33 +34,12 @@ class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignor
         Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
         cautious and better under noise; ``inf`` gives plain PA, which always restores the margin. Of several values
         all are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "hinge" is PA-I, "squared_hinge" is PA-II.
     fit_intercept : bool, default=True
         Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
     intercept_scaling : "auto" or float, default="auto"
         Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    early_stopping : bool, default=False
-        Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, "squared_hinge" is PA-II.
-    n_jobs : int or None, default=None
-        Accepted for scikit-learn's sake and not used: all classes are learned in one pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
     class_weight : dict, "balanced" or None, default=None
         Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
         far.
@@ -91,13 +66,6 @@ class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignor
     strategy : {"joint", "ovr"}, default="joint"
         With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against
         all others, as scikit-learn does.
-    target_loss : float or None, default=None
-        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
-        conversion. None: passes as above.
-    selection : {"cyclic", "largest"}, default="cyclic"
-        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
-    max_updates : int, default=100000
-        Most steps made for `target_loss`, which need not be possible to reach.
     geometry : {"euclidean", "entropic", "adaptive", "normalized"}, default="euclidean"
         "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to; the
         margin asked for is 0.1. Where few of very many features matter. No intercept, no averaging.
@@ -122,6 +90,34 @@ class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignor
     combine : {"leader", "hedge"}, default="leader"
         With several C, or ``average="best"``, predict with the model of the fewest mistakes so far, or by a vote of all
         that AdaHedge weighs.
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
+        was not better by `tol` than the best before. None: all `max_iter` passes are made.
+    early_stopping : bool, default=False
+        Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
+    validation_fraction : float, default=0.1
+        The part held out, between 0 and 1.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling and of the validation split.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
+    target_loss : float or None, default=None
+        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
+        conversion. None: passes as above.
+    selection : {"cyclic", "largest"}, default="cyclic"
+        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
+    max_updates : int, default=100000
+        Most steps made for `target_loss`, which need not be possible to reach.
+    n_jobs : int or None, default=None
+        Accepted for scikit-learn's sake and not used: all classes are learned in one pass.
 
     Attributes
     ----------
@@ -190,180 +186,10 @@ class PassiveAggressiveClassifier(ClassifierMixin, ClassUpdates):  # type: ignor
     0.87
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = ClassUpdates._rules | {
-        "loss": (Word("hinge", "squared_hinge"),),
-        "class_weight": (NOTHING, Word("balanced"), CLASS_FACTORS),
-    }
+    target_loss: float | None = option(None, Number(0, above=True, below=True), NOTHING)
+    selection: str = option("cyclic", Word("cyclic", "largest"))
+    max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
+    n_jobs: int | None = option(None)
 
-    classes_: NDArray[Any]
-    class_counts_: NDArray[np.float64]
-
-    def __init__(
-        self,
-        *,
-        C: float | ArrayLike | str = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        loss: str = "hinge",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        class_margin: Mapping[Any, float] | None = None,
-        average: bool | int | str = False,
-        update: str = "max",
-        cost: ArrayLike | str | None = None,
-        cost_update: str = "prediction",
-        strategy: str = "joint",
-        target_loss: float | None = None,
-        selection: str = "cyclic",
-        max_updates: int = 100_000,
-        geometry: str = "euclidean",
-        kernel: str | Callable[[Any, Any], Any] | None = None,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        budget: int | None = None,
-        budget_policy: str = "projection",
-        combine: str = "leader",
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.loss = loss
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.class_margin = class_margin
-        self.average = average
-        self.update = update
-        self.cost = cost
-        self.cost_update = cost_update
-        self.strategy = strategy
-        self.target_loss = target_loss
-        self.selection = selection
-        self.max_updates = max_updates
-        self.geometry = geometry
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.combine = combine
-
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from all the data in as many passes as it takes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
-        y : array-like of shape (n_samples,)
-            Labels, of at least two classes.
-        coef_init : array-like of shape (1, n_features) or (n_classes, n_features), default=None
-            Weights to start from.
-        intercept_init : array-like of shape (1,) or (n_classes,), default=None
-            Intercepts to start from, in score units.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors on C; an example of weight 0 is skipped.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        with self._all_or_nothing():
-            self._check_combination()
-            warm = self._go_on()
-            X, y, rows = self._validate(X, y, keep=warm)
-            check_labels(y, *([self.classes_] if warm else []))
-            weight = check_weight(sample_weight, len(y))
-            classes = np.unique(y)
-            if len(classes) < 2:
-                raise ValueError(
-                    f"fit needs at least two classes, and y has one class only: {plain(classes[0])!r}. To learn from a "
-                    "stream in which the others come later, call partial_fit, with classes= if they are known."
-                )
-            check_named(self.class_weight, "class_weight", classes)
-            check_named(self.class_margin, "class_margin", classes)
-            if not warm:
-                self._begin(X)
-                self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
-            self._meet(classes)
-            self._prepare()
-            self._start_from(coef_init, intercept_init)
-            codes = self._codes(y)
-            weight = self._weighted(codes, weight, balanced)
-            if weight is not None and not weight.any():
-                raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
-            self._fit(X, y, rows, self._target(codes), weight)
-        return self
-
-    def partial_fit(
-        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
-        y : array-like of shape (n_samples,)
-            Labels; ones not seen before are learned from where they first occur.
-        classes : array-like of shape (n_classes,), default=None
-            Labels to count with from the start.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors on C; an example of weight 0 is skipped.
-
-        Returns
-        -------
-        self : object
-            The estimator, having learned.
-        """
-        with self._all_or_nothing():
-            self._check_combination()
-            first = not hasattr(self, "_learner")
-            X, y, rows = self._validate(X, y, keep=not first)
-            known = y[:0] if classes is None else check_classes(classes)
-            check_labels(y, known, *([] if first else [self.classes_]))
-            weight = check_weight(sample_weight, len(y))
-            if first:
-                self._begin(X)
-                self.classes_, self.class_counts_ = known[:0], np.zeros(0)
-            self.densify()
-            live = np.ones(len(y), bool) if weight is None else weight > 0
-            # Costs speak of all classes from the first round on; those that do not fit are refused before it.
-            known = known if self.cost is None else np.union1d(known, y[live])
-            self._meet(known)
-            self._task()
-            for start, stop, newcomer in segments(y, self.classes_, live):
-                self._meet(newcomer)
-                self._prepare()
-                codes = self._codes(y[start:stop])
-                weighted = self._weighted(codes, None if weight is None else weight[start:stop], balanced_so_far)
-                self._learner.learn(rows.part(start, stop), self._target(codes), weighted)
-            self.n_iter_ = 1
-        return self
+    sweep_, averages_ = sweep_, averages_
+    support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_

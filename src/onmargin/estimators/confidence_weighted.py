@@ -1,19 +1,16 @@
-"""Second-order classification with variances that guide the margin or fall fast: SCW and NHERD."""
+"""SCW and NHERD: other second-order classifiers."""
 
-from collections.abc import Mapping
-from statistics import NormalDist
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
-import numpy as np
+from sklearn.base import ClassifierMixin
 
-from onmargin._core.steps.step import Confident, Herding, Step
-from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Task
-from onmargin.estimators._confidence import ConfidenceLearner
-from onmargin.estimators.classifier import PassiveAggressiveClassifier
-from onmargin.models.rules import Number, Rule, Word
+from onmargin.estimators._linear_classifier import LinearClassifier
+from onmargin.estimators._shown import averages_, confidence_
+from onmargin.models.second_order import NHERDClassifierOptions, SCWClassifierOptions
 
 
-class SCWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class SCWClassifier(ClassifierMixin, LinearClassifier, SCWClassifierOptions):  # type: ignore[misc]
     r"""Soft confidence-weighted learning: the less is known about an example, the larger the margin it must have.
 
     Each weight is the mean of a Gaussian with a variance of its own, so a margin is one too: of mean m and variance
@@ -41,6 +38,18 @@ class SCWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
     intercept_scaling : "auto" or float, default="auto"
         Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
+        from the counts so far.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+    strategy : {"ovr", "joint"}, default="ovr"
+        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
+        best rival.
+    forgetting : float, default=0.0
+        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
+        that moves, and costs accuracy where none does.
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
@@ -60,18 +69,6 @@ class SCWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
-    strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
-        best rival.
-    forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
 
     Attributes
     ----------
@@ -135,67 +132,11 @@ class SCWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
     157
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        **PassiveAggressiveClassifier._rules,
-        **ConfidenceLearner._rules,
-        "C": (Number(0, above=True, below=True),),
-        "eta": (Number(0.5, 1, above=True, below=True),),
-        "variant": (Word("I", "II"),),
-    }
-
-    loss = "hinge"
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        eta: float = 0.9,
-        variant: str = "I",
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        average: bool | int | str = False,
-        strategy: str = "ovr",
-        forgetting: float = 0.0,
-    ) -> None:
-        self.C = C
-        self.eta = eta
-        self.variant = variant
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.average = average
-        self.strategy = strategy
-        self.forgetting = forgetting
-
-    def _step(self) -> Step:
-        return Confident(self.C, NormalDist().inv_cdf(self.eta), squared=self.variant == "II")
-
-    def _task(self) -> Task:
-        if len(self.classes_) == 2:
-            return Binary(eager=True)
-        return OneVsRest(eager=True) if self.strategy == "ovr" else Multiclass(eager=True)
+    averages_, confidence_ = averages_, confidence_
 
 
-class NHERDClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class NHERDClassifier(ClassifierMixin, LinearClassifier, NHERDClassifierOptions):  # type: ignore[misc]
     r"""NHERD: a Gaussian of weights herded as one, whose variances fall faster than those of AROW.
 
     Each weight is the mean of a Gaussian with a variance of its own. An example whose margin m is below 1 moves all of
@@ -215,6 +156,18 @@ class NHERDClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
     intercept_scaling : "auto" or float, default="auto"
         Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
+        from the counts so far.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+    strategy : {"ovr", "joint"}, default="ovr"
+        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
+        best rival.
+    forgetting : float, default=0.0
+        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
+        that moves, and costs accuracy where none does.
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
@@ -234,18 +187,6 @@ class NHERDClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
-    strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
-        best rival.
-    forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
 
     Attributes
     ----------
@@ -300,50 +241,4 @@ class NHERDClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
     148
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        **PassiveAggressiveClassifier._rules,
-        **ConfidenceLearner._rules,
-        "C": (Number(0, above=True, below=True),),
-    }
-
-    loss = "squared_hinge"
-
-    def __init__(
-        self,
-        *,
-        C: float = 10.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        average: bool | int | str = False,
-        strategy: str = "ovr",
-        forgetting: float = 0.0,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.average = average
-        self.strategy = strategy
-        self.forgetting = forgetting
-
-    def _step(self) -> Step:
-        return Herding(1 / self.C)
+    averages_, confidence_ = averages_, confidence_

@@ -1,5 +1,7 @@
 """Dual ascent: the last examples of a stream, learned again and again."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -38,7 +40,7 @@ class KeptExamples(Part):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(self)
 
-    def _last(self, window: int | None) -> "KeptExamples":
+    def _last(self, window: int | None) -> KeptExamples:
         """Those that are in the window with one more."""
         first = 0 if window is None else max(len(self.target) - window + 1, 0)
         return KeptExamples(*(part[first:] for part in self))

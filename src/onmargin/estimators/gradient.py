@@ -1,5 +1,7 @@
 """Gradient descent and exponentiated gradient: regression with a constant rate."""
 
+from __future__ import annotations
+
 from typing import Any, ClassVar, Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Passive-aggressive label ranking."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from math import inf
 from typing import Any, ClassVar, Self

@@ -1,5 +1,7 @@
 """Ordinal regression: ranks between thresholds."""
 
+from __future__ import annotations
+
 from math import inf
 from typing import Any, ClassVar, Self
 

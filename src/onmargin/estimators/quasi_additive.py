@@ -1,5 +1,7 @@
 """Quasi-additive classification: the Perceptron, the p-norm Perceptron, Winnow, and their aggressive kin."""
 
+from __future__ import annotations
+
 from math import nan
 from typing import Any, ClassVar, Self
 
@@ -16,8 +18,7 @@ from onmargin._core.tasks.task import Binary, Multiclass, Task
 from onmargin.estimators._checks import check_weight, live
 from onmargin.estimators._classes import label_codes
 from onmargin.estimators._geometries import GEOMETRIES
-from onmargin.estimators._online import MatrixLike, OnlineLearner
-from onmargin.estimators._simplex import warn_of_margin
+from onmargin.estimators._online import MatrixLike, OnlineLearner, warn_of_margin
 from onmargin.learner import Learner, Vector, as_rows
 from onmargin.models.rules import FLAG, NOTHING, Number, Rule, Word
 from onmargin.models.updates import check_combination

@@ -1,22 +1,18 @@
 """Passive-aggressive regression."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
-from sklearn.model_selection import ShuffleSplit
 
-from onmargin._core.tasks.task import Regression, Task
-from onmargin.estimators._checks import check_numbers, check_weight
-from onmargin.estimators._online import MatrixLike
-from onmargin.estimators._validation import ValidatedLearner
-from onmargin.models.rules import Number, Rule, Word
+from onmargin.estimators._linear_regressor import LinearRegressor
+from onmargin.estimators._shown import averages_, dual_coef_, n_support_, support_, support_vectors_, sweep_
+from onmargin.models.options import option
+from onmargin.models.passive_aggressive import RegressorOptions
+from onmargin.models.rules import NOTHING, Number, Word
 
 
-class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ignore[misc]
+@dataclass(kw_only=True, eq=False, repr=False)
+class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptions):  # type: ignore[misc]
     r"""Passive-aggressive regressor: stay where you are, as long as predictions are within epsilon of the target.
 
     An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far
@@ -37,43 +33,17 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
         Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
         cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube. Of several values all
         are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    early_stopping : bool, default=False
-        Whether `fit` holds out a part of the data and judges a pass by the R² there.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         The first is PA-I, the second PA-II.
     epsilon : float, default=0.1
         Half the width of the tube in which predictions are right; at least 0.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
     average : bool, int, "mean" or "best", default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
         and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
-    target_loss : float or None, default=None
-        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
-        conversion. None: passes as above.
-    selection : {"cyclic", "largest"}, default="cyclic"
-        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
-    max_updates : int, default=100000
-        Most steps made for `target_loss`, which need not be possible to reach.
     geometry : {"euclidean", "entropic", "adaptive", "normalized"}, default="euclidean"
         "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to.
         Where few of very many features matter. No intercept, no averaging.
@@ -98,6 +68,32 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
     combine : {"leader", "hedge"}, default="leader"
         With several C, or ``average="best"``, predict with the model of the least loss so far, or the mean of all that
         AdaHedge weighs.
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
+        was not better by `tol` than the best before. None: all `max_iter` passes are made.
+    early_stopping : bool, default=False
+        Whether `fit` holds out a part of the data and judges a pass by the R² there.
+    validation_fraction : float, default=0.1
+        The part held out, between 0 and 1.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling and of the validation split.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
+    target_loss : float or None, default=None
+        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
+        conversion. None: passes as above.
+    selection : {"cyclic", "largest"}, default="cyclic"
+        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
+    max_updates : int, default=100000
+        Most steps made for `target_loss`, which need not be possible to reach.
 
     Attributes
     ----------
@@ -162,166 +158,9 @@ class PassiveAggressiveRegressor(RegressorMixin, ValidatedLearner):  # type: ign
     0.51
     """
 
-    _flat = True
-    _by_loss = True
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = ValidatedLearner._rules | {
-        "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
-        "epsilon": (Number(0),),
-    }
+    target_loss: float | None = option(None, Number(0, above=True, below=True), NOTHING)
+    selection: str = option("cyclic", Word("cyclic", "largest"))
+    max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
 
-    def __init__(
-        self,
-        *,
-        C: float | ArrayLike | str = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        loss: str = "epsilon_insensitive",
-        epsilon: float = 0.1,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        average: bool | int | str = False,
-        target_loss: float | None = None,
-        selection: str = "cyclic",
-        max_updates: int = 100_000,
-        geometry: str = "euclidean",
-        kernel: str | Callable[[Any, Any], Any] | None = None,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        budget: int | None = None,
-        budget_policy: str = "projection",
-        combine: str = "leader",
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.loss = loss
-        self.epsilon = epsilon
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.target_loss = target_loss
-        self.selection = selection
-        self.max_updates = max_updates
-        self.geometry = geometry
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.budget = budget
-        self.budget_policy = budget_policy
-        self.combine = combine
-
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from all the data in as many passes as it takes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
-        y : array-like of shape (n_samples,)
-            Targets.
-        coef_init : array-like of shape (n_features,), default=None
-            Weights to start from.
-        intercept_init : array-like of shape (1,), default=None
-            Intercept to start from.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors on C; an example of weight 0 is skipped.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        with self._all_or_nothing():
-            self._check_combination()
-            warm = self._go_on()
-            X, y, rows = self._validate(X, y, keep=warm)
-            target = check_numbers(y, "y", X.dtype)
-            weight = check_weight(sample_weight, len(y))
-            if not warm:
-                self._begin(X)
-            self._prepare()
-            self._start_from(coef_init, intercept_init)
-            self._fit(X, y, rows, target, weight)
-        return self
-
-    def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors on C; an example of weight 0 is skipped.
-
-        Returns
-        -------
-        self : object
-            The estimator, having learned.
-        """
-        with self._all_or_nothing():
-            self._check_combination()
-            first = not hasattr(self, "_learner")
-            X, y, rows = self._validate(X, y, keep=not first)
-            target = check_numbers(y, "y", X.dtype)
-            weight = check_weight(sample_weight, len(y))
-            if first:
-                self._begin(X)
-            self._prepare()
-            self._learner.learn(rows, target, weight)
-            self.n_iter_ = 1
-        return self
-
-    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
-        """The predicted targets.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            A number for each example.
-        """
-        return self._scores(X)[:, 0]
-
-    def _check_combination(self) -> None:
-        needs = {"target_loss=None": self.target_loss is None}
-        self._check_geometry(needs)
-        self._check_sweep(needs)
-
-    def _task(self) -> Task:
-        return Regression(self.epsilon)
-
-    def _splitter(self) -> ShuffleSplit:
-        return ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
-
-    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
-        return float(r2_score(y, scores[:, 0]))
+    sweep_, averages_ = sweep_, averages_
+    support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_

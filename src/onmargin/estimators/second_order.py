@@ -1,18 +1,17 @@
-"""Adaptive regularisation of weights."""
+"""AROW: weights with a variance each, for classes and for numbers."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
-import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
 
-from onmargin._core.steps.step import Regularized, Step
-from onmargin.estimators._confidence import ConfidenceLearner
-from onmargin.estimators.classifier import PassiveAggressiveClassifier
-from onmargin.estimators.regressor import PassiveAggressiveRegressor
-from onmargin.models.rules import Number, Rule
+from onmargin.estimators._linear_classifier import LinearClassifier
+from onmargin.estimators._linear_regressor import LinearRegressor
+from onmargin.estimators._shown import averages_, confidence_
+from onmargin.models.second_order import AROWClassifierOptions, AROWRegressorOptions
 
 
-class AROWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions):  # type: ignore[misc]
     r"""AROW: weights that are known well move little, those that are not move far.
 
     Each weight is the mean of a Gaussian with a variance of its own. An example whose margin m is below 1 moves the
@@ -36,6 +35,18 @@ class AROWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
     intercept_scaling : "auto" or float, default="auto"
         Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
+        from the counts so far.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+    strategy : {"ovr", "joint"}, default="ovr"
+        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
+        best rival.
+    forgetting : float, default=0.0
+        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
+        that moves, and costs accuracy where none does.
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
@@ -55,18 +66,6 @@ class AROWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
         Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
-    strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
-        best rival.
-    forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
 
     Attributes
     ----------
@@ -124,56 +123,11 @@ class AROWClassifier(ConfidenceLearner, PassiveAggressiveClassifier):
     149
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        **PassiveAggressiveClassifier._rules,
-        **ConfidenceLearner._rules,
-        "r": (Number(0, above=True, below=True),),
-    }
-
-    loss = "squared_hinge"
-
-    def __init__(
-        self,
-        *,
-        r: float = 0.1,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        class_weight: Mapping[Any, float] | str | None = None,
-        average: bool | int | str = False,
-        strategy: str = "ovr",
-        forgetting: float = 0.0,
-    ) -> None:
-        self.r = r
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.average = average
-        self.strategy = strategy
-        self.forgetting = forgetting
-
-    def _step(self) -> Step:
-        return Regularized(self.r)
+    averages_, confidence_ = averages_, confidence_
 
 
-class AROWRegressor(ConfidenceLearner, PassiveAggressiveRegressor):
+@dataclass(kw_only=True, eq=False, repr=False)
+class AROWRegressor(RegressorMixin, LinearRegressor, AROWRegressorOptions):  # type: ignore[misc]
     r"""AROW for real targets: recursive least squares with the diagonal of the covariance alone.
 
     With :math:`\ell = [|y - \mu \cdot x| - \epsilon]_+` an example moves the means by
@@ -195,6 +149,12 @@ class AROWRegressor(ConfidenceLearner, PassiveAggressiveRegressor):
         Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
     intercept_scaling : "auto" or float, default="auto"
         Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
+    forgetting : float, default=0.0
+        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
+        that moves, and costs accuracy where none does.
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
@@ -214,12 +174,6 @@ class AROWRegressor(ConfidenceLearner, PassiveAggressiveRegressor):
         Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
-    forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
 
     Attributes
     ----------
@@ -270,48 +224,4 @@ class AROWRegressor(ConfidenceLearner, PassiveAggressiveRegressor):
     0.51
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        **PassiveAggressiveRegressor._rules,
-        **ConfidenceLearner._rules,
-        "r": (Number(0, above=True, below=True),),
-    }
-
-    loss = "squared_epsilon_insensitive"
-
-    def __init__(
-        self,
-        *,
-        r: float = 0.1,
-        epsilon: float = 0.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        average: bool | int | str = False,
-        forgetting: float = 0.0,
-    ) -> None:
-        self.r = r
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.forgetting = forgetting
-
-    def _step(self) -> Step:
-        return Regularized(self.r)
+    averages_, confidence_ = averages_, confidence_

@@ -1,5 +1,7 @@
 """Tagging sequences by a linear chain that keeps learning."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Self

@@ -1,5 +1,7 @@
 """Passive-aggressive learning of any structure."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 from copy import deepcopy
 from typing import Any, ClassVar, Self

@@ -1,5 +1,7 @@
 """Passive-aggressive uniclass prediction: a ball that follows what it sees."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 

@@ -1,5 +1,7 @@
 """Test, then train: what a learner gets wrong on its way through a stream."""
 
+from __future__ import annotations
+
 import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping

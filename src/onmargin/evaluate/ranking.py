@@ -1,5 +1,7 @@
 """How good a ranking of labels is."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any

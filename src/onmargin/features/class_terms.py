@@ -1,5 +1,7 @@
 """Terms that are frequent or rare in the messages of a class so far: features that depend on the class."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 

@@ -1,5 +1,7 @@
 """Features in units of their own size so far."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self

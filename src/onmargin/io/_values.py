@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._parts import Pieces, parts, put_together, take_apart
+from onmargin.models.plan import Model
 
 # Modules whose public names a file may speak of, and what it puts before those names.
 PUBLIC = {"onmargin": "", "onmargin.features": "", "onmargin.stream": "stream."}
@@ -36,6 +37,8 @@ DTYPES = {
     "float64": "F64",
 }
 
+# What such files say of options that cannot change; the parameters say it too.
+FIXED = ("_swept", "_learned_with")
 # Parts that files of version 0.1 call by other names.
 RENAMED = {
     "Beside": "SideBySide",
@@ -156,11 +159,21 @@ class Reader:
             raise ValueError(f"{content['class']!r} is no public class of this version of onmargin")
         model = kind(**self.mapped(content["parameters"]))
         model._check_parameters()
-        taken = sorted(name for name in content["state"] if hasattr(kind, name) or name in content["parameters"])
+        state = _upgraded(kind, self.mapped(content["state"]))
+        taken = sorted(name for name in state if hasattr(kind, name) or name in content["parameters"])
         if taken:
             raise ValueError(f"{', '.join(taken)} of {content['class']} are not learned")
-        vars(model).update(self.mapped(content["state"]))
+        vars(model).update(state)
         return model
+
+
+def _upgraded(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a model; files of version 0.1 hold a learner where there is a `Model` now."""
+    if "_learner" not in state or not hasattr(kind, "plan"):
+        return state
+    learner, members = state["_learner"], state.get("_members")
+    rest = {name: value for name, value in state.items() if name not in {"_learner", "_members", *FIXED}}
+    return rest | {"_model": Model(learner, members)}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The experts of the learners that choose for themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -8,11 +9,10 @@ from typing import Any, NamedTuple
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.geometries.standardized import Standardized
-from onmargin._core.several.steps import Steps
+from onmargin._core.several.steps import Projections, Steps
 from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Step
 from onmargin._core.tasks.task import Binary, OneVsRest, Softmax, Task
-from onmargin.models.rules import Number
-from onmargin.models.several import Kind, abreast, twofold, without_laggards
+from onmargin.models.several import Kind, abreast, with_average
 
 
 class Expert(NamedTuple):
@@ -92,27 +92,16 @@ REGRESSORS = Experts(
 )
 
 
-def assemble(model: Any, *, sparse: bool) -> None:
-    """Have a model that begins the experts for such rows."""
-    model._members = [expert.name for expert in (model._experts.sparse if sparse else model._experts.dense)]
-
-
-def members(model: Any) -> list[Expert]:
-    """The experts of a model: before it has seen a row those for sparse ones."""
-    known = {expert.name: expert for experts in model._experts for expert in experts}
-    return [known[name] for name in vars(model).get("_members", [expert.name for expert in model._experts.sparse])]
-
-
-def kinds_of(model: Any) -> list[Kind]:
-    """What makes their geometries: one for each, but for averages, and one for all on standardized rows."""
-    plain, units = ([e for e in members(model) if e.standardized == flag] for flag in (False, True))
+def kinds_of(experts: Sequence[Expert]) -> list[Kind]:
+    """Return what makes their geometries: one for each, but for averages, and one for all on standardized rows."""
+    plain, units = ([e for e in experts if e.standardized == flag] for flag in (False, True))
     return _learning(plain) + ([partial(_on_standardized, _learning(units))] if units else [])
 
 
 def _learning(experts: list[Expert]) -> list[Kind]:
     averaged = [expert.averaged for expert in experts[1:]] + [False]
     return [
-        twofold(expert.kind) if also else expert.kind
+        with_average(expert.kind) if also else expert.kind
         for expert, also in zip(experts, averaged, strict=True)
         if not expert.averaged
     ]
@@ -122,25 +111,35 @@ def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometr
     return Standardized(abreast([kind(*sizes, **settings) for kind in kinds]))
 
 
-def steps_of(model: Any) -> Steps:
-    """How far each of them goes."""
-    return Steps([expert.step for expert in members(model)])
-
-
-def retire(model: Any, keep: Any) -> None:
-    """Leave a model the experts that have lost least, `keep` of them; averages and what they are of stay together."""
-    experts = members(model)
-    rule = Number(1, len(experts), whole=True)
-    if not rule.accepts(keep):
-        raise ValueError(f"keep must be {rule}; got {keep!r:.100}")
-    model._members = [experts[m].name for m in without_laggards(model._learner, int(keep))]
-    model._learner.step = steps_of(model)
+def steps_of(experts: Sequence[Expert]) -> Step:
+    """Return how far each of them goes; plain projections are worked out together."""
+    steps = [expert.step for expert in experts]
+    if all(type(step) is Projection for step in steps):
+        return Projections([step.cap for step in steps], [step.damping for step in steps])
+    return Steps(steps)
 
 
 def class_tasks(n_classes: int, judge: Task, experts: Sequence[Expert]) -> list[Task]:
-    """What each expert asks of so many classes: nothing of one."""
+    """Return what each expert asks of so many classes: nothing of one."""
     if n_classes < 2:
         return [judge] * len(experts)
     kind = Binary if n_classes == 2 else OneVsRest
     asks = {"margins": kind(), "sure margins": kind(eager=True), "probabilities": Softmax()}
     return [asks[expert.asks] for expert in experts]
+
+
+def same_task(n_classes: int, judge: Task, experts: Sequence[Expert]) -> list[Task]:
+    """Return the task of the prediction for each expert."""
+    return [judge] * len(experts)
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Models that learn side by side from the same rows, and how they are combined."""
+
+    sparse: tuple[Expert, ...]
+    dense: tuple[Expert, ...]
+    tasks: Callable[[int, Task, Sequence[Expert]], list[Task]]  # of so many classes, judged by a task
+    hedge: bool  # by a vote, instead of following the leader
+    by_loss: bool  # judged by their losses instead of their mistakes
+    retirable: bool = False  # some may be left out as the stream goes on

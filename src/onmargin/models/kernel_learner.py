@@ -80,13 +80,22 @@ class KernelLearner(Learner[Expansion]):
         targets: Offsets | None = None,
     ) -> None:
         if trials is not None:
-            raise ValueError("an expansion learns one row a round, not trials of several")
-        self._received = X.total
+            raise ValueError("an expansion learns one row per round, not trials of several")
+        self._receive(X.total)
         order = np.arange(X.n_rows) if order is None else order
         for start in range(0, len(order), BLOCK):
             part = order[start : start + BLOCK]
             with self._facing(X, part, self.first + X.first + part):
                 rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, part, targets=targets)
+
+    def _receive(self, rows: int) -> None:
+        """Count rows that come now; a matrix of kernel values has no place for others than its own."""
+        if self.kernel is None and self.first > 0:
+            raise ValueError(
+                "kernel='precomputed' holds the kernel values of one matrix of rows, which was learned already: to "
+                "learn on, begin with clone(model).fit and the values of all rows, or give the kernel as a function"
+            )
+        self._received = rows
 
     def learn_window(
         self, X: Rows, y: Vector, weight: Vector, keys: Offsets, *, now: int, window: int, received: int
@@ -95,7 +104,7 @@ class KernelLearner(Learner[Expansion]):
 
         `keys` are their places in the stream of all rows, of which this call received so many.
         """
-        self._received = received
+        self._receive(received)
         while now < X.n_rows:
             first = max(now - window + 1, 0)
             # As many to come as there are from before, so that few rows are faced again and again.

@@ -87,12 +87,12 @@ def names_of(values: tuple[float | str, ...]) -> list[str]:
     return [value if isinstance(value, str) else f"C={value:g}" for value in values]
 
 
-def twofold(kind: Kind) -> Kind:
+def with_average(kind: Kind) -> Kind:
     """Weights of that kind and, as a second model, their averages; its step is `Step()`, which goes nowhere."""
-    return partial(_twofold, kind)
+    return partial(_with_average, kind)
 
 
-def _twofold(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
+def _with_average(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
     return WithAverage(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
 
 

@@ -1,5 +1,7 @@
 """Classes, one example at a time."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from math import inf
 from typing import Any, ClassVar, Self

@@ -1,5 +1,7 @@
 """Numbers, one example at a time."""
 
+from __future__ import annotations
+
 from typing import Any, ClassVar, Self
 
 import numpy as np

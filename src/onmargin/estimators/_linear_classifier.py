@@ -1,0 +1,204 @@
+"""Linear classifiers: labels become columns of weights, and may turn up at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from onmargin._checks import check_classes, check_labels, plain
+from onmargin.estimators._checks import check_named, check_weight
+from onmargin.estimators._classes import segments
+from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.estimators._online import MatrixLike
+from onmargin.learner import Vector
+from onmargin.models.balance import Balance, balanced, balanced_so_far
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearClassifier(LinearEstimator):
+    """A scikit-learn classifier over a linear model."""
+
+    def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
+        """The class of each label; any, where a label is not known because its examples weigh nothing."""
+        return np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+
+    def _target(self, codes: NDArray[np.intp]) -> Vector:
+        """Classes as the task wants them: -1 and +1 for two, otherwise the column."""
+        target = codes.astype(np.float64)
+        return 2 * target - 1 if len(self.classes_) == 2 else target
+
+    def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
+        """Example weights times class weights, "balanced" ones by the given rule; counts the classes."""
+        live = np.ones(len(codes), bool) if weight is None else weight > 0
+        before, by_class = self.class_counts_, self.class_weight
+        self.class_counts_ = before + np.bincount(codes[live], minlength=len(before))
+        if by_class is None:
+            return weight
+        if isinstance(by_class, Mapping):
+            table = [by_class.get(label, 1.0) for label in self.classes_.tolist()]
+            factors = np.array(table, dtype=np.float64)[codes]
+        else:
+            factors = balance(codes, live, before)
+        return factors if weight is None else weight * factors
+
+    def _meet(self, labels: NDArray[Any]) -> None:
+        """Make room for labels not seen before."""
+        known, classes = self.classes_, np.union1d(self.classes_, labels)
+        places = np.searchsorted(classes, known)
+        self._model.meet(places, len(classes))
+        counts = np.zeros(len(classes))
+        counts[places] = self.class_counts_
+        self.classes_, self.class_counts_ = classes, counts
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from all the data in as many passes as it takes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+        y : array-like of shape (n_samples,)
+            Labels, of at least two classes.
+        coef_init : array-like of shape (1, n_features) or (n_classes, n_features), default=None
+            Weights to start from.
+        intercept_init : array-like of shape (1,) or (n_classes,), default=None
+            Intercepts to start from, in score units.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with self._all_or_nothing():
+            warm = self._go_on()
+            X, y, rows = self._validate(X, y, keep=warm)
+            check_labels(y, *([self.classes_] if warm else []))
+            weight = check_weight(sample_weight, len(y))
+            classes = np.unique(y)
+            if len(classes) < 2:
+                raise ValueError(
+                    f"fit needs at least two classes, and y has one class only: {plain(classes[0])!r}. To learn from a "
+                    "stream in which the others come later, call partial_fit, with classes= if they are known."
+                )
+            check_named(self.class_weight, "class_weight", classes)
+            check_named(getattr(self, "class_margin", None), "class_margin", classes)
+            if warm:
+                plan = self.plan()
+            else:
+                plan = self._begin(X)
+                self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
+            self._model.adopt(plan)
+            self._meet(classes)
+            self._model.arrange(self.classes_.tolist())
+            self._start_from(coef_init, intercept_init)
+            codes = self._codes(y)
+            weight = self._weighted(codes, weight, balanced)
+            if weight is not None and not weight.any():
+                raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
+            self._fit(X, y, rows, self._target(codes), weight)
+        return self
+
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+        y : array-like of shape (n_samples,)
+            Labels; ones not seen before are learned from where they first occur.
+        classes : array-like of shape (n_classes,), default=None
+            Labels to count with from the start.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The estimator, having learned.
+        """
+        with self._all_or_nothing():
+            first = "_model" not in vars(self)
+            X, y, rows = self._validate(X, y, keep=not first)
+            known = y[:0] if classes is None else check_classes(classes)
+            check_labels(y, known, *([] if first else [self.classes_]))
+            weight = check_weight(sample_weight, len(y))
+            if first:
+                plan = self._begin(X)
+                self.classes_, self.class_counts_ = known[:0], np.zeros(0)
+            else:
+                plan = self.plan()
+                self.densify()
+            live = np.ones(len(y), bool) if weight is None else weight > 0
+            # Costs speak of all classes from the first round on; those that do not fit are refused before it.
+            known = known if getattr(self, "cost", None) is None else np.union1d(known, y[live])
+            self._model.adopt(plan)
+            self._meet(known)
+            plan.task(self.classes_.tolist())
+            for start, stop, newcomer in segments(y, self.classes_, live):
+                self._meet(newcomer)
+                self._model.arrange(self.classes_.tolist())
+                codes = self._codes(y[start:stop])
+                weighted = self._weighted(codes, None if weight is None else weight[start:stop], balanced_so_far)
+                self._learner.learn(rows.part(start, stop), self._target(codes), weighted)
+            self.n_iter_ = 1
+        return self
+
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Return scores: how far on the side of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes one score, positive for ``classes_[1]``; otherwise one per class.
+        """
+        scores = self._scores(X)
+        return scores if len(self.classes_) > 2 else scores[:, 0]
+
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
+        """Return the class of highest score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            A label for each example; of equal scores the first class wins, and with two classes a score of zero is
+            ``classes_[1]``.
+        """
+        scores = self._scores(X)
+        return self._labels(scores)
+
+    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        labels: NDArray[Any] = self.classes_[self._model.judge.decode(scores)]
+        return labels
+
+    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
+        return float(np.mean(self._labels(scores) == y))
+
+    def _splitter(self) -> StratifiedShuffleSplit:
+        return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)

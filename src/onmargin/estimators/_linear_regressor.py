@@ -1,0 +1,116 @@
+"""Linear regressors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import r2_score
+from sklearn.model_selection import ShuffleSplit
+
+from onmargin.estimators._checks import check_numbers, check_weight
+from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.estimators._online import MatrixLike
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearRegressor(LinearEstimator):
+    """A scikit-learn regressor over a linear model."""
+
+    _flat = True
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from all the data in as many passes as it takes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+        y : array-like of shape (n_samples,)
+            Targets.
+        coef_init : array-like of shape (n_features,), default=None
+            Weights to start from.
+        intercept_init : array-like of shape (1,), default=None
+            Intercept to start from.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        with self._all_or_nothing():
+            warm = self._go_on()
+            X, y, rows = self._validate(X, y, keep=warm)
+            target = check_numbers(y, "y", X.dtype)
+            weight = check_weight(sample_weight, len(y))
+            plan = self.plan() if warm else self._begin(X)
+            self._model.adopt(plan)
+            self._model.arrange()
+            self._start_from(coef_init, intercept_init)
+            self._fit(X, y, rows, target, weight)
+        return self
+
+    def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on C; an example of weight 0 is skipped.
+
+        Returns
+        -------
+        self : object
+            The estimator, having learned.
+        """
+        with self._all_or_nothing():
+            first = "_model" not in vars(self)
+            X, y, rows = self._validate(X, y, keep=not first)
+            target = check_numbers(y, "y", X.dtype)
+            weight = check_weight(sample_weight, len(y))
+            if first:
+                plan = self._begin(X)
+            else:
+                plan = self.plan()
+                self.densify()
+            self._model.adopt(plan)
+            self._model.arrange()
+            self._learner.learn(rows, target, weight)
+            self.n_iter_ = 1
+        return self
+
+    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Return the predicted targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            A number for each example.
+        """
+        return self._scores(X)[:, 0]
+
+    def _splitter(self) -> ShuffleSplit:
+        return ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
+
+    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
+        return float(r2_score(y, scores[:, 0]))

@@ -1,0 +1,106 @@
+"""Fitted attributes that some estimators show: each is declared here once, and named by the classes that have it."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from onmargin.models.kernel_learner import KernelLearner
+from onmargin.models.second_order import gaussians
+from onmargin.models.several import Standing
+
+
+def _supports(estimator: Any) -> KernelLearner:
+    learner = estimator._fitted()
+    if not isinstance(learner, KernelLearner):
+        raise AttributeError("there are no supports with kernel=None: the weights are coef_")
+    return learner
+
+
+@property  # type: ignore[misc]
+def support_(self: Any) -> NDArray[np.intp]:
+    """Rows that are supports, by their place among all rows received; after one `fit` rows of X."""
+    geometry = _supports(self).geometry
+    support: NDArray[np.intp] = geometry.arrays()["keys"][geometry.supports()]
+    return support
+
+
+@property  # type: ignore[misc]
+def support_vectors_(self: Any) -> Any:
+    """The supports themselves; nothing for a precomputed kernel."""
+    learner = _supports(self)
+    return learner.supports.rows()[learner.geometry.supports()]
+
+
+@property  # type: ignore[misc]
+def n_support_(self: Any) -> int:
+    """How many supports there are."""
+    return len(_supports(self).geometry.supports())
+
+
+@property  # type: ignore[misc]
+def dual_coef_(self: Any) -> NDArray[np.float64]:
+    """Coefficients of the supports, one row per column of scores; averaged ones if `average` is on."""
+    geometry = _supports(self).geometry
+    return geometry.mean()[0][geometry.supports()].T
+
+
+def _standing(estimator: Any) -> Standing:
+    estimator._fitted()
+    found = estimator._model.standing(estimator.plan())
+    return replace(found, coef=[weight.ravel() for weight in found.coef]) if estimator._flat else found
+
+
+@property  # type: ignore[misc]
+def sweep_(self: Any) -> Standing:
+    """How the models of all values of C stand."""
+    if self.average == "best":
+        raise AttributeError("there is one value of C only")
+    return _standing(self)
+
+
+@property  # type: ignore[misc]
+def averages_(self: Any) -> Standing:
+    """How the current and the averaged weights stand."""
+    if self.average != "best":
+        raise AttributeError("there is nothing to compare: averages_ needs average='best'")
+    return _standing(self)
+
+
+@property  # type: ignore[misc]
+def experts_(self: Any) -> Standing:
+    """How the experts stand."""
+    return _standing(self)
+
+
+@property  # type: ignore[misc]
+def confidence_(self: Any) -> NDArray[Any]:
+    """Variance of each weight."""
+    geometry = gaussians(self._fitted().geometry)
+    variances: NDArray[Any] = geometry.metric
+    if self._sparse_coef is not None:
+        variances = np.ones((geometry.n_columns, self.n_features_in_), geometry.dtype)
+        places, values = self._sparse_metric["metric"]
+        variances.flat[places] = values
+    return variances.ravel() if self._flat else variances
+
+
+def retire(self: Any, keep: int) -> Any:
+    """Go on with the experts that have lost least so far; the others are forgotten, and their time is saved.
+
+    Parameters
+    ----------
+    keep : int
+        How many stay, at least 1; one more if averages and what they are of would be parted. An expert that was behind
+        may have been the best of what is yet to come, where a stream drifts.
+
+    Returns
+    -------
+    self : object
+        The model, with fewer experts. The regret bound is then against those that stayed.
+    """
+    check_is_fitted(self)
+    self._model.retire(self.plan(), keep)
+    return self

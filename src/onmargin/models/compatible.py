@@ -1,0 +1,150 @@
+"""Which options go together: the one table that every face refuses from, and that the documentation shows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Choice(NamedTuple):
+    """A value, or some values, of an option; `words` name them in a message."""
+
+    option: str
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def given(option: str) -> Choice:
+    return Choice(option, option, lambda value: value is not None)
+
+
+def absent(option: str) -> Choice:
+    return Choice(option, f"{option}=None", lambda value: value is None)
+
+
+def off(option: str) -> Choice:
+    return Choice(option, f"{option}=False", lambda value: not value)
+
+
+def equal(option: str, *values: Any) -> Choice:
+    words = " or ".join(map(repr, values))
+    return Choice(option, f"{option}={words}", lambda value: isinstance(value, str) and value in values)
+
+
+def other_than(option: str, *values: Any) -> Choice:
+    words = " and ".join(map(repr, values))
+    holds = lambda value: not isinstance(value, str) or value not in values  # noqa: E731
+    return Choice(option, f"another {option} than {words}", holds)
+
+
+def several(value: Any) -> bool:
+    """Whether a value of C stands for more than one: a sequence, or "auto"."""
+    return isinstance(value, str | Sequence | np.ndarray)
+
+
+SEVERAL_C = Choice("C", "a sequence of C", several)
+ONE_C = Choice("C", "one value of C", lambda value: not several(value))
+FINITE_C = Choice("C", "a finite C", lambda value: several(value) or value < inf)
+A_KERNEL = Choice("kernel", "a kernel", lambda value: value is not None)
+BOTH_AVERAGES = equal("average", "best")
+# Updates to which no margin but their own makes a difference: fixed steps, on mistakes alone, and MIRA's 1 / C.
+WITHOUT_MARGIN = ("simperc", "perceptron", "mira")
+METRICS = ("adaptive", "normalized")
+
+
+class Requirement(NamedTuple):
+    """A choice that goes with certain values of other options only, and why."""
+
+    choice: Choice
+    needs: tuple[Choice, ...]
+    why: str
+
+
+# Values of options that an options object does not have are not asked for.
+TABLE = (
+    Requirement(
+        SEVERAL_C,
+        (
+            equal("update", "max"),
+            absent("cost"),
+            absent("kernel"),
+            other_than("geometry", "entropic"),
+            absent("target_loss"),
+        ),
+        "the models of a grid share one pass over linear weights, and differ in C alone",
+    ),
+    Requirement(
+        BOTH_AVERAGES,
+        (ONE_C, absent("kernel"), other_than("geometry", "entropic"), absent("target_loss")),
+        "current and averaged weights are two models, which predict in turn",
+    ),
+    Requirement(
+        other_than("update", "max"),
+        (equal("loss", "hinge"), absent("cost"), equal("strategy", "joint"), absent("target_loss")),
+        "updates of several rivals at once are defined for PA-I with one prototype per class",
+    ),
+    Requirement(equal("update", "simperc", "mira"), (FINITE_C,), "C is the size of the step, or 1 / C the margin"),
+    Requirement(
+        given("cost"),
+        (equal("strategy", "joint"), absent("target_loss")),
+        "costs are of pairs of classes, which have one prototype each",
+    ),
+    Requirement(
+        given("class_margin"),
+        (other_than("update", *WITHOUT_MARGIN), absent("cost")),
+        "the margin is fixed by the update or by the cost",
+    ),
+    Requirement(
+        given("target_loss"),
+        (equal("strategy", "joint"), off("early_stopping"), off("average")),
+        "batch conversion takes plain PA steps on one loss per example",
+    ),
+    Requirement(
+        equal("geometry", "entropic"),
+        (
+            off("average"),
+            absent("kernel"),
+            equal("update", "max"),
+            absent("cost"),
+            equal("strategy", "joint"),
+            absent("target_loss"),
+        ),
+        "weights on the simplex are multiplied, and kept as one vector of sums",
+    ),
+    Requirement(
+        equal("geometry", *METRICS),
+        (absent("kernel"), equal("update", "max"), absent("target_loss")),
+        "the step is taken in the metric of the weights, one rival at a time",
+    ),
+    Requirement(given("budget"), (A_KERNEL, off("average")), "a budget is of supports, whose coefficients move"),
+)
+
+
+class Conflict(NamedTuple):
+    """A requirement that a set of options does not meet."""
+
+    choice: Choice
+    value: Any
+    missing: tuple[Choice, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.choice.option, *(need.option for need in self.missing))
+
+    def __str__(self) -> str:
+        choice = self.choice.words
+        if isinstance(self.value, str) and self.choice is not SEVERAL_C:
+            choice = f"{self.choice.option}={self.value!r}"
+        return f"{choice} needs {', '.join(need.words for need in self.missing)}"
+
+
+def broken(options: Any, values: Mapping[str, Any]) -> list[Conflict]:
+    """Return the requirements that options do not meet, of which `values` are not at their defaults."""
+    found = []
+    for choice, needs, _ in TABLE:
+        if choice.option in values and choice.holds(value := values[choice.option]):
+            asked = [need for need in needs if hasattr(options, need.option)]
+            if missing := tuple(need for need in asked if not need.holds(getattr(options, need.option))):
+                found.append(Conflict(choice, value, missing))
+    return found

@@ -1,0 +1,51 @@
+"""Linear weights: the words for `geometry`, and what makes weights of a kind for rows of a shape."""
+
+from collections.abc import Callable
+from typing import Any
+
+from onmargin._core.geometries.additive import Entropic
+from onmargin._core.geometries.diagonal import Adaptive, Diagonal, Normalized
+from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin.models.columns import intercept_value
+from onmargin.models.experts import Ensemble, Expert, same_task
+from onmargin.models.plan import Shape
+from onmargin.models.several import Kind, averaging, grid
+from onmargin.models.updates import projection
+
+METRICS: dict[str, type[Diagonal]] = {"adaptive": Adaptive, "normalized": Normalized}
+GEOMETRIES: dict[str, type[Geometry]] = {"euclidean": Euclidean, **METRICS}
+
+
+def weights(options: Any, kind: Kind) -> Callable[[Kind | None, Shape, int], Geometry]:
+    """Return what makes weights of `kind`, or another, with an intercept and averages as the options say."""
+    bias = intercept_value(fit=options.fit_intercept, scaling=options.intercept_scaling)
+    average = averaging(getattr(options, "average", False))
+
+    def make(other: Kind | None, shape: Shape, n_columns: int) -> Geometry:
+        return (other or kind)(
+            shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, bias=bias, average=average
+        )
+
+    return make
+
+
+def on_simplex(kind: Kind | None, shape: Shape, n_columns: int) -> Geometry:
+    """Return weights that are at least 0 and sum to 1."""
+    return Entropic(shape.n_features, n_columns)
+
+
+def alternatives(options: Any, kind: Kind, step: Any, *, by_loss: bool) -> Ensemble | None:
+    """Return the models of several values of C, or of current and averaged weights; None if there is one model."""
+    if options.average == "best":
+        current = Expert("current", kind, "", step)
+        experts: tuple[Expert, ...] = (current, current.in_the_mean()._replace(name="averaged"))
+    else:
+        values = grid(getattr(options, "C", 1.0))
+        experts = tuple(Expert(f"C={C:g}", kind, "", projection(C, options.loss)) for C in values)
+    hedge = getattr(options, "combine", "leader") == "hedge"
+    return Ensemble(experts, experts, same_task, hedge=hedge, by_loss=by_loss) if experts else None
+
+
+def swept(options: Any) -> dict[str, Any]:
+    """Return what cannot change once several models learn, or one does."""
+    return {"C": grid(getattr(options, "C", 1.0)), "average": "best" if options.average == "best" else False}

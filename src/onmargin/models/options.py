@@ -1,0 +1,74 @@
+"""How options are declared and checked: a default and the values that are accepted, once for every face.
+
+A family of learners declares its options as the fields of a keyword-only dataclass, each made by `option`. The learners
+of every face inherit that declaration, so that any of them is a set of options.
+"""
+
+from dataclasses import field, fields
+from functools import cache
+from typing import Any
+
+from onmargin.errors import ParameterError
+from onmargin.models.compatible import broken
+from onmargin.models.rules import FLAG, NOTHING, Number, Rule, Word
+
+
+def option(default: Any, *accepted: Rule) -> Any:
+    """Declare an option by its default and the rules of which a value must meet one."""
+    return field(default=default, metadata={"accepted": accepted})
+
+
+# Options that several families share.
+
+
+def fit_intercept() -> Any:
+    return option(True, FLAG)
+
+
+def intercept_scaling() -> Any:
+    return option("auto", Number(0, above=True, below=True), Word("auto"))
+
+
+def average(*words: str) -> Any:
+    return option(False, FLAG, Number(0, 2**63 - 1, whole=True), *([Word(*words)] if words else []))
+
+
+def combine(default: str) -> Any:
+    return option(default, Word("leader", "hedge"))
+
+
+def nothing_or(default: Any, *accepted: Rule) -> Any:
+    return option(default, NOTHING, *accepted)
+
+
+@cache
+def declared(kind: type) -> dict[str, tuple[Any, tuple[Rule, ...]]]:
+    """Return the options of a class by name: the default of each, and what it accepts."""
+    return {one.name: (one.default, one.metadata.get("accepted", ())) for one in fields(kind)}
+
+
+def changed(options: Any) -> dict[str, Any]:
+    """Return the options that are not at their defaults, by name."""
+    given = vars(options)
+    return {name: given[name] for name, (default, _) in declared(type(options)).items() if given[name] is not default}
+
+
+def check_options(options: Any) -> None:
+    """Raise one ParameterError that names every value that is not accepted; if all are, every conflict between them."""
+    values = changed(options)
+    if not values:  # defaults are accepted, and go together
+        return
+    known = declared(type(options))
+    wrong = {
+        name: f"{name} must be {', or '.join(map(str, accepted))}; got {value!r}"
+        for name, value in values.items()
+        if (accepted := known[name][1]) and not any(rule.accepts(value) for rule in accepted)
+    }
+    if wrong:
+        how = type(options).__name__ + (".set_params" if hasattr(options, "set_params") else "")
+        names = ", ".join(f"{name}=..." for name in wrong)
+        raise ParameterError(f"{'; '.join(wrong.values())}. Set it with {how}({names}).", wrong)
+    conflicts = broken(options, values)
+    if conflicts:
+        names = dict.fromkeys(name for conflict in conflicts for name in conflict.names)
+        raise ParameterError("; ".join(map(str, conflicts)), names)

@@ -1,0 +1,217 @@
+"""A plan says how a set of options learns; a model is a plan at work, before any face is put on it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.rows import Rows
+from onmargin._core.several.tasks import Several
+from onmargin._core.steps.step import Step
+from onmargin._core.tasks.task import Task
+from onmargin._parts import Part
+from onmargin.errors import ParameterError
+from onmargin.learner import Learner
+from onmargin.models.columns import mix_classes
+from onmargin.models.experts import Ensemble, Expert, kinds_of, steps_of
+from onmargin.models.rules import Number
+from onmargin.models.several import (
+    Standing,
+    combination,
+    recombined,
+    side_by_side,
+    standing,
+    weights_of,
+    without_laggards,
+)
+
+Labels = Sequence[Any] | NDArray[Any]
+
+
+class Shape(NamedTuple):
+    """What rows look like."""
+
+    n_features: int
+    dtype: Any
+    sparse: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one set of options learns, before anything is learned."""
+
+    task: Callable[[Labels], Task]  # what an example asks of the scores, for the labels known so far
+    step: Step  # how far to go; where models learn side by side, they have their own
+    weights: Callable[[Any, Shape, int], Geometry]  # for a kind of geometry (None: the default), rows and columns
+    ensemble: Ensemble | None = None  # models that learn side by side, and how they are combined
+    # When a third class turns up, the one column w of two classes becomes -half w and half w.
+    half: float = 0.5
+    dtypes: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))  # of rows; others become the first
+    learner: Callable[[Any, Step, Geometry], Learner[Any]] | None = None  # with a kernel, for the rows of a matrix
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # options that cannot change once something was learned
+    adjust: Callable[[Any], None] | None = None  # has a geometry take over options that may change as it learns
+    simplex_margin: float | None = None  # the largest margin asked of weights on the simplex, which may be out of reach
+
+
+class Model(Part):
+    """A plan at work: it meets labels, plays rounds and predicts.
+
+    Parameters
+    ----------
+    learner : Learner
+        The task, step and geometry, and what the rounds came to.
+    members : list of str or None, default=None
+        Of models that learn side by side those that take part, by name. If None, all of them.
+    fixed : dict or None, default=None
+        The options that cannot change, as they were when something was first learned. If None, those of the plan that
+        is followed next.
+    """
+
+    plan: Plan
+
+    def __init__(
+        self, learner: Learner[Any], members: list[str] | None = None, fixed: dict[str, Any] | None = None
+    ) -> None:
+        self.learner = learner
+        self.members = members
+        self.fixed = fixed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.learner, self.members, self.fixed)
+
+    def __copy__(self) -> Self:
+        """Return a model to go on with, while this one is kept in case that fails."""
+        other = type(self).__new__(type(self))
+        other.__dict__ = vars(self).copy()
+        other.learner = copy(self.learner)
+        return other
+
+    @classmethod
+    def begin(cls, plan: Plan, shape: Shape, X: Any = None) -> Self:
+        """Return a model that has learned nothing, for rows of that shape; a kernel is fitted to the rows of X."""
+        ensemble = plan.ensemble
+        members = None
+        if ensemble is None:
+            geometry = plan.weights(None, shape, 1)
+        else:
+            experts = ensemble.sparse if shape.sparse else ensemble.dense
+            members = [expert.name for expert in experts] if ensemble.retirable else None
+            geometry = side_by_side(
+                kinds_of(experts), 1, lambda kind, n: plan.weights(kind, shape, n), sparse=shape.sparse
+            )
+        make = plan.learner
+        model = cls(
+            Learner(Task(), plan.step, geometry) if make is None else make(X, plan.step, geometry),
+            members,
+            dict(plan.fixed),
+        )
+        model.plan = plan
+        return model
+
+    def adopt(self, plan: Plan) -> None:
+        """Go on by another plan, which may differ in all but what is fixed."""
+        if self.fixed is None:
+            self.fixed = dict(plan.fixed)
+        moved = [name for name, value in plan.fixed.items() if name in self.fixed and self.fixed[name] != value]
+        if moved:
+            raise ParameterError(
+                f"{', '.join(moved)} cannot change once something was learned: set it back, or learn anew with "
+                "clone(model).fit",
+                moved,
+            )
+        self.plan = plan
+        if plan.adjust is not None:
+            plan.adjust(self.learner.geometry)
+
+    def arrange(self, labels: Labels = ()) -> None:
+        """Take over the task and step of the plan, for the labels known now."""
+        plan = self.plan
+        judge, ensemble = plan.task(labels), plan.ensemble
+        if ensemble is None:
+            self.learner.task, self.learner.step = judge, plan.step
+            return
+        experts = self.experts(plan)
+        self.learner.task = combination(
+            self.learner.geometry,
+            ensemble.tasks(len(labels), judge, experts),
+            judge,
+            self.learner.task,
+            width=_width(len(labels)),
+            hedge=ensemble.hedge,
+            by_loss=ensemble.by_loss,
+        )
+        self.learner.step = steps_of(experts)
+
+    def experts(self, plan: Plan) -> Sequence[Expert]:
+        """Return the models that learn side by side."""
+        ensemble = plan.ensemble
+        if ensemble is None:
+            return ()
+        if self.members is None:
+            return ensemble.sparse
+        known = {expert.name: expert for expert in (*ensemble.sparse, *ensemble.dense)}
+        return [known[name] for name in self.members]
+
+    def meet(self, places: Sequence[int] | NDArray[Any], n_labels: int) -> None:
+        """Make room for `n_labels` labels, of which those known so far go to `places`.
+
+        Margins between known labels stay as they are.
+        """
+        known = len(places)
+        if n_labels <= max(known, 2):
+            return
+        mixing = mix_classes(places, n_labels, self.plan.half)
+        if self.plan.ensemble is None:
+            self.learner.geometry = self.learner.geometry.recombined(mixing)
+        else:
+            self.learner.geometry = recombined(self.learner.geometry, _width(known), mixing)
+
+    @property
+    def combined(self) -> Several | None:
+        """The task that combines models side by side, if there are any."""
+        task = self.learner.task
+        return task if isinstance(task, Several) else None
+
+    @property
+    def judge(self) -> Task:
+        """The task that predictions are judged by."""
+        combined = self.combined
+        return self.learner.task if combined is None else combined.judge
+
+    def scores(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the scores that predict, rows by columns."""
+        scores, combined = self.learner.scores(rows), self.combined
+        return scores if combined is None else combined.combine(scores)
+
+    def mean(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the weights that predict, columns by features, and the intercepts; of several models the leader's."""
+        combined = self.combined
+        if combined is not None:
+            return weights_of(self.learner.geometry, combined.width, combined.leader)
+        mean: tuple[NDArray[Any], NDArray[np.float64]] = self.learner.geometry.mean()
+        return mean
+
+    def standing(self, plan: Plan) -> Standing:
+        """Return how models side by side stand."""
+        combined = self.combined
+        if combined is None:
+            raise AttributeError("there is one model only")
+        return standing(combined, self.learner.geometry, [expert.name for expert in self.experts(plan)])
+
+    def retire(self, plan: Plan, keep: Any) -> None:
+        """Go on with the `keep` models that have lost least; averages and what they are of stay together."""
+        experts = self.experts(plan)
+        rule = Number(1, len(experts), whole=True)
+        if not rule.accepts(keep):
+            raise ValueError(f"keep must be {rule}; got {keep!r:.100}")
+        self.members = [experts[m].name for m in without_laggards(self.learner, int(keep))]
+        self.learner.step = steps_of(self.experts(plan))
+
+
+def _width(n_labels: int) -> int:
+    """Return the scores of one model of that many classes."""
+    return n_labels if n_labels > 2 else 1
