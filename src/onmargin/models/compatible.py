@@ -8,11 +8,12 @@ import numpy as np
 
 
 class Choice(NamedTuple):
-    """A value, or some values, of an option; `words` name them in a message."""
+    """A value, or some values, of an option; `words` name them, and `refusal` where a value is none of them."""
 
     option: str
     words: str
     holds: Callable[[Any], bool]
+    refusal: str = ""
 
 
 def given(option: str) -> Choice:
@@ -35,7 +36,7 @@ def equal(option: str, *values: Any) -> Choice:
 def other_than(option: str, *values: Any) -> Choice:
     words = " and ".join(map(repr, values))
     holds = lambda value: not isinstance(value, str) or value not in values  # noqa: E731
-    return Choice(option, f"another {option} than {words}", holds)
+    return Choice(option, f"another {option} than {words}", holds, f"another {option} than {{!r}}")
 
 
 def several(value: Any) -> bool:
@@ -126,7 +127,7 @@ class Conflict(NamedTuple):
 
     choice: Choice
     value: Any
-    missing: tuple[Choice, ...]
+    missing: dict[Choice, Any]  # with the values there are instead
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +137,8 @@ class Conflict(NamedTuple):
         choice = self.choice.words
         if isinstance(self.value, str) and self.choice is not SEVERAL_C:
             choice = f"{self.choice.option}={self.value!r}"
-        return f"{choice} needs {', '.join(need.words for need in self.missing)}"
+        needs = [need.refusal.format(value) or need.words for need, value in self.missing.items()]
+        return f"{choice} needs {', '.join(needs)}"
 
 
 def broken(options: Any, values: Mapping[str, Any]) -> list[Conflict]:
@@ -144,7 +146,7 @@ def broken(options: Any, values: Mapping[str, Any]) -> list[Conflict]:
     found = []
     for choice, needs, _ in TABLE:
         if choice.option in values and choice.holds(value := values[choice.option]):
-            asked = [need for need in needs if hasattr(options, need.option)]
-            if missing := tuple(need for need in asked if not need.holds(getattr(options, need.option))):
+            asked = {need: getattr(options, need.option) for need in needs if hasattr(options, need.option)}
+            if missing := {need: other for need, other in asked.items() if not need.holds(other)}:
                 found.append(Conflict(choice, value, missing))
     return found

@@ -178,8 +178,11 @@ class StreamModel:
             self._names = Names() if self.n_features is None else Hashed(int(self.n_features).bit_length() - 1)
             n_features = len(self._names)
         self._frequencies = Frequencies() if self.idf else None
-        geometry = self._geometry(n_features, sparse=self._names is not None or is_sparse(x))
-        self._learner = Learner(self._task(), self._step(), geometry)
+        self._start(n_features, sparse=self._names is not None or is_sparse(x))
+
+    def _start(self, n_features: int, *, sparse: bool) -> None:
+        """A learner that has seen nothing, for so many features."""
+        self._learner = Learner(self._task(), self._step(), self._geometry(n_features, sparse=sparse))
 
     def _opened(self) -> Player | None:
         """The player; None: nothing was learned yet."""

@@ -1,77 +1,15 @@
-"""Learners of streams for people who do not want to choose."""
+"""Automatic model selection on streams."""
 
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
 
-from onmargin._core.steps.step import Step
-from onmargin._core.tasks.task import Task
-from onmargin.models.experts import (
-    CLASSIFIERS,
-    REGRESSORS,
-    Experts,
-    assemble,
-    class_tasks,
-    kinds_of,
-    members,
-    retire,
-    steps_of,
-)
-from onmargin.models.several import Kind, Standing
-from onmargin.stream._several import SeveralModels
-from onmargin.stream.classifier import Classifier
-from onmargin.stream.regressor import Regressor
+from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
+from onmargin.stream._linear_classifier import LinearClassifier
+from onmargin.stream._linear_regressor import LinearRegressor
+from onmargin.stream._shown import experts_, retire
 
 
-class ExpertsModel(SeveralModels):
-    """A model over a fixed set of experts."""
-
-    _experts: ClassVar[Experts]
-
-    _members: list[str]  # those that are in play, by name
-
-    # What is a parameter of a single model.
-    C = 1.0
-    average = False
-
-    def _geometry(self, n_features: int, *, sparse: bool) -> Any:
-        assemble(self, sparse=sparse)
-        return super()._geometry(n_features, sparse=sparse)
-
-    def _called(self) -> list[str]:
-        return [expert.name for expert in members(self)]
-
-    def _kinds(self) -> list[Kind]:
-        return kinds_of(self)
-
-    def _step(self) -> Step:
-        return steps_of(self)
-
-    def retire(self, keep: int) -> Self:
-        """Go on with the experts that have lost least so far; the others are forgotten, and their time is saved.
-
-        Parameters
-        ----------
-        keep : int
-            How many stay, at least 1; one more if averages and what they are of would be parted. An expert that was
-            behind may have been the best of what is yet to come, where a stream drifts.
-
-        Returns
-        -------
-        self : object
-            The model, with fewer experts. The regret bound is then against those that stayed.
-        """
-        if not hasattr(self, "_learner"):
-            raise ValueError("nothing was learned yet: there is no telling which experts to keep")
-        retire(self, keep)
-        self._player = None
-        return self
-
-    @property
-    def experts_(self) -> Standing:
-        """How the experts stand."""
-        return self._standing()
-
-
-class AutoClassifier(ExpertsModel, Classifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     r"""Classifier of a stream with nothing to tune: experts learn side by side, and predict together.
 
     They are those of :class:`onmargin.AutoClassifier`: of arrays those for dense rows, of which some learn from
@@ -150,47 +88,12 @@ class AutoClassifier(ExpertsModel, Classifier):
     'adaptive'
     """
 
-    _experts = CLASSIFIERS
-
-    loss = "hinge"
-    update = "max"
-    strategy = "joint"
-    class_margin = None
-
-    def __init__(
-        self,
-        *,
-        combine: str = "hedge",
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        n_features: int | None = None,
-        separator: str | None = None,
-        dtype: str = "float64",
-        lowercase: bool = True,
-        ngrams: tuple[int, int] = (1, 1),
-        weighting: str = "tf",
-        normalize: bool = True,
-        idf: bool = False,
-    ) -> None:
-        self.combine = combine
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_features = n_features
-        self.separator = separator
-        self.dtype = dtype
-        self.lowercase = lowercase
-        self.ngrams = ngrams
-        self.weighting = weighting
-        self.normalize = normalize
-        self.idf = idf
-        self.classes_ = []
-        self._ready()
-
-    def _tasks(self, judge: Task) -> list[Task]:
-        return class_tasks(len(self.classes_), judge, members(self))
+    experts_ = experts_
+    retire = retire
 
 
-class AutoRegressor(ExpertsModel, Regressor):
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoRegressor(LinearRegressor, AutoRegressorOptions):
     r"""Regressor of a stream with nothing to tune: experts learn side by side, and predict together.
 
     They are those of :class:`onmargin.AutoRegressor`: of arrays those for dense rows, of which some learn from
@@ -265,38 +168,5 @@ class AutoRegressor(ExpertsModel, Regressor):
     200
     """
 
-    _experts = REGRESSORS
-
-    epsilon = 0.0
-    loss = "epsilon_insensitive"
-
-    def __init__(
-        self,
-        *,
-        combine: str = "hedge",
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        n_features: int | None = None,
-        separator: str | None = None,
-        dtype: str = "float64",
-        lowercase: bool = True,
-        ngrams: tuple[int, int] = (1, 1),
-        weighting: str = "tf",
-        normalize: bool = True,
-        idf: bool = False,
-    ) -> None:
-        self.combine = combine
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_features = n_features
-        self.separator = separator
-        self.dtype = dtype
-        self.lowercase = lowercase
-        self.ngrams = ngrams
-        self.weighting = weighting
-        self.normalize = normalize
-        self.idf = idf
-        self._ready()
-
-    def _tasks(self, judge: Task) -> list[Task]:
-        return [judge] * len(members(self))
+    experts_ = experts_
+    retire = retire

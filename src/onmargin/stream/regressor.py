@@ -1,19 +1,14 @@
-"""Numbers, one example at a time."""
+"""Passive-aggressive regression of streams."""
 
-from __future__ import annotations
+from dataclasses import dataclass
 
-from typing import Any, ClassVar, Self
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from onmargin._core.stream import check_weight
-from onmargin._core.tasks.task import Regression, Task
-from onmargin.models.rules import Number, Rule, Word
-from onmargin.stream._sweep import SweepModel
+from onmargin.models.passive_aggressive import RegressorOptions
+from onmargin.stream._linear_regressor import LinearRegressor
+from onmargin.stream._shown import averages_, sweep_
 
 
-class Regressor(SweepModel):
+@dataclass(kw_only=True, eq=False, repr=False)
+class Regressor(LinearRegressor, RegressorOptions):
     r"""Passive-aggressive regressor of examples that come one at a time, with features that may come later.
 
     An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far enough:
@@ -106,108 +101,4 @@ class Regressor(SweepModel):
     2.0
     """
 
-    _labelled = False
-    _by_loss = True
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = SweepModel._rules | {
-        "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
-        "epsilon": (Number(0),),
-    }
-
-    def __init__(
-        self,
-        *,
-        C: float | ArrayLike | str = 1.0,
-        epsilon: float = 0.1,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        average: bool | int | str = False,
-        n_features: int | None = None,
-        separator: str | None = None,
-        dtype: str = "float64",
-        lowercase: bool = True,
-        ngrams: tuple[int, int] = (1, 1),
-        weighting: str = "tf",
-        normalize: bool = True,
-        idf: bool = False,
-        combine: str = "leader",
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.average = average
-        self.n_features = n_features
-        self.separator = separator
-        self.dtype = dtype
-        self.lowercase = lowercase
-        self.ngrams = ngrams
-        self.weighting = weighting
-        self.normalize = normalize
-        self.idf = idf
-        self.combine = combine
-        self._ready()
-
-    def learn_one(self, x: Any, y: float, weight: float = 1.0) -> Self:
-        """Learn an example.
-
-        Parameters
-        ----------
-        x : dict, list of str, str or vector
-            The example: features by name with numbers or categories, names alone, a text, or an array or sparse row of
-            numbers. The first example learned says whether features go by name or by position.
-        y : float
-            Its target.
-        weight : float, default=1.0
-            Factor on C, at least 0; with weight 0 nothing happens.
-
-        Returns
-        -------
-        self : object
-            The model, having learned.
-        """
-        player = self._player
-        if player is not None:
-            player.learn(x, y, weight)
-        elif check_weight(weight) > 0:
-            with self._opening(x) as player:
-                player.learn(x, y, weight)
-        return self
-
-    def predict_one(self, x: Any) -> float:
-        """The predicted target.
-
-        Parameters
-        ----------
-        x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
-
-        Returns
-        -------
-        y : float
-            A number; 0 if nothing was learned yet.
-        """
-        player = self._player or self._opened()
-        return 0.0 if player is None else player.scores(x)[0]
-
-    def scores_one(self, x: Any) -> float:
-        """The score, which is the prediction.
-
-        Parameters
-        ----------
-        x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
-
-        Returns
-        -------
-        score : float
-            What `predict_one` gives.
-        """
-        return self.predict_one(x)
-
-    def _task(self) -> Task:
-        return Regression(self.epsilon)
-
-    def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
-        return np.ones(1), float(self._mean()[1][0])
+    sweep_, averages_ = sweep_, averages_

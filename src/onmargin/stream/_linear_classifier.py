@@ -1,0 +1,124 @@
+"""Classifiers of examples that come one at a time."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.stream import check_weight
+from onmargin.stream._labels import Label, check_label, code_of
+from onmargin.stream._linear_learner import LinearLearner
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearClassifier(LinearLearner):
+    """A classifier over a linear model; classes may come at any time."""
+
+    _labelled = True
+
+    def __post_init__(self) -> None:
+        self.classes_: list[Label] = []
+        super().__post_init__()
+
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
+        """Learn an example.
+
+        Parameters
+        ----------
+        x : dict, list of str, str or vector
+            The example: features by name with numbers or categories, names alone, a text, or an array or sparse row of
+            numbers. The first example learned says whether features go by name or by position.
+        y : str or int
+            Its label; one not met before becomes a class. All are strings, or all are whole numbers.
+        weight : float, default=1.0
+            Factor on C, at least 0; with weight 0 nothing happens.
+
+        Returns
+        -------
+        self : object
+            The model, having learned.
+        """
+        player = self._player
+        if player is None or not player.learn_label(x, y, weight):
+            self._learn_new(x, y, weight)
+        return self
+
+    def _learn_new(self, x: Any, y: Any, weight: float) -> None:
+        """Learn an example when a label is new, or when the player is."""
+        if check_weight(weight) == 0:
+            return
+        label = check_label(y, self.classes_)
+        with self._opening(x) as player:
+            if not player.learn_label(x, label, weight):
+                player.read(x)
+                self._meet(label)
+                player.targets = self._targets()
+                player.take()
+                player.play(np.array([player.targets[label]]), weight)
+
+    def _meet(self, label: Label) -> None:
+        """Make room for a label; margins between the others stay as they are."""
+        known: list[Any] = self.classes_
+        classes = sorted([*known, label])
+        self._model.adopt(self.plan())
+        self._model.meet([classes.index(one) for one in known], len(classes))
+        self.classes_ = classes
+        self._model.arrange(classes)
+
+    def predict_one(self, x: Any) -> Any:
+        """The class of highest score.
+
+        Parameters
+        ----------
+        x : dict, list of str, str or vector
+            The example, as for `learn_one`; features that were never learned count for nothing.
+
+        Returns
+        -------
+        label : str or int or None
+            A label; of equal scores the first class wins, and with two classes a score of zero is ``classes_[1]``.
+            None: nothing was learned yet.
+        """
+        player = self._player or self._opened()
+        if player is None:
+            return None
+        best = player.best(x)
+        return self.classes_[best if len(self.classes_) > 1 else 0]
+
+    def scores_one(self, x: Any) -> dict[Label, float]:
+        """The score of each class.
+
+        Parameters
+        ----------
+        x : dict, list of str, str or vector
+            The example, as for `learn_one`; features that were never learned count for nothing.
+
+        Returns
+        -------
+        scores : dict
+            Scores by label; with two classes they are the margin and its opposite.
+        """
+        player = self._opened()
+        if player is None:
+            return {}
+        scores = player.scores(x)
+        if len(self.classes_) == 2:
+            scores = [-scores[0], scores[0]]
+        return dict(zip(self.classes_, scores, strict=True))
+
+    def _targets(self) -> dict[Any, float]:
+        if len(self.classes_) == 2:
+            return dict(zip(self.classes_, (-1.0, 1.0), strict=True))
+        return {label: float(code) for code, label in enumerate(self.classes_)}
+
+    def _leading(self, x: Any) -> Any:
+        return self.predict_one(x)
+
+    def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
+        n = len(self.classes_)
+        if label is None and n > 2:
+            raise ValueError(f"each class has weights of its own: give label=, one of {self.classes_!r:.200}")
+        code = n - 1 if label is None else code_of(label, self.classes_)
+        direction = np.array([2.0 * code - 1]) if n == 2 else np.eye(n)[code]
+        return direction, float(direction @ self._model.mean()[1])
