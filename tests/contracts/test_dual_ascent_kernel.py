@@ -15,7 +15,8 @@ from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel, sigmoid_kernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from onmargin import DualAscentClassifier, kernel_learner, reference
+from onmargin import DualAscentClassifier, reference
+from onmargin.models import kernel_learner
 from tests.contracts.test_kernel import EXPECTED_FAILURES, OF_PRECOMPUTED
 
 RANDOM = np.random.default_rng(0)

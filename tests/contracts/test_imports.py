@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 
 # From the bottom up. A module may import from its own part and from the layers below, never from a sibling.
 LAYERS = [
-    {"_core", "reference"},
+    {"_core", "errors", "reference"},
     {"_parts"},
     {"learner", "_checks"},
     {"models"},

@@ -118,6 +118,10 @@ def forged(path, change):
     return path.read_bytes()
 
 
+# Where the description of a file says what the learner is made with.
+LEARNER = "state", "_model", "part", "arguments", 0, "part"
+
+
 def set_in(*places):
     *route, last, value = places
 
@@ -130,8 +134,8 @@ def set_in(*places):
 
 
 def without_intercept(document, arrays):
-    del arrays["state._learner.2.intercept"]
-    del document["arrays"]["state._learner.2.intercept"]
+    del arrays["state._model.0.2.intercept"]
+    del document["arrays"]["state._model.0.2.intercept"]
 
 
 FORGERIES = {
@@ -146,7 +150,7 @@ FORGERIES = {
     "parameter that is none": (set_in("parameters", "D", 1.0), "unexpected keyword argument 'D'"),
     "method": (set_in("state", "predict", 1), "predict of PassiveAggressiveClassifier are not learned"),
     "parameter as state": (set_in("state", "C", 1.0), "C of PassiveAggressiveClassifier are not learned"),
-    "part that is none": (set_in("state", "_learner", "part", "kind", "Popen"), "Popen"),
+    "part that is none": (set_in(*LEARNER, "kind", "Popen"), "Popen"),
     "tag that is none": (set_in("parameters", "cost", {"eval": "1 + 1"}), "eval"),
     "two tags": (set_in("parameters", "cost", {"tuple": [], "float": "inf"}), "too many values"),
     "type that is none": (set_in("parameters", "tol", {"scalar": ["object", 1]}), "a scalar of type 'object'"),
@@ -157,11 +161,13 @@ FORGERIES = {
     "array that is not there": (set_in("parameters", "cost", {"array": "no"}), "no"),
     "array that is not described": (without_intercept, "intercept"),
     "more features than weights": (
-        set_in("state", "_learner", "part", "arguments", 2, "part", "settings", "n_features", 7),
+        set_in(*LEARNER, "arguments", 2, "part", "settings", "n_features", 7),
         "could not broadcast",
     ),
     "more features than memory": (
-        set_in("state", "_learner", "part", "arguments", 2, "part", "settings", "n_features", 2**45),
+        set_in(
+            "state", "_model", "part", "arguments", 0, "part", "arguments", 2, "part", "settings", "n_features", 2**45
+        ),
         "Unable to allocate",
     ),
 }

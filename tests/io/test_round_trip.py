@@ -235,7 +235,7 @@ def test_everything_about_a_file_can_be_read_without_onmargin(path):
     assert described["class"] == "PassiveAggressiveClassifier"
     assert described["schema"] == 1
     assert described["parameters"]["C"] == 1.0
-    learner = described["state"]["_learner"]["part"]
+    learner = described["state"]["_model"]["part"]["arguments"][0]["part"]
     assert learner["state"]["part"]["state"]["dict"]["rounds"] == 30
     geometry = learner["arguments"][2]["part"]
     with safe_open(path, framework="numpy") as file:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from onmargin import LabelRanker, PassiveAggressiveClassifier, PassiveAggressiveUniclass, kernel_learner
+from onmargin import LabelRanker, PassiveAggressiveClassifier, PassiveAggressiveUniclass
+from onmargin.models import kernel_learner
 from tests.streams import PA, TASKS, Rule, Stream, containers, gaussian, rules, streams, weights_for
 
 HOW = {"gamma": 0.5, "coef0": 1.0, "degree": 2}

@@ -8,12 +8,17 @@ import numpy as np
 
 
 class Choice(NamedTuple):
-    """A value, or some values, of an option; `words` name them, and `refusal` where a value is none of them."""
+    """A value, or some values, of an option.
+
+    `words` name them. In a message a value that was chosen is named by `choice`, and one that should be chosen, where
+    another was, by `need`; both are formats of that value.
+    """
 
     option: str
     words: str
     holds: Callable[[Any], bool]
-    refusal: str = ""
+    choice: str = ""
+    need: str = ""
 
 
 def given(option: str) -> Choice:
@@ -30,13 +35,14 @@ def off(option: str) -> Choice:
 
 def equal(option: str, *values: Any) -> Choice:
     words = " or ".join(map(repr, values))
-    return Choice(option, f"{option}={words}", lambda value: isinstance(value, str) and value in values)
+    holds = lambda value: isinstance(value, str) and value in values  # noqa: E731
+    return Choice(option, f"{option}={words}", holds, choice=f"{option}={{!r}}")
 
 
 def other_than(option: str, *values: Any) -> Choice:
     words = " and ".join(map(repr, values))
     holds = lambda value: not isinstance(value, str) or value not in values  # noqa: E731
-    return Choice(option, f"another {option} than {words}", holds, f"another {option} than {{!r}}")
+    return Choice(option, f"another {option} than {words}", holds, f"{option}={{!r}}", f"another {option} than {{!r}}")
 
 
 def several(value: Any) -> bool:
@@ -134,10 +140,8 @@ class Conflict(NamedTuple):
         return (self.choice.option, *(need.option for need in self.missing))
 
     def __str__(self) -> str:
-        choice = self.choice.words
-        if isinstance(self.value, str) and self.choice is not SEVERAL_C:
-            choice = f"{self.choice.option}={self.value!r}"
-        needs = [need.refusal.format(value) or need.words for need, value in self.missing.items()]
+        choice = self.choice.choice.format(self.value) or self.choice.words
+        needs = [need.need.format(value) or need.words for need, value in self.missing.items()]
         return f"{choice} needs {', '.join(needs)}"
 
 

@@ -16,6 +16,7 @@ from onmargin._parts import put_together, take_apart
 from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._chain import ChainLearner
 from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators.dual_ascent import DualAscentClassifier
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.io.sharding import Batch
@@ -180,6 +181,7 @@ _LESSONS: dict[type, type[Lesson]] = {
     StreamModel: StreamLesson,
     ChainLearner: ChainLesson,
     LinearLearner: RowLesson,
+    LinearEstimator: RowLesson,
     QuasiAdditiveClassifier: RowLesson,
 }
 

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from onmargin.estimators._chain_sweep import ChainSweep
+from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import OnlineLearner
-from onmargin.estimators._several import SeveralModels
 from onmargin.estimators.block_classifier import BlockClassifier
 from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
+from onmargin.estimators.confidence_weighted import NHERDClassifier, SCWClassifier
+from onmargin.estimators.second_order import AROWClassifier, AROWRegressor
 from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 from onmargin.learner import Totals
+from onmargin.models.linear import METRICS
 from onmargin.theory._cases import CASES
 from onmargin.theory._competitor import Solution, best_weights
 from onmargin.theory._given import as_vector
@@ -85,13 +88,13 @@ def certify(
     >>> certificate.holds, certificate.suffered, round(certificate.bound)
     (True, 21.0, 86)
     """
+    _refuse(model)
     read = next((CASES[kind] for kind in type(model).__mro__ if kind in CASES), None)
     if read is None or not isinstance(model, OnlineLearner):
         known = ", ".join(sorted(kind.__name__ for kind in CASES))
         raise NoTheorem(f"no theorem speaks of {type(model).__name__}; there are some for {known} and their subclasses")
     if not 0 < accuracy < 1:
         raise ValueError(f"accuracy must be between 0 and 1; got {accuracy!r}")
-    _refuse(model)
     given = {"groups": groups, "sets": sets, "lengths": lengths}
     replay = _replay(model, X, y, classes, {name: value for name, value in given.items() if value is not None})
     case = replace(read(replay.run, X, y, given), tolerance=_tolerance(replay.run))
@@ -105,6 +108,7 @@ def certify(
 
 # Their theorems on the simplex are in docs/bounds.rst, and not among those of `certify`.
 _EUCLIDEAN_ONLY = BlockClassifier, ClassFeatureClassifier, PassiveAggressiveUniclass
+_SECOND_ORDER = AROWClassifier, AROWRegressor, NHERDClassifier, SCWClassifier
 
 
 def _tolerance(run: Any) -> float:
@@ -118,9 +122,10 @@ def _refuse(model: Any) -> None:
         raise NoTheorem(NONE[model.update])
     if getattr(model, "kernel", None) is not None:
         raise NoTheorem("with a kernel the best competitor is in its feature space: certify speaks of kernel=None only")
-    if (isinstance(model, SeveralModels) and model._names()) or (isinstance(model, ChainSweep) and model._called()):
+    linear = isinstance(model, LinearEstimator) and model.plan().ensemble is not None
+    if linear or (isinstance(model, ChainSweep) and model._called()):
         raise NoTheorem("of several models at once certify says nothing: their regret_bound is in sweep_ or experts_")
-    if getattr(model, "geometry", "euclidean") not in {"euclidean", "entropic", "pnorm"}:
+    if isinstance(model, _SECOND_ORDER) or getattr(model, "geometry", "") in METRICS:
         raise NoTheorem("certify knows no theorem for weights that each move at a rate of their own")
     if getattr(model, "geometry", "") == "entropic" and isinstance(model, _EUCLIDEAN_ONLY):
         raise NoTheorem(f"certify speaks of {type(model).__name__} with geometry='euclidean' only")
