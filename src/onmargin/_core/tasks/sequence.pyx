@@ -34,7 +34,7 @@ cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n) noexcept nogil:
 cdef inline int32_t best_before(const Chain* c, Py_ssize_t i, const double* start, Py_ssize_t label) noexcept nogil:
     """The label before token i, on the best way to its `label`."""
     cdef Py_ssize_t a, best = 0
-    cdef const double* to_label = c.transitions + i * c.pace + label
+    cdef const double* to_label = c.transitions + i * c.transition_stride + label
     for a in range(1, c.labels):
         if start[a] + to_label[a * c.stride] > start[best] + to_label[best * c.stride]:
             best = a
@@ -47,7 +47,7 @@ cdef double path_score(const Chain* c, const int32_t* path) noexcept nogil:
     for i in range(c.length):
         score += c.emissions[i * c.stride + path[i]]
         if i > 0:
-            score += c.transitions[i * c.pace + path[i - 1] * c.stride + path[i]]
+            score += c.transitions[i * c.transition_stride + path[i - 1] * c.stride + path[i]]
     return score
 
 
@@ -60,7 +60,7 @@ cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil:
     for b in range(c.stride):
         here[b] = c.emissions[b]
     for i in range(1, c.length):
-        relax(here, c.transitions + i * c.pace, c.labels, c.stride, here + c.stride)
+        relax(here, c.transitions + i * c.transition_stride, c.labels, c.stride, here + c.stride)
         here += c.stride
         for b in range(c.stride):
             here[b] += c.emissions[i * c.stride + b]
@@ -87,7 +87,7 @@ cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, d
         here[(b != right[0]) * stride + b] = c.emissions[b]
     for i in range(1, c.length):
         for d in range(i + 1):
-            relax(here + d * stride, c.transitions + i * c.pace, c.labels, stride, work)
+            relax(here + d * stride, c.transitions + i * c.transition_stride, c.labels, stride, work)
             for b in range(c.labels):
                 here[plane + (d + (b != right[i])) * stride + b] = work[b] + c.emissions[i * stride + b]
         here += plane
@@ -135,7 +135,7 @@ cdef Chain view(object emissions, object transitions) except *:
         raise ValueError(f"emissions {emissions.shape} and transitions {transitions.shape} are not of one chain")
     c.emissions = <const double*>address(emissions, "d", c.length * c.stride)
     c.transitions = <const double*>address(transitions, "d", transitions.size)
-    c.pace = c.labels * c.stride if tokens else 0
+    c.transition_stride = c.labels * c.stride if tokens else 0
     return c
 
 
@@ -155,7 +155,7 @@ def decode(emissions, transitions, ends):
     with nogil:
         for i in range(n):
             c.emissions = tokens + end[i] * c.stride
-            c.transitions = steps + end[i] * c.pace
+            c.transitions = steps + end[i] * c.transition_stride
             c.length = end[i + 1] - end[i]
             best_path(&c, path + end[i], work)
     return paths
@@ -175,6 +175,7 @@ def decode_best(emissions, transitions, Py_ssize_t n):
     cdef int32_t* last = <int32_t*>address(ends, "i", n, writable=True)
     cdef int32_t* rank = <int32_t*>address(ranks, "i", c.labels, writable=True)
     cdef int32_t* path = <int32_t*>address(paths, "i", n * m, writable=True)
+    cdef const double* to_label
     if m == 0:
         return np.zeros(1), paths[:1]
     with nogil:
@@ -183,9 +184,8 @@ def decode_best(emissions, transitions, Py_ssize_t n):
         for i in range(1, m):
             for b in range(c.labels):
                 place = i * layer + b * n
-                merge(
-                    &c, way + (i - 1) * layer, c.transitions + i * c.pace + b, n, way + place, origin + place, rank
-                )
+                to_label = c.transitions + i * c.transition_stride + b
+                merge(&c, way + (i - 1) * layer, to_label, n, way + place, origin + place, rank)
                 for k in range(n):
                     way[place + k] += c.emissions[i * c.stride + b]
         merge(&c, way + (m - 1) * layer, NULL, n, total, last, rank)
@@ -245,20 +245,23 @@ cdef class Sequence(Task):
         self.predicted = self.right + rows
 
     cdef void constrain(self, Round* r) noexcept nogil:
-        cdef Chain c = Chain(r.s, r.transitions, r.n_rows, r.n_scores, r.stride, r.pace)
+        cdef Chain c = Chain(
+            r.s, r.sequence.transitions, r.n_rows, r.sequence.n_labels, r.sequence.stride, r.sequence.transition_stride
+        )
+        cdef int32_t* rival = r.sequence.rival
         cdef Py_ssize_t i
         cdef double loss
         for i in range(r.n_rows):
             self.right[i] = <int32_t>r.y[i]
-        self.choose(&c, r.rival)
-        memcpy(self.predicted, r.rival, r.n_rows * sizeof(int32_t))
-        if self.is_right(r, r.rival):  # then no other labelling scores as much
+        self.choose(&c, rival)
+        memcpy(self.predicted, rival, r.n_rows * sizeof(int32_t))
+        if self.is_right(r, rival):  # then no other labelling scores as much
             return
         if self.max_loss:
             best_path(&c, self.predicted, self.work)
         r.mistake = not self.is_right(r, self.predicted)
         r.cost = self.cost_of(r, self.predicted)
-        loss = path_score(&c, r.rival) - path_score(&c, self.right) + sqrt(self.cost_of(r, r.rival))
+        loss = path_score(&c, rival) - path_score(&c, self.right) + sqrt(self.cost_of(r, rival))
         if loss > 0:
             demand(r, RIGHT, RIVAL, loss, r.mistake)
             suffer(r, loss)
@@ -290,7 +293,7 @@ cdef class Sequence(Task):
         cdef Py_ssize_t i
         cdef double total = 0
         for i in range(r.n_rows):
-            total += self.rho[self.right[i] * r.n_scores + path[i]]
+            total += self.rho[self.right[i] * r.sequence.n_labels + path[i]]
         return total * total if self.squared else total
 
     def decode(self, scores):
