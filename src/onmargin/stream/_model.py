@@ -17,6 +17,7 @@ from onmargin._core.text.names import Hashed, Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies, Text
 from onmargin._parameters import FLAG, NOTHING, Character, Number, Rule, Word, check_parameters
+from onmargin.errors import ExampleError
 from onmargin.learner import Learner, Totals
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import Vectors, check_lengths, each, is_sparse, is_vector
@@ -236,8 +237,7 @@ class StreamModel:
             try:
                 self.learn_one(x, target, weight)
             except (TypeError, ValueError) as error:
-                kind = TypeError if isinstance(error, TypeError) else ValueError
-                raise kind(f"example {i}: {error}") from error
+                raise ExampleError.wrap(error, i) from error
         return self
 
     def _one_by_one(self, X: Any, y: Any, weights: Any) -> Iterator[tuple[int, Any, Any, float]]:
