@@ -18,10 +18,10 @@ cdef inline double square_and_clear(double* number) noexcept nogil:
 
 
 cdef class Paths(Euclidean):
-    """Labellings z of the rows of a trial: s(z) = sum_i <W[:, z_i], x_i> + sum_{i > 0} T[z_{i-1}, z_i] ([JMLR] sec. 9).
+    """Labelings z of the rows of a trial: s(z) = sum_i <W[:, z_i], x_i> + sum_{i > 0} T[z_{i-1}, z_i] ([JMLR] sec. 9).
 
     That is <w, Phi(x, z)> with w = (W, T). The one half-space of a round is {w : <w, v> >= ...}, v = Phi(x, y) -
-    Phi(x, q) being the difference of the right labelling and its rival: only rows that they label differently take
+    Phi(x, q) being the difference of the right labeling and its rival: only rows that they label differently take
     part, and only steps from label to label that one has and the other has not.
     """
 
@@ -86,7 +86,7 @@ cdef class Paths(Euclidean):
         r.sequence.transition_stride = 0
 
     cdef void measure(self, Round* r) noexcept nogil:
-        """A round of labellings has no norm before there is a rival: `curvatures` gives it to the first row."""
+        """A round of labelings has no norm before there is a rival: `curvatures` gives it to the first row."""
         cdef Py_ssize_t i
         for i in range(r.n_rows):
             if isnan(self.bias):
@@ -113,7 +113,7 @@ cdef class Paths(Euclidean):
         return total
 
     cdef void step(self, const Round* r, double* T, Py_ssize_t stride, double tau) noexcept nogil:
-        """T += tau * (steps of the right labelling - steps of its rival)."""
+        """T += tau * (steps of the right labeling - steps of its rival)."""
         cdef Py_ssize_t i
         for i in range(1, r.n_rows):
             T[<Py_ssize_t>r.y[i - 1] * stride + <Py_ssize_t>r.y[i]] += tau
@@ -140,7 +140,7 @@ cdef class Paths(Euclidean):
 
 
 cdef class EdgePaths(Paths):
-    """Labellings where features of a row also weigh the step to it: s(z) gains sum_{i > 0} <E[:, z_{i-1}, z_i], g_i>.
+    """Labelings where features of a row also weigh the step to it: s(z) gains sum_{i > 0} <E[:, z_{i-1}, z_i], g_i>.
 
     g_i is the row x_i restricted to the features that were chosen for it, in the order in which they were. The pairs of
     labels are the labels of a second emission: a pair (a, b) is its column a * n_scores + b, as the transitions lie.

@@ -187,7 +187,7 @@ cdef class WithAverage(Geometry):
 
 
 cdef class GeometryList:
-    """The labellings of one model, and the turns of those after it: the loop over rounds has no lists.
+    """The labelings of one model, and the turns of those after it: the loop over rounds has no lists.
 
     `own` is the round of the model; those of the others lie behind it, in their order.
     """

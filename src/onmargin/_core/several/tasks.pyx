@@ -263,7 +263,7 @@ cdef inline void vote_for_path(const int32_t* path, const Round* r, double weigh
 
 
 cdef class SeveralSequences(Several):
-    """n models that are all held to one task; a model loses what its labelling costs.
+    """n models that are all held to one task; a model loses what its labeling costs.
 
     With `hedge` every model votes for its label of each token. The votes are the scores of a chain whose transitions
     are all zero, and `judge` takes it as any other: each token gets the label of most votes, of several the first.
@@ -292,7 +292,7 @@ cdef class SeveralSequences(Several):
         super().__setstate__(state)
 
     def tallied(self, paths):
-        """The chain that the labellings of all models make, models by tokens: votes, and transitions of zero."""
+        """The chain that the labelings of all models make, models by tokens: votes, and transitions of zero."""
         tokens = np.arange(len(paths[0]))
         votes = np.zeros((len(tokens), self.width))
         for path, weight in zip(paths, self.owners[1], strict=True):

@@ -26,7 +26,7 @@ cdef class Sequence(Task):
     cdef readonly bint squared, max_loss
     cdef const double* rho
     cdef tuple owners
-    cdef double* work        # for the dynamic programmes
+    cdef double* work        # for the dynamic programs
     cdef double* augmented   # emissions with costs
     cdef int32_t* right
     cdef int32_t* predicted  # in the last round

@@ -73,7 +73,7 @@ cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil:
 cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, double* work) noexcept nogil:
     """argmax_z s(z) + sqrt(d(z)), d the number of tokens at which z is not `right`.
 
-    The root of a sum is not a sum over tokens, so the programme keeps the best way to each label for every d so far:
+    The root of a sum is not a sum over tokens, so the program keeps the best way to each label for every d so far:
     O(length^2 labels^2). `work` holds (length * (length + 1) + 1) * stride numbers: token, d, label.
     """
     cdef Py_ssize_t i, d, b, stride = c.stride, plane = (c.length + 1) * stride, last = c.length - 1, errors = 0
@@ -162,7 +162,7 @@ def decode(emissions, transitions, ends):
 
 
 def decode_best(emissions, transitions, Py_ssize_t n):
-    """The n labellings of highest score, fewer if there are not so many: scores, best first, and paths."""
+    """The n labelings of highest score, fewer if there are not so many: scores, best first, and paths."""
     cdef Chain c = view(emissions, transitions)
     cdef Py_ssize_t i, b, k, m = c.length, layer = c.labels * n, place
     ways = np.full((m, c.labels, n), -np.inf)
@@ -210,16 +210,16 @@ def decode_most_wrong(emissions, transitions, right):
     return path
 
 
-# The scores that a half-space of sequences compares are those of two labellings.
+# The scores that a half-space of sequences compares are those of two labelings.
 cdef enum:
     RIGHT, RIVAL
 
 
 cdef class Sequence(Task):
-    """y a label for each row; the labelling z is predicted whose emissions and transitions sum to most ([JMLR] sec. 9).
+    """y a label for each row; the labeling z is predicted whose emissions and transitions sum to most ([JMLR] sec. 9).
 
     Loss s(q) - s(y) + sqrt(rho(y, q)), where rho(y, z) = sum_i cost[y_i, z_i], or with `squared` its square. q is the
-    prediction, or with `max_loss` the labelling of largest loss: with `squared` the root is a sum over the rows, as the
+    prediction, or with `max_loss` the labeling of largest loss: with `squared` the root is a sum over the rows, as the
     scores are; otherwise the cost must be 1 for each wrong label. The cost of the round is that of the prediction.
     """
 
@@ -255,7 +255,7 @@ cdef class Sequence(Task):
             self.right[i] = <int32_t>r.y[i]
         self.choose(&c, rival)
         memcpy(self.predicted, rival, r.n_rows * sizeof(int32_t))
-        if self.is_right(r, rival):  # then no other labelling scores as much
+        if self.is_right(r, rival):  # then no other labeling scores as much
             return
         if self.max_loss:
             best_path(&c, self.predicted, self.work)
