@@ -1,101 +1,56 @@
-"""Online learning on the margin: passive-aggressive learning and its whole family, compiled."""
+"""Online learning on the margin: passive-aggressive learning and its whole family, compiled.
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+The stub `__init__.pyi` declares the public names and modules. They are imported when they are first used: scikit-learn
+alone takes over a second, and `typing` takes longer than all of this file.
+"""
 
-if TYPE_CHECKING:
-    from onmargin.apps.serve.client import Client
-    from onmargin.apps.serve.connection import ServiceError
-    from onmargin.estimators.auto import AutoClassifier, AutoRegressor
-    from onmargin.estimators.block_classifier import BlockClassifier
-    from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
-    from onmargin.estimators.classifier import PassiveAggressiveClassifier
-    from onmargin.estimators.confidence_weighted import NHERDClassifier, SCWClassifier
-    from onmargin.estimators.dual_ascent import DualAscentClassifier
-    from onmargin.estimators.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
-    from onmargin.estimators.label_ranker import LabelRanker
-    from onmargin.estimators.ordinal import OrdinalRegressor
-    from onmargin.estimators.perceptrons import Perceptron, PNormPerceptron, Winnow
-    from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
-    from onmargin.estimators.regressor import PassiveAggressiveRegressor
-    from onmargin.estimators.second_order import AROWClassifier, AROWRegressor
-    from onmargin.estimators.sequence_tagger import SequenceTagger
-    from onmargin.estimators.structured import StructuredPredictor
-    from onmargin.estimators.uniclass import PassiveAggressiveUniclass
-    from onmargin.io.model_file import ModelFileError, load, save
-
-# Public names are imported when first touched (PEP 562): scikit-learn alone takes over a second.
-_HOME = {
-    "AROWClassifier": "onmargin.estimators.second_order",
-    "AROWRegressor": "onmargin.estimators.second_order",
-    "AutoClassifier": "onmargin.estimators.auto",
-    "AutoRegressor": "onmargin.estimators.auto",
-    "BlockClassifier": "onmargin.estimators.block_classifier",
-    "ClassFeatureClassifier": "onmargin.estimators.class_feature_classifier",
-    "Client": "onmargin.apps.serve.client",
-    "DualAscentClassifier": "onmargin.estimators.dual_ascent",
-    "ExponentiatedGradientRegressor": "onmargin.estimators.gradient",
-    "GradientDescentRegressor": "onmargin.estimators.gradient",
-    "LabelRanker": "onmargin.estimators.label_ranker",
-    "ModelFileError": "onmargin.io.model_file",
-    "NHERDClassifier": "onmargin.estimators.confidence_weighted",
-    "OrdinalRegressor": "onmargin.estimators.ordinal",
-    "PNormPerceptron": "onmargin.estimators.perceptrons",
-    "PassiveAggressiveClassifier": "onmargin.estimators.classifier",
-    "PassiveAggressiveRegressor": "onmargin.estimators.regressor",
-    "PassiveAggressiveUniclass": "onmargin.estimators.uniclass",
-    "Perceptron": "onmargin.estimators.perceptrons",
-    "QuasiAdditiveClassifier": "onmargin.estimators.quasi_additive",
-    "SCWClassifier": "onmargin.estimators.confidence_weighted",
-    "SequenceTagger": "onmargin.estimators.sequence_tagger",
-    "ServiceError": "onmargin.apps.serve.connection",
-    "StructuredPredictor": "onmargin.estimators.structured",
-    "Winnow": "onmargin.estimators.perceptrons",
-    "load": "onmargin.io.model_file",
-    "save": "onmargin.io.model_file",
-}
-
-__all__ = [
-    "AROWClassifier",
-    "AROWRegressor",
-    "AutoClassifier",
-    "AutoRegressor",
-    "BlockClassifier",
-    "ClassFeatureClassifier",
-    "Client",
-    "DualAscentClassifier",
-    "ExponentiatedGradientRegressor",
-    "GradientDescentRegressor",
-    "LabelRanker",
-    "ModelFileError",
-    "NHERDClassifier",
-    "OrdinalRegressor",
-    "PNormPerceptron",
-    "PassiveAggressiveClassifier",
-    "PassiveAggressiveRegressor",
-    "PassiveAggressiveUniclass",
-    "Perceptron",
-    "QuasiAdditiveClassifier",
-    "SCWClassifier",
-    "SequenceTagger",
-    "ServiceError",
-    "StructuredPredictor",
-    "Winnow",
-    "load",
-    "save",
-]
+from onmargin import _late
 
 
-def __getattr__(name: str) -> Any:
+def _declared() -> dict[str, str]:
+    """The names of the stub, and the modules that they come from; a module comes from `onmargin`."""
+    with open(__file__.rpartition(".")[0] + ".pyi", encoding="utf-8") as stub:
+        imports = [line.split() for line in stub if line.startswith("from ")]
+    return {words[3]: words[1] for words in imports}
+
+
+_HOME = _declared()
+
+__all__ = [name for name in _HOME if _HOME[name] != "onmargin"]
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name == "__version__":
         from importlib.metadata import version
 
         return version("onmargin")
     if name not in _HOME:
         raise AttributeError(f"module 'onmargin' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    home = _HOME[name]
+    value = import_module(f"onmargin.{name}") if home == "onmargin" else getattr(import_module(home), name)
+    globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted([*_HOME, "__version__"])
+
+
+def _fit_shards(*arguments: object, **options: object) -> object:
+    from importlib import import_module
+
+    return import_module("onmargin.scale").fit(*arguments, **options)
+
+
+def _public_modules() -> object:
+    """The modules whose public names model files use, each after the prefix that files give those names."""
+    from importlib import import_module
+
+    for prefix, module in (("", "onmargin"), ("", "onmargin.features"), ("stream.", "onmargin.stream")):
+        yield prefix, import_module(module)
+
+
+_late.fit_shards.connect(_fit_shards)
+_late.public_modules.connect(_public_modules)

@@ -1,45 +1,105 @@
-"""Errors that carry data, so that nobody has to parse a message."""
+"""Errors that carry data, so that callers need not read their messages."""
 
 from collections.abc import Iterable
 
 
-class ParameterError(ValueError):
-    """A parameter has a value that is not accepted, or parameters do not go together.
-
-    Parameters
-    ----------
-    message : str
-        What was wrong, what is accepted, and how to fix it.
-    names : iterable of str
-        The parameters concerned.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The parameters concerned.
-    """
-
-    def __init__(self, message: str, names: Iterable[str] = ()) -> None:
-        super().__init__(message)
-        self.names = tuple(names)
-
-
 class ExampleError(ValueError):
-    """An example of several was refused; those before it were learned.
+    """An example of a call cannot be learned.
 
     Parameters
     ----------
-    message : str
-        What was wrong with it.
+    reason : str
+        What is wrong with the example.
     index : int
-        Which example it was, counted from 0.
+        Position of the example in the call, from 0.
 
     Attributes
     ----------
+    reason : str
+        What is wrong with the example, without its position.
     index : int
-        Which example it was, counted from 0.
+        Position of the example in the call, from 0. The examples before it were learned.
+
+    Examples
+    --------
+    >>> from onmargin import ExampleError
+    >>> from onmargin.stream import Regressor
+    >>> model = Regressor()
+    >>> try:
+    ...     model.learn_many([{"size": 1.0}, {"size": float("nan")}], [1.0, 2.0])
+    ... except ExampleError as error:
+    ...     print(error.index, model.totals_.rounds)
+    1 1
     """
 
-    def __init__(self, message: str, index: int) -> None:
-        super().__init__(message)
+    def __init__(self, reason: str, index: int) -> None:
+        super().__init__(reason, index)
+        self.reason = reason
         self.index = index
+
+    def __str__(self) -> str:
+        return f"example {self.index}: {self.reason}"
+
+    @classmethod
+    def wrap(cls, error: Exception, index: int) -> "ExampleError":
+        """Return an error that says which example caused another error.
+
+        Parameters
+        ----------
+        error : Exception
+            What went wrong with the example.
+        index : int
+            Position of the example in the call, from 0.
+
+        Returns
+        -------
+        wrapped : ExampleError
+            The error to raise. If `error` is a TypeError, so is this.
+        """
+        kind = ExampleTypeError if isinstance(error, TypeError) else cls
+        return kind(str(error), index)
+
+
+class ExampleTypeError(ExampleError, TypeError):
+    """An example of a call cannot be learned because it, its target or its weight has a wrong type."""
+
+
+class ParameterError(ValueError):
+    """Some parameters have values that are not accepted, or that do not go together.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, what is accepted and what was given.
+    names : iterable of str
+        Names of the parameters.
+    advice : str, default=""
+        The call that fixes it, as a sentence without the period.
+
+    Attributes
+    ----------
+    problem : str
+        What is wrong, what is accepted and what was given.
+    names : tuple of str
+        Names of the parameters.
+    advice : str
+        The call that fixes it; empty if there is none.
+
+    Examples
+    --------
+    >>> from onmargin import ParameterError
+    >>> error = ParameterError("C must be greater than 0; got -1", ["C"], "Set it with set_params(C=...)")
+    >>> error.names
+    ('C',)
+    >>> str(error)
+    'C must be greater than 0; got -1. Set it with set_params(C=...).'
+    """
+
+    def __init__(self, problem: str, names: Iterable[str], advice: str = "") -> None:
+        self.problem = problem
+        self.names = tuple(names)
+        self.advice = advice
+        super().__init__(problem, self.names, advice)
+
+    def __str__(self) -> str:
+        return f"{self.problem}. {self.advice}." if self.advice else self.problem

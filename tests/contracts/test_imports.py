@@ -4,13 +4,19 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+
+import pytest
+
+import onmargin
 
 PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 
 # From the bottom up. A module may import from its own part and from the layers below, never from a sibling.
 LAYERS = [
-    {"_core", "errors", "reference"},
+    {"_late", "errors"},
+    {"_core", "reference"},
     {"_parts"},
     {"learner", "_checks"},
     {"models"},
@@ -37,7 +43,7 @@ def only_for_types(node):
 
 
 def imports(node):
-    """The modules that the code under a node imports, those for type checkers left out."""
+    """The modules that the code under a node imports by statements, those for type checkers left out."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from (name.name for name in child.names)
@@ -46,6 +52,22 @@ def imports(node):
             yield from (f"{module}.{name.name}" for name in child.names)
         elif not only_for_types(child):
             yield from imports(child)
+
+
+def named(node):
+    """The modules of onmargin that strings under a node name, such as those given to `import_module`.
+
+    An f-string that begins like one counts as one that is not known. The name of the package alone counts in a call.
+    """
+    for child in ast.walk(node):
+        if isinstance(child, ast.JoinedStr) and ast.unparse(child)[2:].startswith("onmargin."):
+            yield "onmargin.?"
+        elif isinstance(child, ast.Constant) and re.fullmatch(r"onmargin(\.\w+)+", str(child.value)):
+            yield child.value
+        elif isinstance(child, ast.Call) and re.fullmatch(
+            r".*(import_module|__import__)\('onmargin'\)", ast.unparse(child)
+        ):
+            yield TOP
 
 
 def cython_imports(source):
@@ -64,9 +86,13 @@ def imported_by(path):
     return set(imports(ast.parse(source)) if path.suffix == ".py" else cython_imports(source))
 
 
+def named_by(path):
+    return set(named(ast.parse(path.read_text(encoding="utf-8")))) if path.suffix == ".py" else set()
+
+
 def parts(modules):
-    """Of the imported modules, the parts of onmargin that they belong to."""
-    return {module.split(".")[1] for module in modules if module.startswith("onmargin.")}
+    """Of the imported modules, the parts of onmargin that they belong to; the package itself is one."""
+    return {f"{module}.{TOP}".split(".")[1] for module in modules if re.match(r"onmargin(\.|$)", module)}
 
 
 def goes_up(part, own):
@@ -95,14 +121,34 @@ def test_imports_go_downward():
     upward = [
         f"{in_package(path)} imports {part}"
         for path in MODULES
-        for part in sorted(parts(imported_by(path)) - {part_of(path)})
-        if goes_up(part, part_of(path))
+        for part in sorted(parts(imported_by(path) | named_by(path)) - {part_of(path)})
+        if goes_up(part, part_of(path)) and part_of(path) != TOP
     ]
     assert not upward, "imports from the same layer or from above:\n" + "\n".join(upward)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import onmargin",
+        "import onmargin.scale",
+        "from onmargin import scale",
+        "from onmargin.scale.training import fit",
+        "def fit(): return import_module('onmargin.scale').fit",
+        "HOME = {'fit': 'onmargin.scale.training'}",
+        "import_module(f'onmargin.{name}')",
+        "importlib.import_module('onmargin').scale",
+    ],
+)
+def test_every_way_to_import_is_seen(code):
+    found = parts({*imports(ast.parse(code)), *named(ast.parse(code))})
+    assert any(goes_up(part, "estimators") for part in found)
+
+
 def test_package_imports_none_of_its_parts():
-    assert not parts(imported_by(PACKAGE / "__init__.py"))
+    """But for the functions that it connects, which import nothing themselves."""
+    assert parts(imported_by(PACKAGE / "__init__.py")) == {"_late"}
+    assert not imported_by(PACKAGE / "_late.py")
 
 
 def test_reference_stands_on_numpy_alone():
@@ -125,6 +171,52 @@ def loaded_after(statement):
 def test_import_is_lazy():
     slow = {"sklearn", "scipy", "numpy", "click", "rich"}
     assert not slow & loaded_after("import onmargin")
+
+
+def test_import_needs_no_typing():
+    """It would take longer than all the rest. An editable install imports it before: so `-S`."""
+    code = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); import onmargin; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-IS", "-c", code], check=True, capture_output=True, text=True).stdout
+    assert not {"typing", "collections", "importlib.metadata", "re"} & set(loaded.split())
+
+
+def declared():
+    """The names of the package's stub, with the modules that it imports them from."""
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {alias.asname: (node.module, alias.name) for node in imports for alias in node.names}
+
+
+@pytest.mark.parametrize("name", sorted(declared()))
+def test_names_are_what_the_stub_declares(name):
+    module, original = declared()[name]
+    assert name == original
+    assert getattr(onmargin, name) is getattr(import_module(module), name)
+
+
+def test_stub_has_one_name_per_line():
+    """That is how the package reads it."""
+    assert {name: module for name, (module, _) in declared().items()} == onmargin._HOME
+
+
+def test_dir_shows_the_public_names_alone():
+    assert dir(onmargin) == sorted([*declared(), "__version__"])
+    modules = {"evaluate", "features", "io", "lab", "reference", "river", "scale", "stream", "theory"}
+    assert set(onmargin.__all__) == declared().keys() - modules
+    assert not [name for name in onmargin.__all__ if name.startswith("_")]
+
+
+def test_modules_are_imported_when_they_are_used():
+    used = (
+        "evaluate.progressive features.RunningScaler io.shards lab.run reference.play river.PassiveAggressiveRegressor"
+    )
+    used += " scale.fit stream.Classifier theory.certify"
+    loaded_after("import onmargin; " + "; ".join(f"onmargin.{name}" for name in used.split()))
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="module 'onmargin' has no attribute 'Classifier'"):
+        onmargin.Classifier  # noqa: B018
 
 
 def test_streams_are_light():

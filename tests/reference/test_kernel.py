@@ -24,7 +24,12 @@ KERNELS = {
     "sigmoid": lambda X, gamma, coef0, **_: sigmoid_kernel(X, gamma=gamma, coef0=coef0),
 }
 SHAPE = {"gamma": 0.1, "degree": 3, "coef0": 0.5}
-POLICIES = ["oldest", "smallest", "projection", "forgetron"]
+POLICIES = {
+    "oldest": reference.oldest,
+    "smallest": reference.smallest,
+    "projection": reference.projection,
+    "forgetron": reference.forgetron,
+}
 
 
 def stream_of(task, n_rows, **options):
@@ -77,7 +82,7 @@ def test_budget(policy, task, intercept, C):
         reference.pa1(C),
         columns=stream.columns,
         budget=20,
-        policy=getattr(reference, policy),
+        policy=POLICIES[policy],
     )
     assert len(run.supports) == 20
     assert run.updates > 300
@@ -215,7 +220,7 @@ def test_uniclass_on_a_budget(options, policy, budget):
         learn_radius=learned,
         start=0 if options["init"] == "first" else None,
         budget=budget,
-        policy=getattr(reference, policy),
+        policy=POLICIES[policy],
     )
     assert model.support_.tolist() == np.flatnonzero(coef).tolist()
     assert_allclose(model.dual_coef_[0], coef[model.support_], atol=1e-9)

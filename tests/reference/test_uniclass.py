@@ -19,7 +19,7 @@ def cloud(seed: int, *, n_rows: int = 80, n_features: int = 7) -> np.ndarray:
 
 
 def assert_same(model: PassiveAggressiveUniclass, ball: reference.Ball, tolerance: float = 1e-10) -> None:
-    np.testing.assert_allclose(model.center_, ball.centre, atol=tolerance)
+    np.testing.assert_allclose(model.center_, ball.center, atol=tolerance)
     assert model.radius_ == pytest.approx(ball.radius, abs=tolerance)
     totals = model.totals_
     assert (totals.rounds, totals.updates, totals.mistakes) == (ball.rounds, ball.updates, ball.updates)
@@ -50,7 +50,7 @@ def test_estimator_equals_twin(*, rule, learn, init, weighted, container):
         weight=None if weight is None else weight[rest],
     )
     assert_same(model, ball)
-    distances = np.linalg.norm(X - ball.centre, axis=1)
+    distances = np.linalg.norm(X - ball.center, axis=1)
     np.testing.assert_allclose(model.score_samples(X), -distances, atol=1e-7)
     np.testing.assert_allclose(model.decision_function(X), ball.radius - distances, atol=1e-7)
 
@@ -83,14 +83,14 @@ def test_rows_far_from_the_origin_keep_their_distances():
     for rows, tolerance in ((X, 1e-8), (sparse.csr_array(X), 1e-3)):
         model = PassiveAggressiveUniclass(C=0.5).partial_fit(rows)
         ball = reference.uniclass(X[1:], 0.1, reference.pa1(0.5), start=X[0])
-        np.testing.assert_allclose(model.center_, ball.centre, atol=tolerance)
+        np.testing.assert_allclose(model.center_, ball.center, atol=tolerance)
 
 
 @pytest.mark.parametrize("container", ["dense", "csr_array", "csr_array_int64"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("proportions", [False, True])
 @pytest.mark.parametrize("rule", [*RULES, Rule(1.0), Rule(1.0, squared=True)], ids=str)
-def test_centre_on_the_simplex(*, rule, proportions, weighted, container):
+def test_center_on_the_simplex(*, rule, proportions, weighted, container):
     X = np.abs(cloud(5))
     X = X / np.maximum(X.sum(axis=1, keepdims=True), 1e-3) if proportions else cloud(5)
     weight = uneven_weights(len(X)) if weighted else None
@@ -99,14 +99,14 @@ def test_centre_on_the_simplex(*, rule, proportions, weighted, container):
     ball = reference.simplex_uniclass(X, 0.2, rule.twin, weight=weight)
     assert_same(model, ball, 1e-9)
     assert ball.updates > 20
-    distances = np.linalg.norm(X - ball.centre, axis=1)
+    distances = np.linalg.norm(X - ball.center, axis=1)
     np.testing.assert_allclose(model.score_samples(X), -distances, atol=1e-7)
 
 
-def test_centre_near_a_corner_keeps_its_logarithms():
+def test_center_near_a_corner_keeps_its_logarithms():
     """Weights that have no number any more come back."""
     corners = np.eye(3)[[0] * 200 + [1] * 200]
     model = PassiveAggressiveUniclass(C=50.0, epsilon=0.0, geometry="entropic").partial_fit(corners * 100)
     assert model._learner.geometry.theta.min() < -1000
     ball = reference.simplex_uniclass(corners * 100, 0.0, reference.pa1(50.0))
-    np.testing.assert_allclose(model.center_, ball.centre, atol=1e-9)
+    np.testing.assert_allclose(model.center_, ball.center, atol=1e-9)

@@ -1,4 +1,4 @@
-"""What a task, a step and a geometry hand to each other in one round."""
+"""What a task, a step and a geometry pass to each other in one round."""
 
 from libc.stdint cimport int32_t
 
@@ -6,40 +6,51 @@ from onmargin._core.rows cimport Row
 
 
 cdef struct HalfSpace:
-    # {W : s[up] - s[down] must grow by at least `loss`}, s being the scores; -1: that side is absent.
-    double loss       # at most zero if it is met already
-    double q          # squared length of its direction: the geometry's answer
-    double tau        # how far to go along it: the step's answer
-    double beta       # how much less uncertain it makes the weights: the step's answer, where they have variances
-    int32_t up
-    int32_t down
-    int32_t part      # of a trial that falls into parts: which
-    bint mistaken     # violated by so much that it makes the prediction wrong
+    # {W : s[up] - s[down] grows by at least `loss`}, where s are the scores. A side that is absent is -1. The scores
+    # that the half-space of a sequence compares are those of two labelings (RIGHT and RIVAL of tasks/sequence.pyx).
+    double loss       # set by the task: by how much the difference is too small; zero or less if it is large enough
+    double q          # set by the geometry: the curvature along its direction; for plain weights, the squared length
+    double tau        # set by the step: how far to move along its direction
+    double beta       # set by steps for weights with variances: how much the move reduces the variances
+    int32_t up        # the score that must rise
+    int32_t down      # the score that must fall
+    int32_t part      # the part of the trial that it belongs to; the parts share C equally
+    int32_t model     # the model that it belongs to, if several models learn in the same round
+    bint mistaken     # whether it makes the prediction wrong: s[up] <= s[down]
+
+
+cdef struct Round
+
+
+cdef struct SequenceRound:
+    # The fields that only rounds of sequences use. The scores of row i start at s + i * stride, one per label.
+    Py_ssize_t n_labels
+    Py_ssize_t stride             # distance between the scores of two consecutive rows: labels and padding
+    const double* transitions     # scores of each pair of consecutive labels
+    Py_ssize_t transition_stride  # distance between the transitions into two consecutive rows; 0 if all rows share them
+    int32_t* rival                # the labeling that the right one must beat: one label per row
+    Round* models                 # one round per model, if several models label the sequence
 
 
 cdef struct Round:
-    Py_ssize_t t              # which of the rounds played now
-    Row* x                    # the rows of the trial: one, but for blocks
+    Py_ssize_t t              # index of the round in this call
+    Row* x                    # the rows of the trial; a single row unless the task has trials of several
     Py_ssize_t n_rows
     const double* y           # the target: one number, or several
     Py_ssize_t n_y
-    double weight             # of the example; scales C
+    double weight             # weight of the example, which scales C
     double* s                 # the scores
     Py_ssize_t n_scores
-    Py_ssize_t stride         # of a sequence: from the scores of one row to those of the next
-    const double* transitions  # of a sequence: the scores from one row's label to the next one's
-    Py_ssize_t pace           # of a sequence: from the transitions to one row to those to the next; 0: the same
-    int32_t* rival            # of a sequence: the labels to be beaten
-    Round* models             # of a sequence that several models label: the round of each
-    HalfSpace* halfspaces     # all that are violated, and more where a step may need them
+    HalfSpace* halfspaces     # the violated half-spaces, and others if the step needs them
     Py_ssize_t n_halfspaces
-    Py_ssize_t n_parts        # each part of the trial has an equal share of C
+    Py_ssize_t n_parts        # number of parts of the trial; each has an equal share of C
     double loss
     double squared_loss
     double cost
     bint mistake
-    double* change            # scratch for the geometry, as long as the scores
-    double* work              # scratch for the step
+    double* change            # scratch memory of the geometry, as long as the scores
+    double* work              # scratch memory of the step
+    SequenceRound sequence
 
 
 cdef inline void demand(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, bint mistaken) noexcept nogil:
@@ -49,10 +60,12 @@ cdef inline void demand(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, b
     h.down = <int32_t>down
     h.loss = loss
     h.part = 0
+    h.model = 0
     h.mistaken = mistaken
     r.n_halfspaces += 1
 
 
 cdef inline void suffer(Round* r, double loss) noexcept nogil:
+    """Add a loss to the round."""
     r.loss += loss
     r.squared_loss += loss * loss

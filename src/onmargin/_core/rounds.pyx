@@ -82,7 +82,7 @@ cdef class Stage:
         self.r.s = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
         self.r.change = self.r.s + width
         self.r.work = self.r.change + width + geometry.n_spare
-        self.r.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
+        self.r.sequence.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
         self.r.weight = self.r.n_rows = self.r.n_y = 1
 
 

@@ -1,6 +1,5 @@
 """What can be learned: the model of each task, what its labels must be, and what it says of itself."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
@@ -11,18 +10,11 @@ import click
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
+from onmargin.errors import ExampleError
 from onmargin.io.sharding import Batch
 from onmargin.io.svmlight import SparseRows
 
 Notes = dict[str, Any]
-
-
-class BadExampleError(Exception):
-    """An example that a model refuses; `learned` examples of its chunk came before it."""
-
-    def __init__(self, problem: str, learned: int) -> None:
-        super().__init__(problem)
-        self.learned = learned
 
 
 def whole(label: Any) -> Any:
@@ -180,7 +172,7 @@ class Pupil:
         return int(self.model.totals_.rounds) if hasattr(self.model, "_learner") else 0
 
     def learn(self, chunk: Chunk) -> None:
-        """Learn examples in turn, up to the first that is refused."""
+        """Learn examples in turn; an `ExampleError` names the first one refused, and those before it are learned."""
         if self.task == "tag":
             self._learn_sequences(chunk)
         elif isinstance(chunk.X, SparseRows):
@@ -201,7 +193,7 @@ class Pupil:
         n = len(targets)
         self._learn_many(chunk.X[:n], targets, None if chunk.weights is None else chunk.weights[:n])
         if problem is not None:
-            raise BadExampleError(str(problem), n) from problem
+            raise ExampleError(str(problem), n) from problem
 
     def batch(self, chunk: Chunk) -> Batch:
         """Examples as the model takes them, all at once."""
@@ -219,11 +211,11 @@ class Pupil:
     def _learn_many(self, X: Any, y: Any, weights: Any) -> None:
         try:
             self.model.learn_many(X, y, weights)
+        except ExampleError:
+            raise
         except (TypeError, ValueError) as error:
-            # What is wrong with all of them at once has no number: none is learned.
-            found = re.match(r"example (\d+): ", str(error))
-            learned = int(found[1]) if found else 0
-            raise BadExampleError(str(error).removeprefix(f"example {learned}: "), learned) from error
+            # The error is about all examples of the chunk at once, and none of them is learned.
+            raise ExampleError(str(error), 0) from error
 
     def _learn_sequences(self, chunk: Chunk) -> None:
         labels = [None] * len(chunk) if chunk.y is None else chunk.y
@@ -231,7 +223,7 @@ class Pupil:
             try:
                 self.model.partial_fit([self._tokens(x)], [y])
             except (TypeError, ValueError) as error:
-                raise BadExampleError(str(error), k) from error
+                raise ExampleError(str(error), k) from error
 
     def predict(self, chunk: Chunk) -> list[Any]:
         """What is predicted: a label, a number, a tuple of labels, or a list of those of a sequence."""

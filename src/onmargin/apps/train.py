@@ -17,7 +17,8 @@ from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings, check_files, complete, guessed
 from onmargin.apps.progress import Progress
 from onmargin.apps.signals import Signals, Stopped
-from onmargin.apps.tasks import BadExampleError, Pupil, begin, guess_task
+from onmargin.apps.tasks import Pupil, begin, guess_task
+from onmargin.errors import ExampleError
 from onmargin.io import ReadError, load_with_notes, save
 
 START = Position()
@@ -167,10 +168,10 @@ def _learn(run: Run, chunk: Chunk, after: Position) -> None:
     first = after.records - len(chunk)
     try:
         run.pupil.learn(chunk)
-    except BadExampleError as error:
-        run.position = run.position._replace(records=first + error.learned)
+    except ExampleError as error:
+        run.position = run.position._replace(records=first + error.index)
         path = run.request.files[run.position.files]
-        raise ReadError(str(error), path, run.position.records + 1) from error
+        raise ReadError(error.reason, path, run.position.records + 1) from error
     run.position = after
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from functools import wraps
-from importlib import import_module
 from inspect import currentframe
 from math import inf
 from typing import Any, ClassVar
@@ -21,6 +20,7 @@ from onmargin._checks import check_sparse
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
+from onmargin._late import fit_shards
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 from onmargin.models.rules import FLAG, NOTHING, Instance, Number, Rule, check_parameters
@@ -57,7 +57,7 @@ def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def either(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
         if isinstance(X, Shards):
-            return import_module("onmargin.scale").fit(self, X, *arguments, **options)
+            return fit_shards(self, X, *arguments, **options)
         return fit(self, X, *arguments, **options)
 
     return either

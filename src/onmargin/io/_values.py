@@ -9,18 +9,16 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._late import public_modules
 from onmargin._parts import Pieces, parts, put_together, take_apart
 from onmargin.models.plan import Model
 
-# Modules whose public names a file may speak of, and what it puts before those names.
-PUBLIC = {"onmargin": "", "onmargin.features": "", "onmargin.stream": "stream."}
 # The arrays of safetensors that NumPy has too, and what it calls them.
 DTYPES = {
     "bool": "BOOL",
@@ -58,8 +56,7 @@ class UnsavableError(TypeError):
 
 def public_class(name: str) -> type | None:
     """The public model or transformer of that name; None: there is none."""
-    for home, prefix in PUBLIC.items():
-        module = import_module(home)
+    for prefix, module in public_modules():
         found = getattr(module, name[len(prefix) :], None) if name in {prefix + n for n in module.__all__} else None
         if isinstance(found, type) and hasattr(found, "_check_parameters"):
             return found
@@ -68,7 +65,7 @@ def public_class(name: str) -> type | None:
 
 def public_name(kind: type) -> str | None:
     """The name under which a file speaks of a class; None: of that one it does not."""
-    names = (prefix + kind.__name__ for prefix in PUBLIC.values())
+    names = (prefix + kind.__name__ for prefix, _ in public_modules())
     return next((name for name in names if public_class(name) is kind), None)
 
 

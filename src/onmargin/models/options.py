@@ -67,7 +67,7 @@ def check_options(options: Any) -> None:
     if wrong:
         how = type(options).__name__ + (".set_params" if hasattr(options, "set_params") else "")
         names = ", ".join(f"{name}=..." for name in wrong)
-        raise ParameterError(f"{'; '.join(wrong.values())}. Set it with {how}({names}).", wrong)
+        raise ParameterError("; ".join(wrong.values()), wrong, f"Set it with {how}({names})")
     conflicts = broken(options, values)
     if conflicts:
         names = dict.fromkeys(name for conflict in conflicts for name in conflict.names)

@@ -26,7 +26,7 @@ from onmargin.reference.additive import (
     proportional,
 )
 from onmargin.reference.change import adaptive_window
-from onmargin.reference.hedge import Hedged, adahedge, vote
+from onmargin.reference.hedge import Hedged, adahedge, several, vote
 from onmargin.reference.kernel import (
     Expansion,
     forgetron,
@@ -45,6 +45,7 @@ from onmargin.reference.second_order import (
     MetricRun,
     Normalized,
     arow,
+    in_metric,
     nherd,
     play_metric,
     projected,
@@ -59,7 +60,7 @@ from onmargin.reference.sequences import (
     viterbi,
 )
 from onmargin.reference.simultaneous import conopt, conproj, simopt, simperc, simproj, simultaneous, sopopo
-from onmargin.reference.step import pa, pa1, pa2
+from onmargin.reference.step import constant, descent, pa, pa1, pa2, target_loss
 from onmargin.reference.structured import structured
 from onmargin.reference.task import (
     HalfSpace,
@@ -67,10 +68,12 @@ from onmargin.reference.task import (
     cost_sensitive,
     label_pairs,
     label_ranking,
+    log_loss,
     multiclass,
     one_vs_rest,
     regression,
     rivals,
+    softmax,
     with_margins,
 )
 from onmargin.reference.trials import (
@@ -108,7 +111,9 @@ __all__ = [
     "bounded",
     "conopt",
     "conproj",
+    "constant",
     "cost_sensitive",
+    "descent",
     "dual_ascent",
     "dual_ascent_kernel",
     "each_part",
@@ -118,10 +123,12 @@ __all__ = [
     "fixed",
     "forgetron",
     "hamming_rival",
+    "in_metric",
     "joint",
     "label_pairs",
     "label_ranking",
     "largest",
+    "log_loss",
     "mix_epochs",
     "mixed",
     "mixed_gaussians",
@@ -152,6 +159,7 @@ __all__ = [
     "running_scale",
     "running_standardization",
     "scw",
+    "several",
     "simopt",
     "simperc",
     "simplex_uniclass",
@@ -159,8 +167,10 @@ __all__ = [
     "simultaneous",
     "sizes",
     "smallest",
+    "softmax",
     "sopopo",
     "structured",
+    "target_loss",
     "uniclass",
     "uniclass_kernel",
     "viterbi",

@@ -153,7 +153,7 @@ def dual_ascent(
     window: int | None = None,
     sweeps: int | None = None,
 ) -> Run:
-    """Maximise the dual each round over the last `window` examples (None: all), jointly or in a few `sweeps`.
+    """Maximize the dual each round over the last `window` examples (None: all), jointly or in a few `sweeps`.
 
     One example after the other, from the newest to the oldest. Each has C to share among its rivals: one with a single
     column and y in {-1, +1}, otherwise all columns but y.
@@ -222,7 +222,7 @@ def _asked(x: Vector, y: float, columns: int) -> Matrix:
 
 
 def _shared_out(link: Link, theta: Vector, Z: Matrix, share: Vector, margin: float) -> Vector:
-    """Maximise the dual over one example: the part that gains most takes from the one that loses least, as long as
+    """Maximize the dual over one example: the part that gains most takes from the one that loses least, as long as
     there is a difference. Changes the shares, and answers theta."""
     for _ in range(500):
         gain = np.where(np.arange(len(Z)) > 0, margin, 0.0) - Z @ link.weights(theta)

@@ -1,12 +1,16 @@
 """Votes of several models, weighed by what each has lost."""
 
+from collections.abc import Sequence
 from math import inf, log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin.reference.rounds import Run
+
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 
 class Hedged(NamedTuple):
@@ -36,8 +40,46 @@ def adahedge(losses: Matrix, ceiling: float = inf) -> Hedged:
     return Hedged(np.array(weights), mixed, gap)
 
 
+class Several(NamedTuple):
+    """What several models came to together: mistakes of their prediction, mistakes of each, and AdaHedge's weights."""
+
+    mistakes: int
+    each: NDArray[np.intp]
+    hedged: Hedged
+
+
+def several(runs: Sequence[Run], y: Matrix, *, hedge: bool, ceiling: float = inf) -> Several:
+    """Combine classifiers that learned the same examples, each as if alone: one column for two classes, else K.
+
+    The leader predicts, which has made the fewest mistakes so far, or with `hedge` the vote weighed by `adahedge`.
+    """
+    scores = np.array([run.scores for run in runs]).swapaxes(0, 1)  # rounds x models x columns
+    lost = np.array([[_wrong(own, target) for own in row] for row, target in zip(scores, y, strict=True)])
+    hedged, mistakes = adahedge(lost.astype(np.float64), ceiling), 0
+    for t, target in enumerate(y):
+        votes = scores[t, lost[:t].sum(axis=0).argmin()]
+        if hedge:
+            votes = sum((p * _ballot(own) for p, own in zip(hedged.weights[t], scores[t], strict=True)), 0 * votes)
+        mistakes += _wrong(votes, target)
+    return Several(mistakes, lost.sum(axis=0), hedged)
+
+
+def _wrong(scores: Vector, y: float) -> bool:
+    """Whether a margin is zero or less."""
+    if len(scores) == 1:
+        return bool(y * scores[0] <= 0)
+    return bool(scores[int(y)] <= np.delete(scores, int(y)).max())
+
+
+def _ballot(scores: Vector) -> Vector:
+    """One vote for the class predicted, as scores."""
+    if len(scores) == 1:
+        return np.where(scores >= 0, 1.0, -1.0)
+    return np.asarray(np.arange(len(scores)) == scores.argmax(), dtype=np.float64)
+
+
 def vote(paths: NDArray[np.intp], weights: NDArray[np.float64], labels: int) -> NDArray[np.intp]:
-    """One labelling of those of all models, models x tokens: each token's label of most votes, of several the first."""
+    """Combine the labelings of all models, models x tokens: the label with the most votes per token, or the first."""
     votes = np.zeros((paths.shape[1], labels))
     for path, weight in zip(paths, weights, strict=True):
         votes[np.arange(len(path)), path] += weight

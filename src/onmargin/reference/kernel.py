@@ -136,7 +136,7 @@ def uniclass_kernel(
     """`uniclass` from kernel values, started at row `start` or at the origin: coefficients, radius and all losses.
 
     With a budget, the projection of what goes is taken over by the newest, otherwise its share by all others: then the
-    coefficients keep their sum, and the centre stays among its rows.
+    coefficients keep their sum, and the center stays among its rows.
     """
     run, losses = Expansion(np.zeros((len(K), 1))), np.zeros(len(K))
     coef = run.coef[:, 0]

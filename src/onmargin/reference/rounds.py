@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin.reference.step import Step, pa
+from onmargin.reference.step import Step, Vector, pa
 from onmargin.reference.task import Task
 
 Matrix = NDArray[np.float64]
@@ -15,11 +15,15 @@ Matrix = NDArray[np.float64]
 
 @dataclass
 class Run:
-    """The weights after the last round (features x columns), their mean over all rounds, all moves, and totals."""
+    """The weights after the last round (features x columns), their mean over all rounds, all moves, and totals.
+
+    `scores` are those of each round, before it was learned.
+    """
 
     weights: Matrix
     mean: Matrix
     taus: list[list[float]] = field(default_factory=list)
+    scores: list[Vector] = field(default_factory=list)
     rounds: int = 0
     mistakes: int = 0
     updates: int = 0
@@ -40,11 +44,12 @@ def play(
     weight: Matrix | None = None,
     total: Callable[[Iterable[float]], float] = sum,
     cost: Matrix | None = None,
+    charge: Callable[[Vector, Any], float] | None = None,
 ) -> Run:
     """Learn the rows of X in their order; `weight` scales C row by row, and 0 skips a row.
 
-    The loss of a round is the `total` of its losses: their sum, or their max if they are one trial. Its cost, if there
-    are any, is cost[y, prediction].
+    The loss of a round is what `charge` says of the scores and the target, or else the `total` of the losses of its
+    half-spaces: their sum, or their max if they are one trial. Its cost, if there are any, is cost[y, prediction].
     """
     W = np.zeros((X.shape[1], columns))
     run = Run(weights=W, mean=np.zeros_like(W))
@@ -67,11 +72,12 @@ def play(
         run.mistakes += mistake
         run.cost += 0.0 if cost is None else cost[int(target), scores.argmax()]
         run.updates += bool(taus.any())
-        run.loss += total([0.0, *losses])
-        run.squared_loss += total([0.0, *losses**2])
+        run.loss += total([0.0, *losses]) if charge is None else charge(scores, target)
+        run.squared_loss += total([0.0, *losses**2]) if charge is None else charge(scores, target) ** 2
         run.max_squared_norm = max(run.max_squared_norm, x @ x)
         run.mean += (W - run.mean) / run.rounds
         run.taus.append(taus.tolist())
+        run.scores.append(scores)
     return run
 
 

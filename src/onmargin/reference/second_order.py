@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin.reference.rounds import Matrix, Run
+from onmargin.reference.step import Step
 from onmargin.reference.task import Task
 
 Vector = NDArray[np.float64]
@@ -96,6 +97,18 @@ def projected(C: float = inf, *, squared: bool = False) -> MetricStep:
     return step
 
 
+def in_metric(step: Step) -> MetricStep:
+    """A step that asks for nothing but the loss, such as `descent` and `constant`, along one half-space in a metric."""
+
+    def metric_step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
+        if loss <= 0:
+            return 0.0, 0.0, 0.0
+        (tau,), gain = step(np.array([loss]), np.array([q]), np.ones(1, bool), weight)
+        return float(tau), 0.0, gain
+
+    return metric_step
+
+
 def arow(r: float) -> MetricStep:
     """``beta = 1 / (q + r)``, ``tau = beta loss`` ([AROW])."""
 
@@ -154,14 +167,19 @@ def play_metric(
     *,
     columns: int = 1,
     weight: Vector | None = None,
+    charge: Callable[[Vector, Any], float] | None = None,
 ) -> MetricRun:
-    """Learn the rows of X in their order; `weight` scales C row by row, and 0 skips a row."""
+    """Learn the rows of X in their order; `weight` scales C row by row, and 0 skips a row.
+
+    The loss of a round is what `charge` says of the scores and the target, or else the sum over its half-spaces.
+    """
     W = np.zeros((X.shape[1], columns))
     run = MetricRun(weights=W, mean=np.zeros_like(W), metric=metric)
     for x, target, scale in zip(X, y, np.ones(len(X)) if weight is None else weight, strict=True):
         if scale == 0:
             continue
-        halfspaces, mistake = task(W.T @ x, target)
+        scores = W.T @ x
+        halfspaces, mistake = task(scores, target)
         metric.receive(x)
         A, taus = metric.rates(x), []
         lengths, moved, betas = x**2 @ A, np.zeros(columns, bool), np.zeros(columns)
@@ -169,8 +187,6 @@ def play_metric(
             q = float(lengths @ h.direction**2)
             tau, beta, gain = step(h.loss, q, float(scale)) if q > 0 else (0.0, 0.0, 0.0)
             taus.append(tau)
-            run.loss += max(h.loss, 0.0)
-            run.squared_loss += max(h.loss, 0.0) ** 2
             if tau > 0:
                 W += tau * A * np.outer(x, h.direction)
                 run.dual_value += gain - tau**2 * q / 2
@@ -178,10 +194,14 @@ def play_metric(
                 betas[h.direction != 0] = beta
         if moved.any():
             metric.learn(x, moved, betas)
+        losses = [max(h.loss, 0.0) for h in halfspaces] if charge is None else [charge(scores, target)]
         run.rounds += 1
         run.mistakes += mistake
+        run.loss += sum(losses)
+        run.squared_loss += sum(loss**2 for loss in losses)
         run.updates += any(taus)
         run.max_squared_norm = max(run.max_squared_norm, x @ x)
         run.mean += (W - run.mean) / run.rounds
         run.taus.append(taus)
+        run.scores.append(scores)
     return run

@@ -1,4 +1,4 @@
-"""Labels of a chain: the best labelling, the one most worth beating, and learning from it ([JMLR] sec. 9)."""
+"""Labels of a chain: the best labeling, the one most worth beating, and learning from it ([JMLR] sec. 9)."""
 
 from collections.abc import Callable, Sequence
 

@@ -35,3 +35,37 @@ def pa2(C: float) -> Step:
         return tau, float(tau @ loss - damping / 2 * tau @ tau)
 
     return step
+
+
+def descent(rate: float) -> Step:
+    """Go `rate` times the loss, whatever the curvature: gradient descent on squared losses and on `softmax`."""
+
+    def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
+        tau = rate * weight * loss
+        return tau, float(tau @ loss)
+
+    return step
+
+
+def constant(rate: float) -> Step:
+    """Go `rate`, whatever the loss: gradient descent on hinge losses."""
+
+    def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
+        tau = np.full_like(loss, rate * weight)
+        return tau, float(tau @ loss)
+
+    return step
+
+
+def target_loss(target: float, updates: int) -> Step:
+    """Project (PA) in rounds whose loss is above `target`, until so many updates are made ([NIPS], E5)."""
+    left = updates
+
+    def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
+        nonlocal left
+        if loss.sum() <= target or left == 0:
+            return np.zeros_like(loss), 0.0
+        left -= 1
+        return pa(loss, q, mistaken, weight)
+
+    return step

@@ -126,3 +126,29 @@ def label_ranking(*, calibrated: bool = False) -> Task:
         return sorted(halfspaces, key=lambda h: -h.loss)[:1], mistake
 
     return task
+
+
+def softmax(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
+    """y a column, or -1 and +1 with one column: the gradient of ``-ln p_y``, with p the softmax of the scores.
+
+    Each column has a half-space of its own, whose `loss` is the gradient: ``1 - p_y`` up for the right column, ``p_c``
+    down for the others. Gradients of 0.001 and less are left out. `log_loss` is the loss of the round.
+    """
+    if len(scores) == 1:
+        margin = float(y * scores[0])
+        wrong = float(np.exp(-np.logaddexp(0, margin)))
+        halfspaces = [HalfSpace(np.array([y], dtype=float), wrong)]
+    else:
+        right = int(y)
+        margin = float(scores[right] - np.delete(scores, right).max())
+        p = np.exp(scores - np.logaddexp.reduce(scores))
+        signs = np.where(np.arange(len(scores)) == right, 1.0, -1.0)
+        halfspaces = [HalfSpace(row, abs(float(row.max() > 0) - p[c])) for c, row in enumerate(np.diag(signs))]
+    return [h for h in halfspaces if h.loss > 1e-3], margin <= 0
+
+
+def log_loss(scores: Vector, y: float) -> float:
+    """``-ln p_y``, with p the softmax of the scores; with one column, y in {-1, +1} and the logistic function."""
+    if len(scores) == 1:
+        return float(np.logaddexp(0, -y * scores[0]))
+    return float(np.logaddexp.reduce(scores) - scores[int(y)])

@@ -14,7 +14,7 @@ Vector = NDArray[np.float64]
 class Ball:
     """The ball after the last round, and totals."""
 
-    centre: Vector
+    center: Vector
     radius: float
     rounds: int = 0
     updates: int = 0
@@ -35,38 +35,38 @@ def uniclass(
 ) -> Ball:
     """Follow the rows of X with a ball of the given radius, or with one whose radius is learned and at most that.
 
-    A learned radius is a ball of radius B in one more dimension, around a centre that starts at height B above all
+    A learned radius is a ball of radius B in one more dimension, around a center that starts at height B above all
     rows: where it cuts through their plane its radius is ``sqrt(B^2 - height^2)``.
     """
     lifted = np.column_stack([X, np.zeros(len(X))])
-    centre = np.zeros(X.shape[1] + 1)
+    center = np.zeros(X.shape[1] + 1)
     if start is not None:
-        centre[:-1] = start
-    centre[-1] = radius if learn_radius else 0.0
-    ball = Ball(centre[:-1], radius)
+        center[:-1] = start
+    center[-1] = radius if learn_radius else 0.0
+    ball = Ball(center[:-1], radius)
     for x, scale in zip(lifted, np.ones(len(X)) if weight is None else weight, strict=True):
         if scale == 0:
             continue
-        ball.radius = float(np.sqrt(radius**2 - centre[-1] ** 2))
-        ball.distance += max(float(np.linalg.norm(x[:-1] - centre[:-1])) - ball.radius, 0.0)
-        d = float(np.linalg.norm(x - centre))
+        ball.radius = float(np.sqrt(radius**2 - center[-1] ** 2))
+        ball.distance += max(float(np.linalg.norm(x[:-1] - center[:-1])) - ball.radius, 0.0)
+        d = float(np.linalg.norm(x - center))
         ball.rounds += 1
         if d > radius:
             loss = np.array([d - radius])
             tau, gain = step(loss, np.ones(1), np.ones(1, bool), scale)
-            centre += tau[0] / d * (x - centre)
+            center += tau[0] / d * (x - center)
             ball.updates += 1
             ball.loss += d - radius
             ball.squared_loss += (d - radius) ** 2
             ball.dual_value += gain - tau[0] ** 2 / 2
-    ball.radius = float(np.sqrt(radius**2 - centre[-1] ** 2))
+    ball.radius = float(np.sqrt(radius**2 - center[-1] ** 2))
     return ball
 
 
 def simplex_uniclass(X: NDArray[np.float64], radius: float, step: Step = pa, *, weight: Vector | None = None) -> Ball:
-    """Follow the rows of X with a ball of the given radius around a centre on the simplex, at first its middle.
+    """Follow the rows of X with a ball of the given radius around a center on the simplex, at first its middle.
 
-    The direction is that of `uniclass`, ``v = (x - w) / |x - w|``, but the centre is multiplied by ``exp(tau v)``. The
+    The direction is that of `uniclass`, ``v = (x - w) / |x - w|``, but the center is multiplied by ``exp(tau v)``. The
     curvature along v is ``(max v - min v)^2 / 4`` at most, and PA makes tau = 4 loss / (max v - min v)^2 (E6).
     """
     log_w = np.full(X.shape[1], -np.log(X.shape[1]))
@@ -88,5 +88,5 @@ def simplex_uniclass(X: NDArray[np.float64], radius: float, step: Step = pa, *, 
                 ball.dual_value += gain - (raised - tau[0] * (w @ v))
                 log_w += tau[0] * v - raised
                 ball.updates += 1
-    ball.centre, ball.distance = np.exp(log_w), ball.loss
+    ball.center, ball.distance = np.exp(log_w), ball.loss
     return ball

@@ -16,6 +16,7 @@ from onmargin._core.tasks.task import Task
 from onmargin._core.text.names import Hashed, Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies, Text
+from onmargin.errors import ExampleError
 from onmargin.learner import Learner, Totals
 from onmargin.models.rules import FLAG, NOTHING, Character, Number, Rule, Word, check_parameters
 from onmargin.stream._blocks import learn_known, learn_readily, widen
@@ -239,8 +240,7 @@ class StreamModel:
             try:
                 self.learn_one(x, target, weight)
             except (TypeError, ValueError) as error:
-                kind = TypeError if isinstance(error, TypeError) else ValueError
-                raise kind(f"example {i}: {error}") from error
+                raise ExampleError.wrap(error, i) from error
         return self
 
     def _one_by_one(self, X: Any, y: Any, weights: Any) -> Iterator[tuple[int, Any, Any, float]]:

@@ -18,12 +18,12 @@ cdef double SMALLEST_SCALE = 1e-200
 
 
 cdef class Center(Geometry):
-    """The centre c of a ball, and how far its rows are: d = sqrt(|x - c|^2 + height^2) ([JMLR] sec. 6).
+    """The center c of a ball, and how far its rows are: d = sqrt(|x - c|^2 + height^2) ([JMLR] sec. 6).
 
-    The only direction is that of the row from the centre, of length 1; tau along it makes c <- (1 - a) c + a x with
+    The only direction is that of the row from the center, of length 1; tau along it makes c <- (1 - a) c + a x with
     a = tau / d. To touch the non-zeros of x alone, c is kept as `scale` times a vector, and its norm beside it.
 
-    The height is a coordinate of the centre that is zero in every row, and shrinks like the others. Started at B, with
+    The height is a coordinate of the center that is zero in every row, and shrinks like the others. Started at B, with
     balls of radius B, it makes a radius sqrt(B^2 - height^2) that is learned ([NIPS]); 0: there is none.
 
     Rows are float64: a distance is the small difference of large numbers.
@@ -58,17 +58,17 @@ cdef class Center(Geometry):
         self.vector[:] = state["vector"]
 
     def centre(self):
-        """A copy of the centre."""
+        """A copy of the center."""
         return self.scale * self.vector
 
-    def assign(self, centre):
-        """Put the centre here."""
-        self.vector[:] = centre
+    def assign(self, center):
+        """Put the center here."""
+        self.vector[:] = center
         self.scale = 1
         self.squared_norm = self.vector @ self.vector
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with new features, in which the centre is at zero."""
+        """A copy with new features, in which the center is at zero."""
         copy = type(self)(n_features, height=self.height)
         vector = np.zeros(n_features)
         vector[:self.n_features] = self.vector
@@ -134,7 +134,7 @@ cdef class Center(Geometry):
 
 
 cdef class SimplexCenter(Center):
-    """A centre w on the simplex, at first its middle ([NIPS] Thm. 4, E6).
+    """A center w on the simplex, at first its middle ([NIPS] Thm. 4, E6).
 
     The direction v = (x - w) / d is that of `Center`, but tau along it makes w_i <- w_i exp(tau v_i) / Z. It has the
     curvature (max v - min v)^2 / 4 at most, and that is at most 1/2. The logarithms of the weights are kept beside
@@ -154,7 +154,7 @@ cdef class SimplexCenter(Center):
         self.theta, self.apart = np.zeros(n_features), np.zeros(n_features)
         self.t = <double*>address(self.theta, "d", n_features, writable=True)
         self.v = <double*>address(self.apart, "d", n_features, writable=True)
-        self.normalise()
+        self.normalize()
 
     def __reduce__(self):
         state = {
@@ -188,9 +188,9 @@ cdef class SimplexCenter(Center):
             self.v[j] -= self.lowest  # what all have alike moves nothing, and might swallow the rest
             along += a * self.v[j] * w[j]
             self.t[j] += a * self.v[j]
-        return 2 * (self.normalise() - along)
+        return 2 * (self.normalize() - along)
 
-    cdef double normalise(self) noexcept nogil:
+    cdef double normalize(self) noexcept nogil:
         """Make exp(theta) weights of sum 1; answers ln sum exp(theta) as it was."""
         cdef Py_ssize_t j
         cdef double highest = -INFINITY, total = 0, potential
@@ -214,7 +214,7 @@ cdef double MOST_DOUBT = 1e4
 
 
 cdef class Ball(Expansion):
-    """The centre of a ball as an expansion: |phi(x) - c|^2 = K(x, x) - 2 <c, phi(x)> + |c|^2 ([JMLR] sec. 6).
+    """The center of a ball as an expansion: |phi(x) - c|^2 = K(x, x) - 2 <c, phi(x)> + |c|^2 ([JMLR] sec. 6).
 
     Scores, step and height are those of Center. All coefficients shrink with every move, which is no more than the
     scores cost; the norm of c is kept beside them.
@@ -240,7 +240,7 @@ cdef class Ball(Expansion):
         Expansion.__setstate__(self, state)
 
     def plant(self, Py_ssize_t key, double squared_norm):
-        """Put the centre of a ball that has seen nothing at the row of this key."""
+        """Put the center of a ball that has seen nothing at the row of this key."""
         self.hold_slots(1)
         self.n_slots, self.key[0], self.live[0], self.coef[0], self.squared_norm = 1, key, 1, 1, squared_norm
 
@@ -277,7 +277,7 @@ cdef class Ball(Expansion):
 cdef class BudgetedBall(Ball):
     """The interface: `make_room` removes one support, when there is one too many.
 
-    What a removal makes of the norm of the centre takes the kernel values of the supports with each other. They are
+    What a removal makes of the norm of the center takes the kernel values of the supports with each other. They are
     kept; a support has a seat among them, that of the one that went last.
     """
 
@@ -376,7 +376,7 @@ cdef class BudgetedBall(Ball):
     cdef void share_out(self, Py_ssize_t old) noexcept nogil:
         """The others take over the share of an old support, each in proportion to its own.
 
-        So the coefficients keep their sum, which is 1 where the ball began at a row: the centre stays among its rows,
+        So the coefficients keep their sum, which is 1 where the ball began at a row: the center stays among its rows,
         wherever the origin is.
         """
         cdef Py_ssize_t i
@@ -423,7 +423,7 @@ cdef class SmallestBall(BudgetedBall):
 cdef class ProjectedBall(BudgetedBall):
     """That goes of which least is lost when the newest takes over its projection: c_r K(x_r, x) / K(x, x).
 
-    What is lost, c_r^2 (K(x_r, x_r) - K(x_r, x)^2 / K(x, x)), is how far the centre moves, squared.
+    What is lost, c_r^2 (K(x_r, x_r) - K(x_r, x)^2 / K(x, x)), is how far the center moves, squared.
     """
 
     cdef void make_room(self, Py_ssize_t new) noexcept nogil:

@@ -18,10 +18,10 @@ cdef inline double square_and_clear(double* number) noexcept nogil:
 
 
 cdef class Paths(Euclidean):
-    """Labellings z of the rows of a trial: s(z) = sum_i <W[:, z_i], x_i> + sum_{i > 0} T[z_{i-1}, z_i] ([JMLR] sec. 9).
+    """Labelings z of the rows of a trial: s(z) = sum_i <W[:, z_i], x_i> + sum_{i > 0} T[z_{i-1}, z_i] ([JMLR] sec. 9).
 
     That is <w, Phi(x, z)> with w = (W, T). The one half-space of a round is {w : <w, v> >= ...}, v = Phi(x, y) -
-    Phi(x, q) being the difference of the right labelling and its rival: only rows that they label differently take
+    Phi(x, q) being the difference of the right labeling and its rival: only rows that they label differently take
     part, and only steps from label to label that one has and the other has not.
     """
 
@@ -79,13 +79,14 @@ cdef class Paths(Euclidean):
         cdef Py_ssize_t i
         for i in range(r.n_rows):
             Euclidean.project(self, &r.x[i], &self.w, self.b, r.s + i * self.n_scores)
-        r.n_scores = self.n_columns
-        r.stride = self.n_scores
-        r.transitions = self.t
-        r.pace = 0
+        r.n_scores = r.n_rows * self.n_scores
+        r.sequence.n_labels = self.n_columns
+        r.sequence.stride = self.n_scores
+        r.sequence.transitions = self.t
+        r.sequence.transition_stride = 0
 
     cdef void measure(self, Round* r) noexcept nogil:
-        """A round of labellings has no norm before there is a rival: `curvatures` gives it to the first row."""
+        """A round of labelings has no norm before there is a rival: `curvatures` gives it to the first row."""
         cdef Py_ssize_t i
         for i in range(r.n_rows):
             if isnan(self.bias):
@@ -98,7 +99,7 @@ cdef class Paths(Euclidean):
         for i in range(r.n_rows):
             self.right[i] = <int32_t>r.y[i]
         r.halfspaces.q = r.x.squared_norm = self.stepped(r) + crossed(
-            self.vec, r.x, self.right, r.rival, r.n_rows, self.squared_bias()
+            self.vec, r.x, self.right, r.sequence.rival, r.n_rows, self.squared_bias()
         )
 
     cdef double stepped(self, const Round* r) noexcept nogil:
@@ -108,15 +109,15 @@ cdef class Paths(Euclidean):
         self.step(r, self.n, k, 1)
         for i in range(1, r.n_rows):
             total += square_and_clear(&self.n[<Py_ssize_t>r.y[i - 1] * k + <Py_ssize_t>r.y[i]])
-            total += square_and_clear(&self.n[r.rival[i - 1] * k + r.rival[i]])
+            total += square_and_clear(&self.n[r.sequence.rival[i - 1] * k + r.sequence.rival[i]])
         return total
 
     cdef void step(self, const Round* r, double* T, Py_ssize_t stride, double tau) noexcept nogil:
-        """T += tau * (steps of the right labelling - steps of its rival)."""
+        """T += tau * (steps of the right labeling - steps of its rival)."""
         cdef Py_ssize_t i
         for i in range(1, r.n_rows):
             T[<Py_ssize_t>r.y[i - 1] * stride + <Py_ssize_t>r.y[i]] += tau
-            T[r.rival[i - 1] * stride + r.rival[i]] -= tau
+            T[r.sequence.rival[i - 1] * stride + r.sequence.rival[i]] -= tau
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef double tau = r.halfspaces.tau, late = self.clock - self.average
@@ -131,7 +132,7 @@ cdef class Paths(Euclidean):
         cdef Py_ssize_t i, up, down
         cdef double change = tau * self.squared_bias()
         for i in range(r.n_rows):
-            up, down = <Py_ssize_t>r.y[i], r.rival[i]
+            up, down = <Py_ssize_t>r.y[i], r.sequence.rival[i]
             if up != down:
                 self.vec.add(&r.x[i], w, up, down, tau)
                 b[up] += change
@@ -139,7 +140,7 @@ cdef class Paths(Euclidean):
 
 
 cdef class EdgePaths(Paths):
-    """Labellings where features of a row also weigh the step to it: s(z) gains sum_{i > 0} <E[:, z_{i-1}, z_i], g_i>.
+    """Labelings where features of a row also weigh the step to it: s(z) gains sum_{i > 0} <E[:, z_{i-1}, z_i], g_i>.
 
     g_i is the row x_i restricted to the features that were chosen for it, in the order in which they were. The pairs of
     labels are the labels of a second emission: a pair (a, b) is its column a * n_scores + b, as the transitions lie.
@@ -260,8 +261,8 @@ cdef class EdgePaths(Paths):
             self.edges.vec.scores(&self.g[i], &self.edges.w, to_row)
             for c in range(self.n_columns * self.n_scores):
                 to_row[c] += self.t[c]
-        r.transitions = self.steps
-        r.pace = self.edges.n_scores
+        r.sequence.transitions = self.steps
+        r.sequence.transition_stride = self.edges.n_scores
 
     cdef void gather(self, const Round* r) noexcept nogil:
         """The chosen features of each row that a step leads to."""
@@ -291,7 +292,7 @@ cdef class EdgePaths(Paths):
         Paths.curvatures(self, r)
         for i in range(1, r.n_rows):
             self.right_pair[i] = <int32_t>(self.right[i - 1] * k + self.right[i])
-            self.rival_pair[i] = <int32_t>(r.rival[i - 1] * k + r.rival[i])
+            self.rival_pair[i] = <int32_t>(r.sequence.rival[i - 1] * k + r.sequence.rival[i])
         if r.n_rows > 1:
             r.halfspaces.q += crossed(
                 self.edges.vec, self.g + 1, self.right_pair + 1, self.rival_pair + 1, r.n_rows - 1, 0

@@ -1,4 +1,4 @@
-/* The inner loop of every dynamic programme over a chain of labels. */
+/* The inner loop of every dynamic program over a chain of labels. */
 #ifndef ONMARGIN_CHAIN_H
 #define ONMARGIN_CHAIN_H
 

@@ -1,4 +1,4 @@
-/* The few vector primitives under every round, in C so that they can be vectorised by hand.
+/* The few vector primitives under every round, in C so that they can be vectorized by hand.
 
    Weights lie in one of two ways. Sparse rows want them feature-major (gap 1): a feature's weights of all columns stand
    together, padded to whole vectors, so that each non-zero costs one trip to memory however many columns there are.

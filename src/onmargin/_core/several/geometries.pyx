@@ -187,7 +187,7 @@ cdef class WithAverage(Geometry):
 
 
 cdef class GeometryList:
-    """The labellings of one model, and the turns of those after it: the loop over rounds has no lists.
+    """The labelings of one model, and the turns of those after it: the loop over rounds has no lists.
 
     `own` is the round of the model; those of the others lie behind it, in their order.
     """
@@ -233,7 +233,7 @@ cdef class SeveralPaths(Geometry):
     """Models that have the same rows and labels, each with weights and rivals of its own.
 
     The scores of a trial are those of the first model, row by row, then those of the next. A task finds the round of
-    each model, with its scores and transitions, in `Round.models`, and leaves its half-space there.
+    each model, with its scores and transitions, in `Round.sequence.models`, and leaves its half-space there.
     """
 
     cdef tuple models
@@ -286,9 +286,9 @@ cdef class SeveralPaths(Geometry):
         for m in range(self.n):
             self.rounds[m] = r[0]
             self.rounds[m].s = r.s + m * r.n_rows * self.width
-            self.rounds[m].rival = self.rivals + m * r.n_rows
+            self.rounds[m].sequence.rival = self.rivals + m * r.n_rows
         self.first.scores(self.rounds)
-        r.models = self.rounds
+        r.sequence.models = self.rounds
 
     cdef void measure(self, Round* r) noexcept nogil:
         self.first.measure(self.rounds)

@@ -28,8 +28,7 @@ cdef class StepList:
         cdef Round own = r[0]
         cdef double gain = 0
         own.halfspaces, own.n_halfspaces = r.halfspaces + first, 0
-        while first < n and r.halfspaces[first].part == m:
-            own.halfspaces[own.n_halfspaces].part = 0
+        while first < n and r.halfspaces[first].model == m:
             own.n_halfspaces += 1
             first += 1
         if own.n_halfspaces > 0:
@@ -45,7 +44,7 @@ cdef class StepList:
 
 
 cdef class Steps(Step):
-    """Each model by its own step, along the half-spaces whose `part` it is; models share no columns."""
+    """Each model by its own step, along the half-spaces of that model; models share no columns."""
 
     cdef readonly tuple steps
     cdef StepList first
@@ -94,8 +93,8 @@ cdef class Projections(Step):
         geometry.curvatures(r)
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
-            damping = self.damping[h.part] / r.weight
-            h.tau = projection(h, self.cap[h.part] * r.weight, damping)
+            damping = self.damping[h.model] / r.weight
+            h.tau = projection(h, self.cap[h.model] * r.weight, damping)
             if h.tau > 0:
                 gain += h.tau * (h.loss - h.tau * damping / 2)
         return gain

@@ -53,7 +53,7 @@ cdef class TaskList:
                 h = &own.halfspaces[i]
                 h.up += <int>place[m] if h.up >= 0 else 0
                 h.down += <int>place[m] if h.down >= 0 else 0
-                h.part = <int>m
+                h.model = <int>m
             r.n_halfspaces += own.n_halfspaces
             now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
         if self.rest is not None:
@@ -91,7 +91,7 @@ cdef class Margins(TaskList):
             loss = asked - margin
             h = &r.halfspaces[n]  # written in any case, and kept if it counts
             h.up, h.down = <int>place[m] if y > 0 else -1, -1 if y > 0 else <int>place[m]
-            h.loss, h.part, h.mistaken = loss, <int>m, margin <= 0
+            h.loss, h.part, h.model, h.mistaken = loss, 0, <int>m, margin <= 0
             n += (loss > 0) | self.eager
             loss = max(loss, 0)
             now[m].mistake, now[m].loss, now[m].squared_loss = margin <= 0, loss, loss * loss
@@ -106,7 +106,7 @@ def turn(tasks):
 
 
 cdef class Several(Task):
-    """Model m has `width` scores from places[m] on and a task of its own; half-spaces say by `part` whose they are.
+    """Model m has `width` scores from places[m] on and a task of its own; `model` of a half-space says whose it is.
 
     The prediction is that of the leader, which has lost least so far, or with `hedge` the vote of all, each with the
     weight of AdaHedge ([ADAHEDGE]): p_m is proportional to exp(-eta L_m), where L_m is what model m has lost, eta =
@@ -259,11 +259,11 @@ cdef inline void vote_for_path(const int32_t* path, const Round* r, double weigh
     """Add the weight of a model to the votes for its labels, token by token."""
     cdef Py_ssize_t i
     for i in range(r.n_rows):
-        votes[i * r.stride + path[i]] += weight
+        votes[i * r.sequence.stride + path[i]] += weight
 
 
 cdef class SeveralSequences(Several):
-    """n models that are all held to one task; a model loses what its labelling costs.
+    """n models that are all held to one task; a model loses what its labeling costs.
 
     With `hedge` every model votes for its label of each token. The votes are the scores of a chain whose transitions
     are all zero, and `judge` takes it as any other: each token gets the label of most votes, of several the first.
@@ -292,7 +292,7 @@ cdef class SeveralSequences(Several):
         super().__setstate__(state)
 
     def tallied(self, paths):
-        """The chain that the labellings of all models make, models by tokens: votes, and transitions of zero."""
+        """The chain that the labelings of all models make, models by tokens: votes, and transitions of zero."""
         tokens = np.arange(len(paths[0]))
         votes = np.zeros((len(tokens), self.width))
         for path, weight in zip(paths, self.owners[1], strict=True):
@@ -312,30 +312,31 @@ cdef class SeveralSequences(Several):
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef Py_ssize_t m
-        cdef Round* own = r.models
+        cdef Round* own = r.sequence.models
         cdef Round verdict
         if self.hedge:
-            memset(self.tally, 0, r.n_rows * own.stride * sizeof(double))
+            memset(self.tally, 0, r.n_rows * own.sequence.stride * sizeof(double))
         for m in range(self.n):
-            own = &r.models[m]
+            own = &r.sequence.models[m]
             own.halfspaces = r.halfspaces + r.n_halfspaces
             clear(own)
             self.task.constrain(own)
             if own.n_halfspaces > 0:  # one, then
-                own.halfspaces.part = <int32_t>m
+                own.halfspaces.model = <int32_t>m
                 r.n_halfspaces += 1
             self.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
             if self.hedge:
                 vote_for_path(self.task.predicted, own, self.p[m], self.tally)
-        verdict = self.judgement(r) if self.hedge else r.models[self.leader]
+        verdict = self.judgement(r) if self.hedge else r.sequence.models[self.leader]
         r.mistake, r.loss, r.squared_loss, r.cost = verdict.mistake, verdict.loss, verdict.squared_loss, verdict.cost
         self.weigh()
 
     cdef Round judgement(self, const Round* r) noexcept nogil:
         """What becomes of the votes."""
-        cdef Round own = r.models[0]
-        own.s, own.transitions, own.pace, own.rival = self.tally, self.level, 0, r.rival
-        own.halfspaces = self.spare
+        cdef Round own = r.sequence.models[0]
+        own.s, own.halfspaces = self.tally, self.spare
+        own.sequence.transitions, own.sequence.transition_stride = self.level, 0
+        own.sequence.rival = r.sequence.rival
         clear(&own)
         self.task.constrain(&own)
         return own

@@ -262,7 +262,7 @@ cdef class EvenLineSearch(Scheme):
         return gain
 
 
-cdef struct Programme:
+cdef struct Program:
     # max tau' loss - tau' G tau / 2 over tau >= 0, sum of tau in each part <= its share.
     HalfSpace* h            # tau and loss
     Py_ssize_t n
@@ -309,7 +309,7 @@ cdef class Joint(Scheme):
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
         cdef Py_ssize_t i, _round
         cdef double gain = 0
-        cdef Programme p
+        cdef Program p
         geometry.curvatures(r)
         self.select(r)
         lay_out(&p, r)
@@ -330,7 +330,7 @@ cdef class Joint(Scheme):
         return gain
 
 
-cdef void lay_out(Programme* p, const Round* r) noexcept nogil:
+cdef void lay_out(Program* p, const Round* r) noexcept nogil:
     """Where everything stands in the scratch of a round; there are at most as many parts as half-spaces."""
     cdef Py_ssize_t n = r.n_halfspaces, parts = r.n_parts
     cdef double* work = r.work
@@ -346,7 +346,7 @@ cdef void lay_out(Programme* p, const Round* r) noexcept nogil:
     p.pivot = p.slack + parts
 
 
-cdef void choose_pivots(Programme* p) noexcept nogil:
+cdef void choose_pivots(Program* p) noexcept nogil:
     """The rest of a part's share if it is free, otherwise its largest tau."""
     cdef Py_ssize_t i, part
     for part in range(p.n_parts):
@@ -362,12 +362,12 @@ cdef void choose_pivots(Programme* p) noexcept nogil:
             p.n_moving += 1
 
 
-cdef inline double price(const Programme* p, Py_ssize_t part) noexcept nogil:
+cdef inline double price(const Program* p, Py_ssize_t part) noexcept nogil:
     """What the pivot loses where it gives."""
     return p.gradient[p.pivot[part]] if p.pivot[part] >= 0 else 0
 
 
-cdef inline double bend(const Programme* p, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+cdef inline double bend(const Program* p, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
     """The second derivative where tau_i and tau_j grow and their pivots give."""
     cdef Py_ssize_t n = p.n, a = p.pivot[p.h[i].part], b = p.pivot[p.h[j].part]
     cdef double both = p.G[i * n + j]
@@ -380,7 +380,7 @@ cdef inline double bend(const Programme* p, Py_ssize_t i, Py_ssize_t j) noexcept
     return both
 
 
-cdef bint climb(Programme* p) noexcept nogil:
+cdef bint climb(Program* p) noexcept nogil:
     """Go to the maximum on the plane of the free taus, or as far as they allow; answer whether one of them did not."""
     cdef Py_ssize_t i, j, k, part, m = p.n_moving, stopped = -1, stopped_part = -1
     cdef double length = 1
@@ -418,7 +418,7 @@ cdef bint climb(Programme* p) noexcept nogil:
     return length < 1
 
 
-cdef void find_gradient(Programme* p) noexcept nogil:
+cdef void find_gradient(Program* p) noexcept nogil:
     cdef Py_ssize_t i, j
     for i in range(p.n):
         p.gradient[i] = p.h[i].loss
@@ -428,7 +428,7 @@ cdef void find_gradient(Programme* p) noexcept nogil:
                 p.gradient[i] -= p.h[j].tau * p.G[j * p.n + i]
 
 
-cdef bint set_free(Programme* p) noexcept nogil:
+cdef bint set_free(Program* p) noexcept nogil:
     """Free what gains most where its pivot gives; answer whether anything gains more than rounding can feign."""
     cdef Py_ssize_t i, part, best = -1, best_part = -1
     cdef double size = 0, loss = 0, most

@@ -7,7 +7,7 @@ from onmargin._core.round cimport HalfSpace, Round
 
 
 cdef inline double projection(const HalfSpace* h, double cap, double damping) noexcept nogil:
-    """tau = min(cap, loss / (q + damping)), the maximiser of tau loss - tau^2 (q + damping) / 2 over 0 <= tau <= cap.
+    """tau = min(cap, loss / (q + damping)), the maximizer of tau loss - tau^2 (q + damping) / 2 over 0 <= tau <= cap.
 
     A zero row, or one whose squares have no number, cannot be projected onto anything: 0.
     """

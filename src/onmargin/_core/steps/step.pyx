@@ -104,7 +104,7 @@ cdef class Aggressive(Single):
 
 
 cdef class Optimal(Single):
-    """The maximiser of the dual along the half-space ([PD] eq. 32)."""
+    """The maximizer of the dual along the half-space ([PD] eq. 32)."""
 
     cdef double length(self, Round* r, const HalfSpace* h, Geometry geometry, double C) noexcept nogil:
         geometry.curvatures(r)

@@ -20,7 +20,7 @@ MOST_SWEEPS = 1000
 
 
 cdef class Window(Step):
-    """Rounds that maximise the dual over the variables of the last `window` examples.
+    """Rounds that maximize the dual over the variables of the last `window` examples.
 
     max margin sum_ir alpha_ir - G(theta), theta = sum_ir alpha_ir z_ir, alpha_ir >= 0, sum_r alpha_ir <= C, where z_ir
     is x_i in the right column less x_i in that of a rival r; two classes have one column and one variable an example,
@@ -70,7 +70,7 @@ cdef class Window(Step):
         self.origin = r.t - self.now
 
     cdef double improve(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
-        """Maximise the dual over the variables of one example; answer what is gained."""
+        """Maximize the dual over the variables of one example; answer what is gained."""
         cdef double cap = self.C * self.weight[i]
         if cap == 0:
             return 0
@@ -164,7 +164,7 @@ cdef Py_ssize_t MOST_ROWS = 512  # of a window: more would take much memory, and
 
 
 cdef class GramWindow(Window):
-    """The same for plain weights: a quadratic programme in the variables of the window alone.
+    """The same for plain weights: a quadratic program in the variables of the window alone.
 
     A move along x_i changes the scores of row j by multiples of <x_i, x_j>. So the scores of the window's rows are
     kept, and the weights move once for each example that changed, when all is done. What a round adds are the inner
@@ -275,7 +275,7 @@ cdef class GramWindow(Window):
             self.vec.add(&x, &self.spread, 0, -1, -1)
 
     cdef double raise_one(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
-        """Maximise the dual over the variable of one example of two classes; answer what is gained."""
+        """Maximize the dual over the variable of one example of two classes; answer what is gained."""
         cdef double* alpha = self.variables(i)
         cdef double cap = max(self.C * self.weight[i], alpha[0]), old = alpha[0]
         cdef double loss = self.margin - self.y[i] * self.scores_of(i)[0], q, step

@@ -7,13 +7,13 @@ from onmargin._core.tasks.task cimport Task
 
 
 cdef struct Chain:
-    # A labelling z scores sum_i emissions[i, z_i] + sum_{i > 0} transitions_i[z_{i-1}, z_i].
-    const double* emissions    # token i and label a at i * stride + a
-    const double* transitions  # to token i, from a to b at i * pace + a * stride + b; from any label to padding: -inf
+    # A labeling z scores sum_i emissions[i, z_i] + sum_{i > 0} transitions_i[z_{i-1}, z_i].
+    const double* emissions       # token i and label a at i * stride + a
+    const double* transitions     # into token i from a to b at i * transition_stride + a * stride + b; to padding: -inf
     Py_ssize_t length
     Py_ssize_t labels
-    Py_ssize_t stride          # labels and padding
-    Py_ssize_t pace            # 0: the transitions are the same for all tokens
+    Py_ssize_t stride             # labels and padding
+    Py_ssize_t transition_stride  # 0 if the transitions are the same for all tokens
 
 
 cdef double path_score(const Chain* c, const int32_t* path) noexcept nogil
@@ -26,7 +26,7 @@ cdef class Sequence(Task):
     cdef readonly bint squared, max_loss
     cdef const double* rho
     cdef tuple owners
-    cdef double* work        # for the dynamic programmes
+    cdef double* work        # for the dynamic programs
     cdef double* augmented   # emissions with costs
     cdef int32_t* right
     cdef int32_t* predicted  # in the last round

@@ -34,7 +34,7 @@ cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n) noexcept nogil:
 cdef inline int32_t best_before(const Chain* c, Py_ssize_t i, const double* start, Py_ssize_t label) noexcept nogil:
     """The label before token i, on the best way to its `label`."""
     cdef Py_ssize_t a, best = 0
-    cdef const double* to_label = c.transitions + i * c.pace + label
+    cdef const double* to_label = c.transitions + i * c.transition_stride + label
     for a in range(1, c.labels):
         if start[a] + to_label[a * c.stride] > start[best] + to_label[best * c.stride]:
             best = a
@@ -47,7 +47,7 @@ cdef double path_score(const Chain* c, const int32_t* path) noexcept nogil:
     for i in range(c.length):
         score += c.emissions[i * c.stride + path[i]]
         if i > 0:
-            score += c.transitions[i * c.pace + path[i - 1] * c.stride + path[i]]
+            score += c.transitions[i * c.transition_stride + path[i - 1] * c.stride + path[i]]
     return score
 
 
@@ -60,7 +60,7 @@ cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil:
     for b in range(c.stride):
         here[b] = c.emissions[b]
     for i in range(1, c.length):
-        relax(here, c.transitions + i * c.pace, c.labels, c.stride, here + c.stride)
+        relax(here, c.transitions + i * c.transition_stride, c.labels, c.stride, here + c.stride)
         here += c.stride
         for b in range(c.stride):
             here[b] += c.emissions[i * c.stride + b]
@@ -73,7 +73,7 @@ cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil:
 cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, double* work) noexcept nogil:
     """argmax_z s(z) + sqrt(d(z)), d the number of tokens at which z is not `right`.
 
-    The root of a sum is not a sum over tokens, so the programme keeps the best way to each label for every d so far:
+    The root of a sum is not a sum over tokens, so the program keeps the best way to each label for every d so far:
     O(length^2 labels^2). `work` holds (length * (length + 1) + 1) * stride numbers: token, d, label.
     """
     cdef Py_ssize_t i, d, b, stride = c.stride, plane = (c.length + 1) * stride, last = c.length - 1, errors = 0
@@ -87,7 +87,7 @@ cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, d
         here[(b != right[0]) * stride + b] = c.emissions[b]
     for i in range(1, c.length):
         for d in range(i + 1):
-            relax(here + d * stride, c.transitions + i * c.pace, c.labels, stride, work)
+            relax(here + d * stride, c.transitions + i * c.transition_stride, c.labels, stride, work)
             for b in range(c.labels):
                 here[plane + (d + (b != right[i])) * stride + b] = work[b] + c.emissions[i * stride + b]
         here += plane
@@ -135,7 +135,7 @@ cdef Chain view(object emissions, object transitions) except *:
         raise ValueError(f"emissions {emissions.shape} and transitions {transitions.shape} are not of one chain")
     c.emissions = <const double*>address(emissions, "d", c.length * c.stride)
     c.transitions = <const double*>address(transitions, "d", transitions.size)
-    c.pace = c.labels * c.stride if tokens else 0
+    c.transition_stride = c.labels * c.stride if tokens else 0
     return c
 
 
@@ -155,14 +155,14 @@ def decode(emissions, transitions, ends):
     with nogil:
         for i in range(n):
             c.emissions = tokens + end[i] * c.stride
-            c.transitions = steps + end[i] * c.pace
+            c.transitions = steps + end[i] * c.transition_stride
             c.length = end[i + 1] - end[i]
             best_path(&c, path + end[i], work)
     return paths
 
 
 def decode_best(emissions, transitions, Py_ssize_t n):
-    """The n labellings of highest score, fewer if there are not so many: scores, best first, and paths."""
+    """The n labelings of highest score, fewer if there are not so many: scores, best first, and paths."""
     cdef Chain c = view(emissions, transitions)
     cdef Py_ssize_t i, b, k, m = c.length, layer = c.labels * n, place
     ways = np.full((m, c.labels, n), -np.inf)
@@ -175,6 +175,7 @@ def decode_best(emissions, transitions, Py_ssize_t n):
     cdef int32_t* last = <int32_t*>address(ends, "i", n, writable=True)
     cdef int32_t* rank = <int32_t*>address(ranks, "i", c.labels, writable=True)
     cdef int32_t* path = <int32_t*>address(paths, "i", n * m, writable=True)
+    cdef const double* to_label
     if m == 0:
         return np.zeros(1), paths[:1]
     with nogil:
@@ -183,9 +184,8 @@ def decode_best(emissions, transitions, Py_ssize_t n):
         for i in range(1, m):
             for b in range(c.labels):
                 place = i * layer + b * n
-                merge(
-                    &c, way + (i - 1) * layer, c.transitions + i * c.pace + b, n, way + place, origin + place, rank
-                )
+                to_label = c.transitions + i * c.transition_stride + b
+                merge(&c, way + (i - 1) * layer, to_label, n, way + place, origin + place, rank)
                 for k in range(n):
                     way[place + k] += c.emissions[i * c.stride + b]
         merge(&c, way + (m - 1) * layer, NULL, n, total, last, rank)
@@ -210,16 +210,16 @@ def decode_most_wrong(emissions, transitions, right):
     return path
 
 
-# The scores that a half-space of sequences compares are those of two labellings.
+# The scores that a half-space of sequences compares are those of two labelings.
 cdef enum:
     RIGHT, RIVAL
 
 
 cdef class Sequence(Task):
-    """y a label for each row; the labelling z is predicted whose emissions and transitions sum to most ([JMLR] sec. 9).
+    """y a label for each row; the labeling z is predicted whose emissions and transitions sum to most ([JMLR] sec. 9).
 
     Loss s(q) - s(y) + sqrt(rho(y, q)), where rho(y, z) = sum_i cost[y_i, z_i], or with `squared` its square. q is the
-    prediction, or with `max_loss` the labelling of largest loss: with `squared` the root is a sum over the rows, as the
+    prediction, or with `max_loss` the labeling of largest loss: with `squared` the root is a sum over the rows, as the
     scores are; otherwise the cost must be 1 for each wrong label. The cost of the round is that of the prediction.
     """
 
@@ -245,20 +245,23 @@ cdef class Sequence(Task):
         self.predicted = self.right + rows
 
     cdef void constrain(self, Round* r) noexcept nogil:
-        cdef Chain c = Chain(r.s, r.transitions, r.n_rows, r.n_scores, r.stride, r.pace)
+        cdef Chain c = Chain(
+            r.s, r.sequence.transitions, r.n_rows, r.sequence.n_labels, r.sequence.stride, r.sequence.transition_stride
+        )
+        cdef int32_t* rival = r.sequence.rival
         cdef Py_ssize_t i
         cdef double loss
         for i in range(r.n_rows):
             self.right[i] = <int32_t>r.y[i]
-        self.choose(&c, r.rival)
-        memcpy(self.predicted, r.rival, r.n_rows * sizeof(int32_t))
-        if self.is_right(r, r.rival):  # then no other labelling scores as much
+        self.choose(&c, rival)
+        memcpy(self.predicted, rival, r.n_rows * sizeof(int32_t))
+        if self.is_right(r, rival):  # then no other labeling scores as much
             return
         if self.max_loss:
             best_path(&c, self.predicted, self.work)
         r.mistake = not self.is_right(r, self.predicted)
         r.cost = self.cost_of(r, self.predicted)
-        loss = path_score(&c, r.rival) - path_score(&c, self.right) + sqrt(self.cost_of(r, r.rival))
+        loss = path_score(&c, rival) - path_score(&c, self.right) + sqrt(self.cost_of(r, rival))
         if loss > 0:
             demand(r, RIGHT, RIVAL, loss, r.mistake)
             suffer(r, loss)
@@ -290,7 +293,7 @@ cdef class Sequence(Task):
         cdef Py_ssize_t i
         cdef double total = 0
         for i in range(r.n_rows):
-            total += self.rho[self.right[i] * r.n_scores + path[i]]
+            total += self.rho[self.right[i] * r.sequence.n_labels + path[i]]
         return total * total if self.squared else total
 
     def decode(self, scores):

@@ -130,7 +130,7 @@ cdef class Regression(Task):
 cdef class Uniclass(Task):
     """No target: a ball of the given radius must hold the row; loss [d - radius]_+ ([JMLR] sec. 6).
 
-    The scores are the distance d from the centre and its part `height` that no row can change (see Center). The cost
+    The scores are the distance d from the center and its part `height` that no row can change (see Center). The cost
     of the round is the distance from the ball among the rows, [|x - c| - sqrt(radius^2 - height^2)]_+.
     """
 

@@ -1,0 +1,180 @@
+"""Gradient descent and batch conversion: the compiled steps do what the NumPy twins do, alone and as experts."""
+
+from functools import cache
+from math import nan
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from onmargin import AutoClassifier, PassiveAggressiveClassifier, reference
+from onmargin._core.geometries.diagonal import Adaptive
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.steps.step import Constant, Proportional, TargetLoss
+from onmargin._core.tasks.task import Softmax
+from onmargin.learner import Learner, as_rows
+from tests.metrics import PHI
+from tests.streams import CONTAINERS, TASKS, current, gaussian, uneven_weights
+
+STEPS = {
+    "proportional": (lambda: Proportional(0.02), lambda: reference.descent(0.02)),
+    "constant": (lambda: Constant(0.1), lambda: reference.constant(0.1)),
+    "target loss": (lambda: TargetLoss(0.5, 30), lambda: reference.target_loss(0.5, 30)),
+}
+# The task, its columns and the step: softmax asks for gradients, which only descent makes sense of.
+CASES = [("softmax", columns, "proportional") for columns in (1, 3, 9)]
+CASES += [("binary", 1, "constant"), ("multiclass", 5, "constant"), ("one_vs_rest", 5, "constant")]
+CASES += [("regression", 1, "proportional"), ("binary", 1, "target loss"), ("multiclass", 5, "target loss")]
+TOLERANCE = {np.float32: 1e-3, np.float64: 1e-10}
+
+
+@cache
+def case(task, columns, dtype):
+    if task == "softmax":
+        return gaussian("multiclass" if columns > 1 else "binary", columns, dtype=dtype), Softmax(), reference.softmax
+    return gaussian(task, columns, dtype=dtype), *TASKS[task]
+
+
+def with_bias(X, weight, bias=nan):
+    """The rows that are learned, in double precision, with the intercept's coordinate."""
+    return reference.with_intercept(X[weight > 0].astype(np.float64), None if np.isnan(bias) else bias)
+
+
+def assert_same(learner, run, tolerance, *left_out):
+    coef, intercept = current(learner)
+    assert_allclose(coef, run.weights[:-1].T, atol=tolerance)
+    assert_allclose(intercept, learner.geometry.bias * run.weights[-1], atol=tolerance)
+    mean, mean_intercept = learner.geometry.mean()
+    assert_allclose(mean, run.mean[:-1].T, atol=tolerance)
+    assert_allclose(mean_intercept, learner.geometry.bias * run.mean[-1], atol=tolerance)
+    totals = dict(learner.totals)
+    assert [totals[name] for name in ("rounds", "mistakes", "updates")] == [run.rounds, run.mistakes, run.updates]
+    for name in {"loss", "squared_loss", "dual_value", "max_squared_norm"} - set(left_out):
+        assert totals[name] == pytest.approx(getattr(run, name), rel=tolerance), name
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+@pytest.mark.parametrize("for_sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("task", "columns", "step"), CASES)
+def test_core_equals_twin(*, task, columns, step, dtype, for_sparse, container):
+    stream, core_task, twin_task = case(task, columns, dtype)
+    weight = uneven_weights(len(stream.y))
+    geometry = Euclidean(stream.X.shape[1], columns, dtype, sparse=for_sparse, bias=nan, average=1)
+    learner = Learner(core_task, STEPS[step][0](), geometry)
+    learner.learn(as_rows(CONTAINERS[container](stream.X)), stream.y, weight)
+    run = reference.play(
+        with_bias(stream.X, weight),
+        stream.y[weight > 0],
+        twin_task,
+        STEPS[step][1](),
+        columns=columns,
+        weight=weight[weight > 0],
+        charge=reference.log_loss if task == "softmax" else None,
+    )
+    assert run.updates > 0
+    assert_same(learner, run, TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+@pytest.mark.parametrize("for_sparse", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("task", "columns", "step"), CASES[:6])
+def test_core_equals_twin_in_a_metric(*, task, columns, step, dtype, for_sparse, container):
+    """A descent does not ask for the curvature, and without it there is no dual value in a metric."""
+    stream, core_task, twin_task = case(task, columns, dtype)
+    weight = uneven_weights(len(stream.y))
+    geometry = Adaptive(stream.X.shape[1], columns, dtype, sparse=for_sparse, bias=nan, average=1)
+    learner = Learner(core_task, STEPS[step][0](), geometry)
+    learner.learn(as_rows(CONTAINERS[container](stream.X)), stream.y, weight)
+    X = with_bias(stream.X, weight)
+    run = reference.play_metric(
+        X,
+        stream.y[weight > 0],
+        twin_task,
+        reference.in_metric(STEPS[step][1]()),
+        reference.Adaptive(X.shape[1], columns),
+        columns=columns,
+        weight=weight[weight > 0],
+        charge=reference.log_loss if task == "softmax" else None,
+    )
+    assert_same(learner, run, TOLERANCE[dtype], "dual_value")
+    assert_allclose(geometry.metric, np.sqrt(run.metric.squares[:-1].T), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("scores", [[0.0], [5.0], [-800.0], [0.0, 0.0, 0.0], [3.0, -1.0, 2.0], [900.0, 0.0]], ids=str)
+def test_softmax_is_the_gradient_of_the_log_loss(scores):
+    scores = np.array(scores)
+    for y in (-1, 1) if len(scores) == 1 else range(len(scores)):
+        half_spaces, _ = reference.softmax(scores, y)
+        gradient = -sum((h.loss * h.direction for h in half_spaces), np.zeros(len(scores)))
+        for c, unit in enumerate(np.eye(len(scores))):
+            ahead, behind = (reference.log_loss(scores + h * unit, y) for h in (1e-5, -1e-5))
+            assert gradient[c] == pytest.approx((ahead - behind) / 2e-5, abs=1.1e-3)  # small ones are left out
+
+
+@pytest.mark.parametrize("columns", [1, 4])
+def test_predictions_of_softmax_are_those_of_the_highest_score(columns):
+    scores = np.random.default_rng(0).standard_normal((20, columns))
+    best = scores[:, 0] >= 0 if columns == 1 else scores.argmax(axis=1)
+    np.testing.assert_array_equal(Softmax().decode(scores), best)
+
+
+def assert_together(standing, model, runs, y, *, hedge, scaling):
+    """Each model is its twin, and so are the combined mistakes and the weights of the votes."""
+    for coef, intercept, run in zip(standing.coef, standing.intercept, runs, strict=True):
+        assert_allclose(coef, run.weights[:-1].T, atol=1e-9)
+        assert_allclose(intercept, scaling * run.weights[-1], atol=1e-9)
+    together = reference.several(runs, y, hedge=hedge, ceiling=model._learner.task.ceiling)
+    np.testing.assert_array_equal(standing.mistakes, together.each)
+    assert model.totals_.mistakes == together.mistakes
+    if hedge:
+        assert_allclose(standing.weights, together.hedged.weights[-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("combine", ["leader", "hedge"])
+@pytest.mark.parametrize("container", ["dense", "csr_array"])
+@pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 4), ("one_vs_rest", 4)])
+def test_models_of_several_c_equal_their_twins(task, columns, container, combine):
+    stream, grid = gaussian(task, columns), [0.01, 0.3, 1.0]
+    strategy = "ovr" if task == "one_vs_rest" else "joint"
+    model = PassiveAggressiveClassifier(C=grid, combine=combine, strategy=strategy)
+    model.partial_fit(CONTAINERS[container](stream.X), stream.y.astype(int), **stream.classes)
+    X = reference.with_intercept(stream.X)
+    runs = [reference.play(X, stream.y, TASKS[task][1], reference.pa1(C), columns=columns) for C in grid]
+    scaling = model.intercept_scaling_
+    assert_together(model.sweep_, model, runs, stream.y, hedge=combine == "hedge", scaling=scaling)
+
+
+@pytest.mark.parametrize("combine", ["leader", "hedge"])
+@pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 4)])
+def test_experts_for_sparse_rows_equal_their_twins(task, columns, combine):
+    """All of them: the hinge and logistic descents, too, and two classes in one piece of memory."""
+    stream = gaussian(task, columns)
+    model = AutoClassifier(combine=combine)
+    model.partial_fit(CONTAINERS["csr_array"](stream.X), stream.y.astype(int), **stream.classes)
+    X = reference.with_intercept(stream.X)
+    margins = reference.binary if columns == 1 else reference.one_vs_rest
+    sizes = X.shape[1], columns
+
+    def run(ask, step, metric):
+        return reference.play_metric(X, stream.y, ask, step, metric, columns=columns)
+
+    runs = {
+        "adaptive": run(margins, reference.projected(10.0), reference.Adaptive(*sizes)),
+        "adaptive, hinge descent": run(
+            margins, reference.in_metric(reference.constant(1.0)), reference.Adaptive(*sizes)
+        ),
+        "adaptive, logistic descent": run(
+            reference.softmax, reference.in_metric(reference.descent(0.3)), reference.Adaptive(*sizes)
+        ),
+        "normalized": run(margins, reference.projected(0.4), reference.Normalized(*sizes)),
+        "AROW": run(margins, reference.arow(1.0), reference.Confidence(*sizes)),
+        "SCW": run(margins, reference.scw(0.1, PHI), reference.Confidence(*sizes)),
+        "AROW that forgets": run(margins, reference.arow(0.01), reference.Confidence(*sizes, forgetting=0.1)),
+    }
+    standing = model.experts_
+    assert set(standing.names) == set(runs)
+    ordered = [runs[name] for name in standing.names]
+    scaling = model.intercept_scaling_
+    assert_together(standing, model, ordered, stream.y, hedge=combine == "hedge", scaling=scaling)
