@@ -37,7 +37,7 @@ def values(item):
     """Return the values of a test's parameters, told apart by identity: 1, 1.0 and True differ."""
     found = set()
     for name, value in item.callspec.params.items() if hasattr(item, "callspec") else ():
-        if is_dataclass(value):  # a case of several parameters
+        if is_dataclass(value) and not isinstance(value, type):  # a case that has several parameters
             found.update((name, field.name, id(getattr(value, field.name))) for field in fields(value))
         else:
             found.add((name, id(value)))
@@ -57,6 +57,7 @@ def covering(items):
 
 
 def quick(items):
+    """Return the tests of the quick run, in the same order."""
     functions = {}
     for item in items:
         if not item.get_closest_marker("full"):
