@@ -6,6 +6,7 @@ combinations that each value of each parameter occurs, and of a property test it
 
 import os
 from collections import Counter
+from dataclasses import fields, is_dataclass
 
 import pytest
 from hypothesis import settings
@@ -33,8 +34,14 @@ def pytest_configure(config):
 
 
 def values(item):
-    """Return the parameters of a test with their values, which are told apart by identity: 1, 1.0 and True differ."""
-    return {(name, id(value)) for name, value in item.callspec.params.items()} if hasattr(item, "callspec") else set()
+    """Return the values of a test's parameters, told apart by identity: 1, 1.0 and True differ."""
+    found = set()
+    for name, value in item.callspec.params.items() if hasattr(item, "callspec") else ():
+        if is_dataclass(value) and not isinstance(value, type):  # a case that has several parameters
+            found.update((name, field.name, id(getattr(value, field.name))) for field in fields(value))
+        else:
+            found.add((name, id(value)))
+    return found
 
 
 def covering(items):
@@ -50,6 +57,7 @@ def covering(items):
 
 
 def quick(items):
+    """Return the tests of the quick run, in the same order."""
     functions = {}
     for item in items:
         if not item.get_closest_marker("full"):

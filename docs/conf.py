@@ -100,7 +100,7 @@ def include_changelog(app, docname, content):
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^\[[^]]+\]: .*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"`\1 <\2>`__", re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", text))
-    for marker, line in ("###", "~"), ("##", "-"), ("#", "="):
+    for marker, line in ("####", "^"), ("###", "~"), ("##", "-"), ("#", "="):
         text = re.sub(rf"^{marker} \[?([^]\n]+)\]?(.*)$", rf"\1\2\n{line * 40}", text, flags=re.MULTILINE)
     content[0] = text
 

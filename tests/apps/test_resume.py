@@ -21,7 +21,9 @@ def train_arguments(kind, folder):
     return [jsonl(folder / "a.jsonl", 500, n_features=60), jsonl(folder / "b.jsonl", 300, seed=1), "--average"]
 
 
-@pytest.mark.parametrize("kind", ["svmlight", "jsonl", "conll"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("svmlight", marks=pytest.mark.full), "jsonl", pytest.param("conll", marks=pytest.mark.full)]
+)
 def test_killed_runs_end_with_the_same_bytes(tmp_path, kind):
     arguments = train_arguments(kind, tmp_path)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
@@ -53,7 +55,7 @@ def test_killed_runs_end_with_the_same_bytes(tmp_path, kind):
     }
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.full), signal.SIGTERM])
 def test_being_asked_to_stop_leaves_a_checkpoint(tmp_path, number):
     data = jsonl(tmp_path / "a.jsonl", 2000)
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"

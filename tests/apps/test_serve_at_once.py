@@ -231,6 +231,7 @@ def flood(connection, request, seconds=1):
     raise AssertionError("everything was taken")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "request_",
     [
@@ -388,6 +389,7 @@ def quick_to_close(tmp_path, monkeypatch):
 REFUSED = asked(b"x" * 1000, last="learn")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "pieces",
     [
@@ -417,6 +419,7 @@ def test_a_body_is_waited_for_where_an_answer_came_before(quick_to_close):
         assert connection.answer_of(asked()[-1:]) == slow
 
 
+@pytest.mark.full
 def test_a_client_that_reads_no_more(quick_to_close, caplog):
     with Line(quick_to_close) as connection, pytest.raises(OSError, match=r"reset|pipe|aborted"):
         flood(connection, asked(b'{"examples": ["%b"]}' % (b"a" * 70)), 20)

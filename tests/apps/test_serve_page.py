@@ -75,6 +75,7 @@ def test_it_follows_a_model(client, opened):
     assert len(page.wrong) <= 1
 
 
+@pytest.mark.full
 def test_a_prediction_with_keys_alone(client, opened):
     page = opened()
     page.keyboard.press("Tab")
@@ -93,6 +94,7 @@ def test_a_prediction_with_keys_alone(client, opened):
     expect(page.locator("#answer .wrong")).to_contain_text("vector")
 
 
+@pytest.mark.full
 def test_the_leading_expert_is_named(client, opened):
     create(client, "experts", auto=True)
     learn(client, "experts", *PAIRS)
@@ -104,6 +106,7 @@ def test_the_leading_expert_is_named(client, opened):
     expect(page.locator("#expert-said")).to_contain_text(f"{leader['name']} leads")
 
 
+@pytest.mark.full
 def test_names_are_text(client, opened):
     create(client, "marked")
     learn(client, "marked", ({MARKUP: 1.0}, MARKUP), ({"b": 1.0}, "x"), ({MARKUP: 1.0}, MARKUP))
@@ -114,6 +117,7 @@ def test_names_are_text(client, opened):
     assert page.title() == "onmargin serve"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_dark_and_light_at_the_width_of_a_phone(opened, scheme):
     page = opened(color_scheme=scheme, viewport={"width": 360, "height": 740})
@@ -124,6 +128,7 @@ def test_dark_and_light_at_the_width_of_a_phone(opened, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.full
 def test_a_token_is_asked_for(browser, tmp_path):
     tokens = tmp_path / "tokens"
     tokens.write_text(line("read", "secret"))

@@ -2,6 +2,7 @@
 
 import pickle
 from copy import deepcopy
+from functools import cache
 from itertools import pairwise
 from math import log, sqrt
 
@@ -45,6 +46,15 @@ JOINT = [(1, None), (2, None), (3, None), (None, None)]
 SWEEPS = [(1, 1), (4, 1), (4, 3), (None, 2)]
 
 
+@cache
+def twin_run(geometry, window, sweeps, columns):
+    _, link, margin = GEOMETRIES[geometry]
+    y = SEVERAL if columns == 3 else Y
+    return reference.dual_ascent(
+        X[:12], y[:12], link, margin=margin, columns=columns, C=0.4, window=window, sweeps=sweeps
+    )
+
+
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
     ("window", "sweeps", "y"), [(*case, Y) for case in JOINT + SWEEPS] + [(*case, SEVERAL) for case in SWEEPS]
@@ -52,10 +62,8 @@ SWEEPS = [(1, 1), (4, 1), (4, 3), (None, 2)]
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_equals_twin(geometry, window, sweeps, y, container):
     columns = 3 if y is SEVERAL else 1
-    _, link, margin = GEOMETRIES[geometry]
-    settings = {"C": 0.4, "window": window, "sweeps": sweeps}
-    model = model_of(geometry, **settings).partial_fit(container(X[:12]), y[:12])
-    run = reference.dual_ascent(X[:12], y[:12], link, margin=margin, columns=columns, **settings)
+    model = model_of(geometry, C=0.4, window=window, sweeps=sweeps).partial_fit(container(X[:12]), y[:12])
+    run = twin_run(geometry, window, sweeps, columns)
     tolerance = 1e-8 if sweeps else 1e-4  # the joint maximum is nearly flat
     np.testing.assert_allclose(model.coef_.T, run.weights, atol=tolerance)
     if columns == 1:  # rounding decides between rivals that moved alike

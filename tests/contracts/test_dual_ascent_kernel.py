@@ -1,6 +1,7 @@
 """DualAscentClassifier(kernel=...): the dual over a window in the feature space of a kernel."""
 
 import pickle
+from functools import cache
 from itertools import pairwise
 from math import sqrt
 from unittest import mock
@@ -144,19 +145,28 @@ def test_examples_whose_variables_are_zero_are_no_supports():
     assert_allclose(model.decision_function(rows), expected, atol=1e-9)
 
 
+CUT = {"kernel": "rbf", "gamma": 0.3, "sweeps": 2}
+CUT_WEIGHT = np.random.default_rng(3).integers(1, 3, 60).astype(float)
+
+
+@cache
+def learned_at_once(several, window, as_sparse):
+    rows = sparse.csr_array(X) if as_sparse else X
+    labels, classes = (SEVERAL, [0, 1, 2]) if several else (Y, [-1, 1])
+    return DualAscentClassifier(**CUT, window=window).partial_fit(rows, labels, classes, CUT_WEIGHT)
+
+
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("window", [1, 3, 40, None])
 @given(cuts=st.lists(st.integers(0, 60), max_size=5), as_sparse=st.booleans(), block=st.sampled_from([1, 7, 192]))
 def test_cuts_make_no_difference(several, window, cuts, as_sparse, block):
     rows = sparse.csr_array(X) if as_sparse else X
     labels, classes = (SEVERAL, [0, 1, 2]) if several else (Y, [-1, 1])
-    weight = np.random.default_rng(3).integers(1, 3, 60).astype(float)
-    how = {"kernel": "rbf", "gamma": 0.3, "window": window, "sweeps": 2}
-    whole = DualAscentClassifier(**how).partial_fit(rows, labels, classes, weight)
-    pieces = DualAscentClassifier(**how)
+    whole = learned_at_once(several, window, as_sparse)
+    pieces = DualAscentClassifier(**CUT, window=window)
     with mock.patch.object(kernel_learner, "BLOCK", block):
         for start, stop in pairwise(sorted({0, 60, *cuts})):
-            pieces.partial_fit(rows[start:stop], labels[start:stop], classes, weight[start:stop])
+            pieces.partial_fit(rows[start:stop], labels[start:stop], classes, CUT_WEIGHT[start:stop])
             pieces = pickle.loads(pickle.dumps(pieces))
     one, other = np.argsort(whole.support_), np.argsort(pieces.support_)  # one that comes again may have a new slot
     assert_array_equal(pieces.support_[other], whole.support_[one])

@@ -1,7 +1,6 @@
 """The extra `all` brings everything that the package can use at run time."""
 
 import tomllib
-from importlib.metadata import requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -15,7 +14,3 @@ FOR_DEVELOPERS = {"test", "lint", "docs", "bench"}
 def test_all_has_every_extra_that_is_not_for_developers():
     named = set().union(*(Requirement(need).extras for need in EXTRAS["all"]))
     assert named == EXTRAS.keys() - FOR_DEVELOPERS - {"all"}
-
-
-def test_all_is_an_extra_of_what_is_installed():
-    assert any('extra == "all"' in need for need in requires("onmargin"))

@@ -65,11 +65,12 @@ def source_parameters(path, name):
 
 
 def classes():
-    """Yield each class of each stub with its name, its source, the compiled class and its stub."""
+    """Yield each class that a stub and its module have: its name, its source, the compiled class and its stub."""
     for path in SOURCES:
+        compiled = import_module(dotted(path))
         for stub in stub_of(path):
-            if isinstance(stub, ast.ClassDef):
-                yield f"{dotted(path)}.{stub.name}", path, getattr(import_module(dotted(path)), stub.name), stub
+            if isinstance(stub, ast.ClassDef) and hasattr(compiled, stub.name):
+                yield f"{dotted(path)}.{stub.name}", path, getattr(compiled, stub.name), stub
 
 
 def refuse(problems):

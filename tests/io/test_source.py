@@ -182,7 +182,9 @@ def test_error_names_file_line_record_and_byte(tmp_path):
     )
 
 
-@pytest.mark.parametrize("pack", [bytes, *PACK.values()], ids=["plain", *PACK])
+@pytest.mark.parametrize(
+    "pack", [bytes, *(pytest.param(pack, marks=pytest.mark.full) for pack in PACK.values())], ids=["plain", *PACK]
+)
 def test_memory_does_not_grow_with_the_file(tmp_path, pack):
     def peak(n):
         path = tmp_path / "data"

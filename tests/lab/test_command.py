@@ -117,6 +117,7 @@ def alive(group):
     return [line for line in listed.splitlines() if line.split()[0] == str(group) and line.split()[1][0] != "Z"]
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_stopped_it_leaves_what_is_finished(tmp_path):
     program = start("lab", "all", "--out", tmp_path, "--jobs", 2, "-q", start_new_session=True)

@@ -24,6 +24,7 @@ def test_every_experiment_is_tried_small():
     assert SETTINGS.keys() == lab.EXPERIMENTS.keys()
 
 
+@pytest.mark.full
 def test_two_processes_come_to_the_same_as_one(data):
     """One of them splits its repetitions, the other reads its data."""
     with lab.workers(2) as workers:

@@ -64,7 +64,7 @@ def expected(shards, epochs, **options):
     return to_bytes(scale.fit(AROWClassifier(average=True), shards, engine=LocalEngine(1), epochs=epochs, **options))
 
 
-@pytest.mark.parametrize("mixing", ["updates", "uniform"])
+@pytest.mark.parametrize("mixing", ["updates", pytest.param("uniform", marks=pytest.mark.full)])
 def test_ray_gives_what_this_process_does(engine, shards, mixing):
     model = scale.fit(AROWClassifier(average=True), shards, engine=engine, epochs=3, mixing=mixing)
     assert to_bytes(model) == expected(shards, 3, mixing=mixing)
@@ -78,6 +78,7 @@ def test_order_and_errors(engine):
         next(results)
 
 
+@pytest.mark.full
 def test_worker_killed_in_each_epoch(engine, shards, tmp_path):
     deadly = Deadly(engine, tmp_path)
     model = scale.fit(AROWClassifier(average=True), shards, engine=deadly, epochs=2)
@@ -85,6 +86,7 @@ def test_worker_killed_in_each_epoch(engine, shards, tmp_path):
     assert to_bytes(model) == expected(shards, 2)
 
 
+@pytest.mark.full
 def test_node_killed_in_the_middle(cluster, engine, shards):
     node = cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
 
@@ -96,6 +98,7 @@ def test_node_killed_in_the_middle(cluster, engine, shards):
     assert to_bytes(model) == expected(shards, 3)
 
 
+@pytest.mark.full
 def test_driver_killed_and_resumed(cluster, engine, shards, tmp_path):
     """The driver is another process, which is killed when two epochs are saved."""
     path = tmp_path / "run.model"
@@ -136,6 +139,7 @@ def test_models_are_compared(engine, shards):
     assert [to_bytes(outcome.model) for outcome in here] == [to_bytes(outcome.model) for outcome in there]
 
 
+@pytest.mark.full
 def test_no_cluster_at_the_address():
     """In a process that is connected to none."""
     code = "import sys; from onmargin.scale import RayEngine; RayEngine(sys.argv[1])"
@@ -148,6 +152,7 @@ def test_no_cluster_at_the_address():
     assert time.monotonic() - started < 60
 
 
+@pytest.mark.full
 def test_cluster_that_is_started_here(shards, tmp_path):
     """By the command line, in a process of its own."""
     files = [shard.paths[0] for shard in shards[:2]]
