@@ -60,7 +60,7 @@ class LinearEstimator(OnlineLearner):
         raise NotImplementedError
 
     @property
-    def _learner(self) -> Learner[Any]:
+    def _learner(self) -> Learner[Any]:  # type: ignore[override]
         return self._model.learner
 
     def __sklearn_is_fitted__(self) -> bool:

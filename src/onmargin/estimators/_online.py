@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -23,6 +24,7 @@ from onmargin._core.tasks.task import Task
 from onmargin._late import fit_shards
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
+from onmargin.models.plan import Model
 from onmargin.models.rules import FLAG, NOTHING, Instance, Number, Rule, check_parameters
 from onmargin.models.updates import projection
 
@@ -94,6 +96,13 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     n_iter_: int
     _learner: Learner[Any]
+
+    # Of estimators over a model; those are dataclasses, whose annotations would be parameters.
+    _model: Model
+    _sparse_coef: sparse.csr_matrix | None
+    _sparse_metric: dict[str, tuple[NDArray[np.intp], NDArray[Any]]]
+    classes_: NDArray[Any]
+    class_counts_: Vector
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -49,7 +49,7 @@ def dual_coef_(self: Any) -> NDArray[np.float64]:
 
 def _standing(estimator: Any) -> Standing:
     estimator._fitted()
-    found = estimator._model.standing(estimator.plan())
+    found: Standing = estimator._model.standing(estimator.plan())
     return replace(found, coef=[weight.ravel() for weight in found.coef]) if estimator._flat else found
 
 

@@ -282,7 +282,7 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
         return labels
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
         """The labels known so far."""
         self._fitted()
         return self._phi.classes

@@ -114,8 +114,9 @@ def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometr
 def steps_of(experts: Sequence[Expert]) -> Step:
     """Return how far each of them goes; plain projections are worked out together."""
     steps = [expert.step for expert in experts]
-    if all(type(step) is Projection for step in steps):
-        return Projections([step.cap for step in steps], [step.damping for step in steps])
+    plain = [step for step in steps if type(step) is Projection]
+    if len(plain) == len(steps):
+        return Projections([step.cap for step in plain], [step.damping for step in plain])
     return Steps(steps)
 
 

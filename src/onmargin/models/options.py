@@ -42,7 +42,7 @@ def nothing_or(default: Any, *accepted: Rule) -> Any:
 
 
 @cache
-def declared(kind: type) -> dict[str, tuple[Any, tuple[Rule, ...]]]:
+def declared(kind: Any) -> dict[str, tuple[Any, tuple[Rule, ...]]]:
     """Return the options of a class by name: the default of each, and what it accepts."""
     return {one.name: (one.default, one.metadata.get("accepted", ())) for one in fields(kind)}
 
@@ -50,7 +50,8 @@ def declared(kind: type) -> dict[str, tuple[Any, tuple[Rule, ...]]]:
 def changed(options: Any) -> dict[str, Any]:
     """Return the options that are not at their defaults, by name."""
     given = vars(options)
-    return {name: given[name] for name, (default, _) in declared(type(options)).items() if given[name] is not default}
+    known = declared(type(options))  # type: ignore[arg-type]
+    return {name: given[name] for name, (default, _) in known.items() if given[name] is not default}
 
 
 def check_options(options: Any) -> None:
@@ -58,7 +59,7 @@ def check_options(options: Any) -> None:
     values = changed(options)
     if not values:  # defaults are accepted, and go together
         return
-    known = declared(type(options))
+    known = declared(type(options))  # type: ignore[arg-type]
     wrong = {
         name: f"{name} must be {', or '.join(map(str, accepted))}; got {value!r}"
         for name, value in values.items()
@@ -70,5 +71,5 @@ def check_options(options: Any) -> None:
         raise ParameterError("; ".join(wrong.values()), wrong, f"Set it with {how}({names})")
     conflicts = broken(options, values)
     if conflicts:
-        names = dict.fromkeys(name for conflict in conflicts for name in conflict.names)
-        raise ParameterError("; ".join(map(str, conflicts)), names)
+        concerned = dict.fromkeys(name for conflict in conflicts for name in conflict.names)
+        raise ParameterError("; ".join(map(str, conflicts)), concerned)

@@ -92,7 +92,7 @@ class ClassifierOptions:
         largest = max([margin, *(self.class_margin or {}).values()]) if entropic else None
         return Plan(
             task=lambda labels: _class_task(self, labels, margin),
-            step=projection(_first(self.C), self.loss) if self.update == "max" else RIVALS[self.update](self.C),
+            step=projection(_first(self.C), self.loss) if self.update == "max" else RIVALS[self.update](float(self.C)),  # type: ignore[arg-type]
             half=0.5 if self.strategy == "joint" else 1.0,
             simplex_margin=largest,
             **_weights(self, by_loss=False),
@@ -130,7 +130,7 @@ class RegressorOptions:
 def _class_task(options: ClassifierOptions, labels: Labels, margin: float) -> Task:
     if options.cost is not None and len(labels) >= 2:
         return CostSensitive(check_cost(options.cost, labels), options.cost_update == "max_loss")
-    margin = 1 / options.C if options.update == "mira" else margin  # type: ignore[operator]
+    margin = 1 / options.C if options.update == "mira" else margin  # type: ignore[operator,assignment]
     margins = class_margins(options.class_margin, list(labels), margin)
     return class_task(len(labels), update=options.update, strategy=options.strategy, margin=margins)
 

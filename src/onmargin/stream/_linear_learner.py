@@ -45,7 +45,7 @@ class LinearLearner(StreamModel):
             raise ParameterError(f"geometry={self.geometry!r} needs dtype='float64'", ["geometry", "dtype"])  # type: ignore[attr-defined]
 
     @property
-    def _learner(self) -> Learner[Any]:
+    def _learner(self) -> Learner[Any]:  # type: ignore[override]
         return self._model.learner
 
     def _start(self, n_features: int, *, sparse: bool) -> None:

@@ -78,7 +78,6 @@ class StreamModel:
     # Whether the target of an example is a label or, if not, a number; None: it is neither.
     _labelled: ClassVar[bool | None] = None
 
-    C: float
     n_features: int | None
     separator: str | None
     dtype: str
