@@ -1,6 +1,7 @@
 """Models side by side are what each is alone, and votes are weighed as the NumPy twin does."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +22,6 @@ from onmargin._core.several.steps import Projections
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Regression
 from onmargin.learner import Learner, as_rows
-from onmargin.models.experts import CLASSIFIERS, Experts
 from onmargin.models.several import abreast, without_laggards
 from onmargin.reference import adahedge
 from tests.streams import Stream, streams
@@ -225,7 +225,9 @@ def test_what_would_be_predicted_wrongly_is_a_mistake(stream, combine):
 class OnDenseRows(AutoClassifier):
     """The experts for sparse rows, with geometries of their own."""
 
-    _experts = Experts(CLASSIFIERS.sparse, CLASSIFIERS.sparse)
+    def plan(self):
+        plan = super().plan()
+        return replace(plan, ensemble=replace(plan.ensemble, dense=plan.ensemble.sparse))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -35,15 +35,15 @@ class BatchConversion(OnlineLearner):
 
 def reach_target(estimator: Any, rows: Rows, target: Vector, weight: Vector | None) -> None:
     """Step on examples that lose more than `target_loss`, until there are none or `max_updates` were made."""
-    learner = estimator._learner
-    learner.step = step = TargetLoss(float(estimator.target_loss or 0), estimator.max_updates)
+    learner, most = estimator._learner, estimator.max_updates
+    learner.step = step = TargetLoss(float(estimator.target_loss or 0), most)
     live: NDArray[np.bool_] = np.ones(rows.n_rows, bool) if weight is None else weight > 0
     (_cycle if estimator.selection == "cyclic" else _take_largest)(estimator, rows, target, live, step)
     estimator.converged_ = bool((learner.losses(rows, target)[live] <= step.target).all())
     if not estimator.converged_:
         warn_caller(
-            f"{estimator.max_updates - step.left} updates did not bring every loss down to target_loss="
-            f"{estimator.target_loss}: raise target_loss, or max_updates={estimator.max_updates} if all were made.",
+            f"{most - step.left} updates did not bring every loss down to target_loss={estimator.target_loss}: raise "
+            f"target_loss, or max_updates={most} if they were all made.",
             ConvergenceWarning,
         )
 

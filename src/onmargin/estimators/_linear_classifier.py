@@ -21,7 +21,13 @@ from onmargin.models.balance import Balance, balanced, balanced_so_far
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(LinearEstimator):
-    """A scikit-learn classifier over a linear model."""
+    """A scikit-learn classifier over a linear model.
+
+    Parameters
+    ----------
+    early_stopping : bool, default=False
+        Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
+    """
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """The class of each label; any, where a label is not known because its examples weigh nothing."""

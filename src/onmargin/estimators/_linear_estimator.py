@@ -34,6 +34,26 @@ class LinearEstimator(OnlineLearner):
     """A scikit-learn estimator over a `Model` with linear weights, or weights in the space of a kernel.
 
     A subclass inherits the options of a family, whose `plan` says how they learn, and says how targets are read.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
+        was not better by `tol` than the best before. None: all `max_iter` passes are made.
+    validation_fraction : float, default=0.1
+        The part held out, between 0 and 1.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        Above 0: `fit` prints a line a pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling and of the validation split.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
     """
 
     max_iter: int = option(1000, Number(1, whole=True))

@@ -17,7 +17,13 @@ from onmargin.estimators._online import MatrixLike
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegressor(LinearEstimator):
-    """A scikit-learn regressor over a linear model."""
+    """A scikit-learn regressor over a linear model.
+
+    Parameters
+    ----------
+    early_stopping : bool, default=False
+        Whether `fit` holds out a part of the data and judges a pass by the R² there.
+    """
 
     _flat = True
 

@@ -8,8 +8,10 @@ from onmargin.estimators._linear_classifier import LinearClassifier
 from onmargin.estimators._linear_regressor import LinearRegressor
 from onmargin.estimators._shown import experts_, retire
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
+from onmargin.models.described import described
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions):  # type: ignore[misc]
     r"""Classifier with nothing to tune: experts learn side by side, and predict together.
@@ -27,37 +29,8 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
 
     Parameters
     ----------
-    combine : {"hedge", "leader"}, default="hedge"
-        Predict by the vote, or with the expert of the fewest mistakes so far, whose margins `decision_function` then
-        gives.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed; for
-        experts on standardized rows, of the first of those.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    early_stopping : bool, default=False
-        Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from what it finds.
-
     Attributes
     ----------
     experts_ : Standing
@@ -118,6 +91,7 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     retire = retire
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # type: ignore[misc]
     r"""Regressor with nothing to tune: experts learn side by side, and predict together.
@@ -133,33 +107,8 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
 
     Parameters
     ----------
-    combine : {"hedge", "leader"}, default="hedge"
-        Predict the weighted mean, or with the expert of the least error so far.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed; for
-        experts on standardized rows, of the first of those.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    early_stopping : bool, default=False
-        Whether `fit` holds out a part of the data and judges a pass by the R² there.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from what it finds.
-
     Attributes
     ----------
     experts_ : Standing

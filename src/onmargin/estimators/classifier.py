@@ -6,11 +6,13 @@ from sklearn.base import ClassifierMixin
 
 from onmargin.estimators._linear_classifier import LinearClassifier
 from onmargin.estimators._shown import averages_, dual_coef_, n_support_, support_, support_vectors_, sweep_
+from onmargin.models.described import described
 from onmargin.models.options import option
 from onmargin.models.passive_aggressive import ClassifierOptions
 from onmargin.models.rules import NOTHING, Number, Word
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierOptions):  # type: ignore[misc]
     r"""Passive-aggressive classifier: stay where you are, unless the margin asks you to move.
@@ -30,85 +32,6 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierO
 
     Parameters
     ----------
-    C : float, sequence of floats or "auto", default=1.0
-        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always restores the margin. Of several values
-        all are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, "squared_hinge" is PA-II.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
-        far.
-    class_margin : dict or None, default=None
-        Margins by class, above 0: examples of a class ask for its margin instead of 1, or 0.1 if the weights are on
-        the simplex. A wide margin for a rare class finds more of its examples, and takes more others for them. In
-        one-vs-rest an example asks all columns for it. Not with `cost`, nor with an `update` to which no margin makes a
-        difference: "perceptron", "simperc", "mira".
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
-    update : str, default="max"
-        Which rivals of the right class a round moves. "max": the best. All that come too near at once: "simproj" takes
-        the mean of their projections, "simopt" weighs them, "exact" solves the joint problem (Sopopo). The like on
-        mistakes only: "simperc", "conproj", "conopt". "perceptron" is the uniform multiclass Perceptron, "mira" MIRA
-        with beta = 1 / C. All but "max" need ``loss="hinge"``; "simproj" and "simopt" have no mistake bound, "conopt"
-        has one for small C.
-    cost : array-like of shape (n_classes, n_classes), "absolute", "squared" or None, default=None
-        ``cost[i, j]``, at least 0, is paid for predicting class j for class i; nothing for the right one. The margin
-        asked for is its square root, and ``totals_.cost`` sums what the predictions cost. "absolute" and "squared" are
-        distances in the order of ``classes_``.
-    cost_update : {"prediction", "max_loss"}, default="prediction"
-        With `cost`, whether the right class moves against the prediction or against the class of largest loss.
-    strategy : {"joint", "ovr"}, default="joint"
-        With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against
-        all others, as scikit-learn does.
-    geometry : {"euclidean", "entropic", "adaptive", "normalized"}, default="euclidean"
-        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to; the
-        margin asked for is 0.1. Where few of very many features matter. No intercept, no averaging.
-        "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further; for text.
-        "normalized": the like, whatever the units of each feature. Both for ``update="max"`` only.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
-        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
-        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
-        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
-        first `partial_fit`, "auto" is ``1 / n_features``.
-    degree : int, default=3
-        Of "poly", at least 0.
-    coef0 : float, default=0.0
-        Constant in "poly" and "sigmoid".
-    budget : int or None, default=None
-        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
-    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
-        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
-        shrunk, the oldest as it is, or that of the smallest contribution.
-    combine : {"leader", "hedge"}, default="leader"
-        With several C, or ``average="best"``, predict with the model of the fewest mistakes so far, or by a vote of all
-        that AdaHedge weighs.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    early_stopping : bool, default=False
-        Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
     target_loss : float or None, default=None
         `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
         conversion. None: passes as above.
@@ -118,7 +41,6 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierO
         Most steps made for `target_loss`, which need not be possible to reach.
     n_jobs : int or None, default=None
         Accepted for scikit-learn's sake and not used: all classes are learned in one pass.
-
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)

@@ -6,11 +6,13 @@ from sklearn.base import RegressorMixin
 
 from onmargin.estimators._linear_regressor import LinearRegressor
 from onmargin.estimators._shown import averages_, dual_coef_, n_support_, support_, support_vectors_, sweep_
+from onmargin.models.described import described
 from onmargin.models.options import option
 from onmargin.models.passive_aggressive import RegressorOptions
 from onmargin.models.rules import NOTHING, Number, Word
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptions):  # type: ignore[misc]
     r"""Passive-aggressive regressor: stay where you are, as long as predictions are within epsilon of the target.
@@ -29,64 +31,6 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
 
     Parameters
     ----------
-    C : float, sequence of floats or "auto", default=1.0
-        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube. Of several values all
-        are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        The first is PA-I, the second PA-II.
-    epsilon : float, default=0.1
-        Half the width of the tube in which predictions are right; at least 0.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
-    geometry : {"euclidean", "entropic", "adaptive", "normalized"}, default="euclidean"
-        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to.
-        Where few of very many features matter. No intercept, no averaging.
-        "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further.
-        "normalized": the like, whatever the units of each feature.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
-        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
-        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
-        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
-        first `partial_fit`, "auto" is ``1 / n_features``.
-    degree : int, default=3
-        Of "poly", at least 0.
-    coef0 : float, default=0.0
-        Constant in "poly" and "sigmoid".
-    budget : int or None, default=None
-        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
-    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
-        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
-        shrunk, the oldest as it is, or that of the smallest contribution.
-    combine : {"leader", "hedge"}, default="leader"
-        With several C, or ``average="best"``, predict with the model of the least loss so far, or the mean of all that
-        AdaHedge weighs.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    early_stopping : bool, default=False
-        Whether `fit` holds out a part of the data and judges a pass by the R² there.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
     target_loss : float or None, default=None
         `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
         conversion. None: passes as above.
@@ -94,7 +38,6 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
         Which example steps next with `target_loss`: one after the other, or the one of largest loss.
     max_updates : int, default=100000
         Most steps made for `target_loss`, which need not be possible to reach.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)

@@ -7,9 +7,11 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from onmargin.estimators._linear_classifier import LinearClassifier
 from onmargin.estimators._linear_regressor import LinearRegressor
 from onmargin.estimators._shown import averages_, confidence_
+from onmargin.models.described import described
 from onmargin.models.second_order import AROWClassifierOptions, AROWRegressorOptions
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions):  # type: ignore[misc]
     r"""AROW: weights that are known well move little, those that are not move far.
@@ -29,44 +31,8 @@ class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions): 
 
     Parameters
     ----------
-    r : float, default=0.1
-        Regularisation, above 0: how much an example is distrusted. Larger is more cautious.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
-    strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
-        best rival.
-    forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    early_stopping : bool, default=False
-        Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
-
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
@@ -126,6 +92,7 @@ class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions): 
     averages_, confidence_ = averages_, confidence_
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWRegressor(RegressorMixin, LinearRegressor, AROWRegressorOptions):  # type: ignore[misc]
     r"""AROW for real targets: recursive least squares with the diagonal of the covariance alone.
@@ -141,40 +108,8 @@ class AROWRegressor(RegressorMixin, LinearRegressor, AROWRegressorOptions):  # t
 
     Parameters
     ----------
-    r : float, default=0.1
-        Regularisation, above 0: how much an example is distrusted. Larger is more cautious.
-    epsilon : float, default=0.0
-        Half the width of the tube in which predictions are right and nothing is learned; at least 0.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
-    forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    early_stopping : bool, default=False
-        Whether `fit` holds out a part of the data and judges a pass by the R² there.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
-
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)

@@ -18,7 +18,22 @@ from onmargin.models.updates import class_task
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoClassifierOptions:
-    """The options of automatic selection for classes, in every face."""
+    """The options of automatic selection for classes, in every face.
+
+    Parameters
+    ----------
+    combine : {"hedge", "leader"}, default="hedge"
+        Predict by the vote, or with the expert of the fewest mistakes so far, whose margins `decision_function` then
+        gives.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed; for
+        experts on standardized rows, of the first of those.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
+        from the counts so far.
+    """
 
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
@@ -37,7 +52,18 @@ class AutoClassifierOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoRegressorOptions:
-    """The options of automatic selection for numbers, in every face."""
+    """The options of automatic selection for numbers, in every face.
+
+    Parameters
+    ----------
+    combine : {"hedge", "leader"}, default="hedge"
+        Predict the weighted mean, or with the expert of the least error so far.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed; for
+        experts on standardized rows, of the first of those.
+    """
 
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()

@@ -62,7 +62,71 @@ def budget_policy() -> Any:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassifierOptions:
-    """The options of the passive-aggressive classifier, in every face."""
+    """The options of the passive-aggressive classifier, in every face.
+
+    Parameters
+    ----------
+    C : float, sequence of floats or "auto", default=1.0
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
+        cautious and better under noise; ``inf`` gives plain PA, which always restores the margin. Of several values
+        all are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "hinge" is PA-I, "squared_hinge" is PA-II.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
+        far.
+    class_margin : dict or None, default=None
+        Margins by class, above 0: examples of a class ask for its margin instead of 1, or 0.1 if the weights are on
+        the simplex. A wide margin for a rare class finds more of its examples, and takes more others for them. In
+        one-vs-rest an example asks all columns for it. Not with `cost`, nor with an `update` to which no margin makes a
+        difference: "perceptron", "simperc", "mira".
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+    update : str, default="max"
+        Which rivals of the right class a round moves. "max": the best. All that come too near at once: "simproj" takes
+        the mean of their projections, "simopt" weighs them, "exact" solves the joint problem (Sopopo). The like on
+        mistakes only: "simperc", "conproj", "conopt". "perceptron" is the uniform multiclass Perceptron, "mira" MIRA
+        with beta = 1 / C. All but "max" need ``loss="hinge"``; "simproj" and "simopt" have no mistake bound, "conopt"
+        has one for small C.
+    cost : array-like of shape (n_classes, n_classes), "absolute", "squared" or None, default=None
+        ``cost[i, j]``, at least 0, is paid for predicting class j for class i; nothing for the right one. The margin
+        asked for is its square root, and ``totals_.cost`` sums what the predictions cost. "absolute" and "squared" are
+        distances in the order of ``classes_``.
+    cost_update : {"prediction", "max_loss"}, default="prediction"
+        With `cost`, whether the right class moves against the prediction or against the class of largest loss.
+    strategy : {"joint", "ovr"}, default="joint"
+        With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against
+        all others, as scikit-learn does.
+    geometry : {"euclidean", "entropic", "adaptive", "normalized"}, default="euclidean"
+        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to; the
+        margin asked for is 0.1. Where few of very many features matter. No intercept, no averaging.
+        "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further; for text.
+        "normalized": the like, whatever the units of each feature. Both for ``update="max"`` only.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
+        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
+        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
+        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
+        first `partial_fit`, "auto" is ``1 / n_features``.
+    degree : int, default=3
+        Of "poly", at least 0.
+    coef0 : float, default=0.0
+        Constant in "poly" and "sigmoid".
+    budget : int or None, default=None
+        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
+    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
+        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
+        shrunk, the oldest as it is, or that of the smallest contribution.
+    combine : {"leader", "hedge"}, default="leader"
+        With several C, or ``average="best"``, predict with the model of the fewest mistakes so far, or by a vote of all
+        that AdaHedge weighs.
+    """
 
     C: float | ArrayLike | str = aggressiveness()
     loss: str = option("hinge", Word("hinge", "squared_hinge"))
@@ -89,19 +153,62 @@ class ClassifierOptions:
         entropic = self.geometry == "entropic"
         # Far below 1 on the simplex, where scores are at most the largest number of a row.
         margin = 0.1 if entropic else 1.0
+        step = projection(_first(self.C), self.loss) if self.update == "max" else RIVALS[self.update](float(self.C))  # type: ignore[arg-type]
         largest = max([margin, *(self.class_margin or {}).values()]) if entropic else None
         return Plan(
             task=lambda labels: _class_task(self, labels, margin),
-            step=projection(_first(self.C), self.loss) if self.update == "max" else RIVALS[self.update](float(self.C)),  # type: ignore[arg-type]
             half=0.5 if self.strategy == "joint" else 1.0,
             simplex_margin=largest,
-            **_weights(self, by_loss=False),
+            **_weights(self, step, by_loss=False),
         )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegressorOptions:
-    """The options of the passive-aggressive regressor, in every face."""
+    """The options of the passive-aggressive regressor, in every face.
+
+    Parameters
+    ----------
+    C : float, sequence of floats or "auto", default=1.0
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
+        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube. Of several values all
+        are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        The first is PA-I, the second PA-II.
+    epsilon : float, default=0.1
+        Half the width of the tube in which predictions are right; at least 0.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
+    geometry : {"euclidean", "entropic", "adaptive", "normalized"}, default="euclidean"
+        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to.
+        Where few of very many features matter. No intercept, no averaging.
+        "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further.
+        "normalized": the like, whatever the units of each feature.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
+        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
+        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
+        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
+        first `partial_fit`, "auto" is ``1 / n_features``.
+    degree : int, default=3
+        Of "poly", at least 0.
+    coef0 : float, default=0.0
+        Constant in "poly" and "sigmoid".
+    budget : int or None, default=None
+        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
+    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
+        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
+        shrunk, the oldest as it is, or that of the smallest contribution.
+    combine : {"leader", "hedge"}, default="leader"
+        With several C, or ``average="best"``, predict with the model of the least loss so far, or the mean of all that
+        AdaHedge weighs.
+    """
 
     C: float | ArrayLike | str = aggressiveness()
     loss: str = option("epsilon_insensitive", Word("epsilon_insensitive", "squared_epsilon_insensitive"))
@@ -122,8 +229,7 @@ class RegressorOptions:
         """Return how these options learn."""
         return Plan(
             task=lambda labels: Regression(self.epsilon),
-            step=projection(_first(self.C), self.loss),
-            **_weights(self, by_loss=True),
+            **_weights(self, projection(_first(self.C), self.loss), by_loss=True),
         )
 
 
@@ -140,16 +246,16 @@ def _first(C: Any) -> float:
     return C if isinstance(C, int | float) else 1.0
 
 
-def _weights(options: Any, *, by_loss: bool) -> dict[str, Any]:
-    """Return what a plan says of weights, be they linear, on the simplex or in the space of a kernel."""
+def _weights(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
+    """Return what a plan says of weights and how they move: linear, on the simplex or in the space of a kernel."""
     fixed = {name: getattr(options, name) for name in KERNEL_OPTIONS} | {"geometry": options.geometry} | swept(options)
     if options.kernel is not None:
-        return {"weights": _expansion(options), "learner": _kernel_learner(options), "fixed": fixed}
+        return {"step": step, "weights": _expansion(options), "learner": _kernel_learner(options), "fixed": fixed}
     if options.geometry == "entropic":
-        return {"weights": on_simplex, "dtypes": (np.dtype(np.float64),), "fixed": fixed}
+        return {"step": step, "weights": on_simplex, "dtypes": (np.dtype(np.float64),), "fixed": fixed}
     kind: Kind = GEOMETRIES[options.geometry]
-    ensemble = alternatives(options, kind, projection(_first(options.C), options.loss), by_loss=by_loss)
-    return {"weights": weights(options, kind), "ensemble": ensemble, "fixed": fixed}
+    ensemble = alternatives(options, kind, step, by_loss=by_loss)
+    return {"step": step, "weights": weights(options, kind), "ensemble": ensemble, "fixed": fixed}
 
 
 # Kernels are imported where one is asked for: they need SciPy.

@@ -32,7 +32,29 @@ def forgetting() -> Any:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWClassifierOptions:
-    """The options of AROW for classes, in every face."""
+    """The options of AROW for classes, in every face.
+
+    Parameters
+    ----------
+    r : float, default=0.1
+        Regularisation, above 0: how much an example is distrusted. Larger is more cautious.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
+        from the counts so far.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+    strategy : {"ovr", "joint"}, default="ovr"
+        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
+        best rival.
+    forgetting : float, default=0.0
+        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
+        that moves, and costs accuracy where none does.
+    """
 
     r: float = option(0.1, Number(0, above=True, below=True))
     fit_intercept: bool = shared.fit_intercept()
@@ -49,7 +71,33 @@ class AROWClassifierOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SCWClassifierOptions:
-    """The options of SCW, in every face."""
+    """The options of SCW, in every face.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness, above 0: the largest step ("I") or the price of squared slack ("II").
+    eta : float, default=0.9
+        Probability, above 0.5 and below 1, with which an example must be right.
+    variant : {"I", "II"}, default="I"
+        Whether slack costs C times itself or its square.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
+        from the counts so far.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+    strategy : {"ovr", "joint"}, default="ovr"
+        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
+        best rival.
+    forgetting : float, default=0.0
+        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
+        that moves, and costs accuracy where none does.
+    """
 
     C: float = option(1.0, Number(0, above=True, below=True))
     eta: float = option(0.9, Number(0.5, 1, above=True, below=True))
@@ -69,7 +117,29 @@ class SCWClassifierOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NHERDClassifierOptions:
-    """The options of NHERD, in every face."""
+    """The options of NHERD, in every face.
+
+    Parameters
+    ----------
+    C : float, default=10.0
+        Aggressiveness, above 0. Smaller is more cautious.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
+        from the counts so far.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+    strategy : {"ovr", "joint"}, default="ovr"
+        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
+        best rival.
+    forgetting : float, default=0.0
+        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
+        that moves, and costs accuracy where none does.
+    """
 
     C: float = option(10.0, Number(0, above=True, below=True))
     fit_intercept: bool = shared.fit_intercept()
@@ -86,7 +156,25 @@ class NHERDClassifierOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWRegressorOptions:
-    """The options of AROW for numbers, in every face."""
+    """The options of AROW for numbers, in every face.
+
+    Parameters
+    ----------
+    r : float, default=0.1
+        Regularisation, above 0: how much an example is distrusted. Larger is more cautious.
+    epsilon : float, default=0.0
+        Half the width of the tube in which predictions are right and nothing is learned; at least 0.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    average : bool, int, "mean" or "best", default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
+        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
+    forgetting : float, default=0.0
+        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
+        that moves, and costs accuracy where none does.
+    """
 
     r: float = option(0.1, Number(0, above=True, below=True))
     epsilon: float = option(0.0, Number(0))

@@ -18,6 +18,28 @@ class LinearLearner(StreamModel):
     """A learner of one example at a time over a `Model`.
 
     A subclass inherits the options of a family, whose `plan` says how they learn.
+
+    Parameters
+    ----------
+    n_features : int or None, default=None
+        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are
+        hashed to so many places, and memory stays what it is; names that share a place share a weight.
+    separator : str or None, default=None
+        The character between name and value in a list of names, such as ":" for ``["length:3"]``. None: names stand for
+        themselves.
+    dtype : {"float64", "float32"}, default="float64"
+        Type of the weights.
+    lowercase : bool, default=True
+        Whether texts are taken in lower case.
+    ngrams : tuple of int, default=(1, 1)
+        The shortest and the longest run of words of a text that is a feature.
+    weighting : {"tf", "binary", "log"}, default="tf"
+        What a feature of a text counts: how often it occurs, 1, or one plus the logarithm of how often.
+    normalize : bool, default=True
+        Whether texts have length 1.
+    idf : bool, default=False
+        Whether a feature of a text counts by one plus the logarithm of n / d, of the d among the n texts learned so far
+        that have it, each plus one.
     """
 
     n_features: int | None = option(None, NOTHING, PowerOfTwo())

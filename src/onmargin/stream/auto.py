@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
+from onmargin.models.described import described
 from onmargin.stream._linear_classifier import LinearClassifier
 from onmargin.stream._linear_regressor import LinearRegressor
 from onmargin.stream._shown import experts_, retire
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     r"""Classifier of a stream with nothing to tune: experts learn side by side, and predict together.
@@ -20,34 +22,6 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     always there, as arrays. Take the expert that leads, which ``experts_`` names, or :class:`Classifier`, where a tenth
     of the time matters more. With ``dtype="float32"`` the weights and metrics of a feature, of all experts, are on one
     cache line.
-
-    Parameters
-    ----------
-    combine : {"hedge", "leader"}, default="hedge"
-        Predict by the vote, or with the expert of the fewest mistakes so far, whose margins `scores_one` then gives.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each example, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first example that is not zero.
-    n_features : int or None, default=None
-        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are
-        hashed to so many places, and memory stays what it is; names that share a place share a weight.
-    separator : str or None, default=None
-        The character between name and value in a list of names, such as ":" for ``["length:3"]``. None: names stand for
-        themselves.
-    dtype : {"float64", "float32"}, default="float64"
-        Type of the weights.
-    lowercase : bool, default=True
-        Whether texts are taken in lower case.
-    ngrams : tuple of int, default=(1, 1)
-        The shortest and the longest run of words of a text that is a feature.
-    weighting : {"tf", "binary", "log"}, default="tf"
-        What a feature of a text counts: how often it occurs, 1, or one plus the logarithm of how often.
-    normalize : bool, default=True
-        Whether texts have length 1.
-    idf : bool, default=False
-        Whether a feature of a text counts by one plus the logarithm of n / d, of the d among the n texts learned so far
-        that have it, each plus one.
 
     Attributes
     ----------
@@ -92,6 +66,7 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     retire = retire
 
 
+@described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoRegressor(LinearRegressor, AutoRegressorOptions):
     r"""Regressor of a stream with nothing to tune: experts learn side by side, and predict together.
@@ -103,34 +78,6 @@ class AutoRegressor(LinearRegressor, AutoRegressorOptions):
 
     Use it first where records arrive one by one and nothing is known of them; records of a few numbers, all of them
     always there, as arrays. Use :class:`Regressor` where a tenth of the time matters more.
-
-    Parameters
-    ----------
-    combine : {"hedge", "leader"}, default="hedge"
-        Predict the weighted mean, or with the expert of the least error so far.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each example, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first example that is not zero.
-    n_features : int or None, default=None
-        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are
-        hashed to so many places, and memory stays what it is; names that share a place share a weight.
-    separator : str or None, default=None
-        The character between name and value in a list of names, such as ":" for ``["length:3"]``. None: names stand for
-        themselves.
-    dtype : {"float64", "float32"}, default="float64"
-        Type of the weights.
-    lowercase : bool, default=True
-        Whether texts are taken in lower case.
-    ngrams : tuple of int, default=(1, 1)
-        The shortest and the longest run of words of a text that is a feature.
-    weighting : {"tf", "binary", "log"}, default="tf"
-        What a feature of a text counts: how often it occurs, 1, or one plus the logarithm of how often.
-    normalize : bool, default=True
-        Whether texts have length 1.
-    idf : bool, default=False
-        Whether a feature of a text counts by one plus the logarithm of n / d, of the d among the n texts learned so far
-        that have it, each plus one.
 
     Attributes
     ----------
