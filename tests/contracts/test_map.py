@@ -1,0 +1,33 @@
+"""The page "How it works" has a map with every module of the core, and shows code that is there."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CORE = ROOT / "src/onmargin/_core"
+PAGE = ROOT / "docs/how_it_works.rst"
+ON_THE_MAP = set(re.findall(r"``([\w/]+\.(?:pyx|pxd|h|c))``", PAGE.read_text(encoding="utf-8")))
+
+
+def modules():
+    """Cython modules, declarations without a module, and C sources."""
+    paths = [path.relative_to(CORE) for path in CORE.rglob("*") if path.suffix in {".pyx", ".pxd", ".h", ".c"}]
+    return {path.as_posix() for path in paths if path.suffix != ".pxd" or path.with_suffix(".pyx") not in paths}
+
+
+def test_map_has_every_module():
+    assert modules() == ON_THE_MAP
+
+
+def test_every_cython_module_is_built():
+    """One that is not named in `meson.build` is never compiled."""
+    build = (CORE / "meson.build").read_text(encoding="utf-8")
+    assert not [path for path in modules() if path.endswith(".pyx") and f"'{Path(path).stem}'" not in build]
+
+
+def test_included_code_is_there():
+    text = PAGE.read_text(encoding="utf-8")
+    for block in re.findall(r"literalinclude:: (\S+)\n((?:   :.*\n)+)", text):
+        source = (PAGE.parent / block[0]).read_text(encoding="utf-8")
+        for mark in re.findall(r":(?:start-at|end-at|end-before): (.*)", block[1]):
+            assert mark in source, f"{block[0]} has no line with {mark!r}"

@@ -1,0 +1,65 @@
+"""The docstring of a learner describes the parameters that its signature has, and signatures are short."""
+
+import re
+from inspect import Parameter, signature
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import onmargin
+from onmargin import stream
+from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.models.options import check_options, declared
+
+LEARNERS = [
+    value
+    for module in (onmargin, stream)
+    for value in (getattr(module, name) for name in module.__all__)
+    if isinstance(value, type) and (issubclass(value, BaseEstimator) or module is stream)
+]
+SECTION = re.compile(r"    Parameters\n    -+\n(.*?)(?=\n\n    \w[\w ]*\n    -+\n)", re.DOTALL)
+
+
+def name_of(kind):
+    return f"{kind.__module__}.{kind.__name__}"
+
+
+@pytest.mark.parametrize("kind", LEARNERS, ids=name_of)
+def test_parameters_are_described_in_the_order_of_the_signature(kind):
+    described = re.findall(r"^    (\w+) : ", SECTION.search(kind.__doc__)[1] + "\n", re.MULTILINE)
+    assert described == list(signature(kind).parameters)
+
+
+@pytest.mark.parametrize("kind", LEARNERS, ids=name_of)
+def test_parameters_are_keywords(kind):
+    assert {parameter.kind for parameter in signature(kind).parameters.values()} == {Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("kind", LEARNERS, ids=name_of)
+def test_signatures_name_types_by_one_word(kind):
+    methods = [value for name, value in vars(kind).items() if callable(value) and not name.startswith("_")]
+    for function in [kind, *methods]:
+        assert "_SupportsArray" not in str(signature(function))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in LEARNERS if issubclass(kind, LinearEstimator)], ids=name_of)
+def test_defaults_are_accepted_and_go_together(kind):
+    """They are not looked at when a learner is made, so that learning begins sooner."""
+    options = kind()
+    for name, (default, accepted) in declared(kind).items():
+        assert not accepted or any(rule.accepts(default) for rule in accepted), name
+    for name, value in vars(options).items():
+        # As if each had been given.
+        vars(options)[name] = _same(value)
+    check_options(options)
+
+
+def _same(value):
+    """An equal value that is another object, where there is one."""
+    return type(value)(f"{value}") if isinstance(value, float | str) and value else value
+
+
+@pytest.mark.parametrize("kind", [kind for kind in LEARNERS if issubclass(kind, LinearEstimator)], ids=name_of)
+def test_few_classes_stand_above_an_estimator(kind):
+    own = [base for base in kind.__mro__ if base.__module__.startswith("onmargin.")]
+    assert len(own) <= 5
