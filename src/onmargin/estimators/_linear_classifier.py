@@ -16,7 +16,7 @@ from onmargin.estimators._classes import segments
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import MatrixLike
 from onmargin.learner import Vector
-from onmargin.models.balance import Balance, balanced, balanced_so_far
+from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,8 +46,7 @@ class LinearClassifier(LinearEstimator):
         if by_class is None:
             return weight
         if isinstance(by_class, Mapping):
-            table = [by_class.get(label, 1.0) for label in self.classes_.tolist()]
-            factors = np.array(table, dtype=np.float64)[codes]
+            factors = np.array(class_factors(by_class, self.classes_.tolist()))[codes]
         else:
             factors = balance(codes, live, before)
         return factors if weight is None else weight * factors

@@ -1,5 +1,6 @@
 """Classifiers of examples that come one at a time."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -7,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.stream import check_weight
+from onmargin.errors import ParameterError
+from onmargin.models.balance import balanced_factor, class_factors
 from onmargin.stream._labels import Label, check_label, code_of
 from onmargin.stream._linear_learner import LinearLearner
 
@@ -19,7 +22,19 @@ class LinearClassifier(LinearLearner):
 
     def __post_init__(self) -> None:
         self.classes_: list[Label] = []
+        if self.class_weight is not None:
+            self.class_counts_: dict[Label, int] = {}
         super().__post_init__()
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        cost = getattr(self, "cost", None)
+        if cost is not None and not isinstance(cost, str):
+            raise ParameterError(
+                "a matrix of costs needs to know all classes beforehand: set cost='absolute' or 'squared', or use "
+                f"onmargin.{type(self).__name__} with classes=",
+                ["cost"],
+            )
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn an example.
@@ -39,10 +54,29 @@ class LinearClassifier(LinearLearner):
         self : object
             The model, having learned.
         """
+        if self.class_weight is not None:
+            self._learn_weighted(x, y, weight)
+            return self
         player = self._player
         if player is None or not player.learn_label(x, y, weight):
             self._learn_new(x, y, weight)
         return self
+
+    def _learn_weighted(self, x: Any, y: Any, weight: float) -> None:
+        """Learn an example by its weight times that of its class."""
+        if check_weight(weight) == 0:
+            return
+        label = check_label(y, self.classes_)
+        known = label in self.class_counts_
+        count, total = self.class_counts_.get(label, 0) + 1, sum(self.class_counts_.values()) + 1
+        if isinstance(self.class_weight, Mapping):
+            (factor,) = class_factors(self.class_weight, [label])
+        else:
+            factor = balanced_factor(len(self.class_counts_) + (not known), count, total)
+        player = self._player
+        if player is None or not player.learn_label(x, label, weight * factor):
+            self._learn_new(x, label, weight * factor)
+        self.class_counts_[label] = count
 
     def _learn_new(self, x: Any, y: Any, weight: float) -> None:
         """Learn an example when a label is new, or when the player is."""

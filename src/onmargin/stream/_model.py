@@ -1,6 +1,6 @@
 """What all learners of streams share: reading examples, looking at weights, and what is kept."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
@@ -86,6 +86,9 @@ class StreamModel:
     weighting: str
     normalize: bool
     idf: bool
+
+    # Of classifiers; those are dataclasses, whose annotations would be parameters.
+    class_weight: Mapping[Any, float] | str | None
 
     _player: Player | None
     _learner: Learner[Any]
@@ -248,13 +251,14 @@ class StreamModel:
             X = widen(self, self._vectors().rows(X, "X"))
         examples = self._each(X)
         check_lengths(X=X, y=y, weights=weights)
-        if isinstance(X, Rows) and self._labelled is not None:
+        compiled = self._labelled is not None and getattr(self, "class_weight", None) is None
+        if isinstance(X, Rows) and compiled:
             y = y if isinstance(y, np.ndarray) else list(y)
             weights = None if weights is None else list(weights)
             for i in learn_known(self, X, y, weights):
                 yield i, X.part(i, i + 1), y[i], 1.0 if weights is None else weights[i]
             return
-        if isinstance(X, list | tuple) and y is not None and self._labelled is not None:
+        if isinstance(X, list | tuple) and y is not None and compiled:
             y, weights = list(y), None if weights is None else list(weights)
             check_lengths(X=X, y=y, weights=weights)
             for i in learn_readily(self, tuple(X), y, weights):

@@ -1,0 +1,63 @@
+"""Class weights in streams are those of matrices, bit for bit."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import onmargin
+from onmargin import stream
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 6))
+Y = np.where(X[:, 0] + 0.3 * RNG.normal(size=120) > 1, "rare", np.where(X[:, 1] > 0, "often", "usual"))
+PAIRS = [("Classifier", "PassiveAggressiveClassifier"), ("AutoClassifier", "AutoClassifier")]
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"rare": 5.0}, {"rare": 2, "often": 0.5, "never": 3}])
+@pytest.mark.parametrize(("name", "other"), PAIRS)
+@pytest.mark.parametrize("how", ["one", "many"])
+def test_weights_are_those_of_the_estimator(name, other, class_weight, how):
+    model = getattr(stream, name)(class_weight=class_weight)
+    rows = sparse.csr_matrix(X)
+    if how == "many":
+        model.learn_many(rows, Y)
+    else:
+        for i, y in enumerate(Y):
+            model.learn_one(rows[i], y)
+    alone = getattr(onmargin, other)(class_weight=class_weight)
+    for i in range(len(Y)):
+        alone.partial_fit(rows[i], Y[i : i + 1])
+    for k, label in enumerate(alone.classes_):
+        weights = np.zeros(X.shape[1])
+        found = model.weights(label)
+        weights[list(found)] = list(found.values())
+        np.testing.assert_array_equal(weights, alone.coef_[k])
+
+
+def test_example_weights_multiply_class_weights():
+    model = stream.Classifier(class_weight={"rare": 3.0}, C=0.01)
+    plain = stream.Classifier(C=0.01)
+    for x, y in zip(X, Y, strict=True):
+        model.learn_one(x, y, 0.5)
+        plain.learn_one(x, y, 1.5 if y == "rare" else 0.5)
+    assert model.weights("rare") == plain.weights("rare")
+
+
+@pytest.mark.parametrize("make", [stream.Classifier, onmargin.PassiveAggressiveClassifier])
+def test_names_of_another_type_are_refused(make):
+    with pytest.raises(onmargin.ParameterError, match="class_weight names 1, and 'often' is a class") as caught:
+        model = make(class_weight={1: 2.0})
+        if hasattr(model, "partial_fit"):
+            model.partial_fit(X, np.sort(Y))
+        else:
+            model.learn_one(X[0], "often")
+    assert caught.value.names == ("class_weight",)
+
+
+def test_a_matrix_of_costs_is_refused():
+    with pytest.raises(onmargin.ParameterError, match="all classes beforehand"):
+        stream.Classifier(cost=[[0, 1], [2, 0]])
+    model = stream.Classifier(cost="absolute").learn_many(X, np.arange(len(X)) % 4)
+    other = onmargin.PassiveAggressiveClassifier(cost="absolute").partial_fit(X[:4], np.arange(4), classes=range(4))
+    assert model.totals_.cost > 120
+    assert other.totals_.cost > 0
