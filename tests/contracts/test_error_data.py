@@ -58,7 +58,7 @@ def test_a_parameter_error_names_the_parameters():
 def test_no_message_is_searched(folder):
     """By a regular expression or as a prefix."""
     searched = re.compile(
-        r"(?:re\.\w+\(.*|\bin )str\((?:error|problem)\)|str\((?:error|problem)\)\.(?:remove|start|find)"
+        r"(?:re\.\w+\(.*|\bin )str\((?:error|problem)\)|str\((?:error|problem)\)\.(?:remove|start|find|split|partition)"
     )
     found = [
         f"{path.relative_to(PACKAGE)}: {line.strip()}"

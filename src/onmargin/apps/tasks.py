@@ -10,7 +10,7 @@ import click
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
-from onmargin.errors import ExampleError
+from onmargin.errors import ExampleError, ParameterError
 from onmargin.io.sharding import Batch
 from onmargin.io.svmlight import SparseRows
 
@@ -106,7 +106,8 @@ def begin(task: str, settings: Settings, parameters: dict[str, Any]) -> "Pupil":
         model = kind(**parameters)
         model._check_parameters()
     except (TypeError, ValueError) as error:
-        raise click.UsageError(str(error).split(". Set it with")[0]) from error
+        # The advice of a ParameterError is for callers from Python.
+        raise click.UsageError(error.problem if isinstance(error, ParameterError) else str(error)) from error
     return Pupil(task, model, _features(settings))
 
 
