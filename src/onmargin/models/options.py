@@ -10,7 +10,7 @@ from typing import Any
 
 from onmargin.errors import ParameterError
 from onmargin.models.compatible import broken
-from onmargin.models.rules import FLAG, NOTHING, Number, Rule, Word
+from onmargin.models.rules import FLAG, NOTHING, Number, Rule, Word, refuse_values
 
 
 def option(default: Any, *accepted: Rule) -> Any:
@@ -65,10 +65,7 @@ def check_options(options: Any) -> None:
         for name, value in values.items()
         if (accepted := known[name][1]) and not any(rule.accepts(value) for rule in accepted)
     }
-    if wrong:
-        how = type(options).__name__ + (".set_params" if hasattr(options, "set_params") else "")
-        names = ", ".join(f"{name}=..." for name in wrong)
-        raise ParameterError("; ".join(wrong.values()), wrong, f"Set it with {how}({names})")
+    refuse_values(options, wrong)
     conflicts = broken(options, values)
     if conflicts:
         concerned = dict.fromkeys(name for conflict in conflicts for name in conflict.names)

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from onmargin.errors import ParameterError
+
 
 class Rule(Protocol):
     """What one parameter accepts; ``str(rule)`` says it in words."""
@@ -148,13 +150,18 @@ NOTHING = Instance(type(None), "None")
 
 
 def check_parameters(estimator: Any, rules: Mapping[str, tuple[Rule, ...]]) -> None:
-    """Raise one ValueError for all parameters of `estimator` that no rule of theirs accepts."""
-    wrong = [
-        f"{name} must be {', or '.join(map(str, accepted))}; got {value!r}"
+    """Raise one ParameterError for all parameters of `estimator` that no rule of theirs accepts."""
+    wrong = {
+        name: f"{name} must be {', or '.join(map(str, accepted))}; got {value!r}"
         for name, accepted in rules.items()
         if hasattr(estimator, name) and not any(rule.accepts(value := getattr(estimator, name)) for rule in accepted)
-    ]
+    }
+    refuse_values(estimator, wrong)
+
+
+def refuse_values(options: Any, wrong: Mapping[str, str]) -> None:
+    """Raise one ParameterError for values that are not accepted, by name with what is wrong, if there are any."""
     if wrong:
-        names = ", ".join(message.split()[0] + "=..." for message in wrong)
-        how = type(estimator).__name__ + (".set_params" if hasattr(estimator, "set_params") else "")
-        raise ValueError(f"{'; '.join(wrong)}. Set it with {how}({names}).")
+        how = type(options).__name__ + (".set_params" if hasattr(options, "set_params") else "")
+        names = ", ".join(f"{name}=..." for name in wrong)
+        raise ParameterError("; ".join(wrong.values()), wrong, f"Set it with {how}({names})")
