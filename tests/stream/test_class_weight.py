@@ -43,14 +43,18 @@ def test_example_weights_multiply_class_weights():
     assert model.weights("rare") == plain.weights("rare")
 
 
-@pytest.mark.parametrize("make", [stream.Classifier, onmargin.PassiveAggressiveClassifier])
-def test_names_of_another_type_are_refused(make):
+def learn_in_a_stream(class_weight):
+    stream.Classifier(class_weight=class_weight).learn_one(X[0], "often")
+
+
+def learn_from_a_matrix(class_weight):
+    onmargin.PassiveAggressiveClassifier(class_weight=class_weight).partial_fit(X, np.sort(Y))
+
+
+@pytest.mark.parametrize("learn", [learn_in_a_stream, learn_from_a_matrix])
+def test_names_of_another_type_are_refused(learn):
     with pytest.raises(onmargin.ParameterError, match="class_weight names 1, and 'often' is a class") as caught:
-        model = make(class_weight={1: 2.0})
-        if hasattr(model, "partial_fit"):
-            model.partial_fit(X, np.sort(Y))
-        else:
-            model.learn_one(X[0], "often")
+        learn({1: 2.0})
     assert caught.value.names == ("class_weight",)
 
 
