@@ -51,6 +51,7 @@ _alone = (
     "index",
     "start",
     "choosing",
+    "options",
     "geometries",
     "bounds",
     "batch",
@@ -105,5 +106,22 @@ def include_changelog(app, docname, content):
     content[0] = text
 
 
+def include_option_table(app, docname, content):
+    """The page "options" shows the table by which options are refused."""
+    if docname != "options":
+        return
+    from onmargin.models.compatible import TABLE
+
+    lines = [".. list-table::", "   :header-rows: 1", "", "   * - Option", "     - Needs", "     - Because"]
+    for choice, needs, why in TABLE:
+        lines += [
+            f"   * - ``{choice.words}``",
+            f"     - ``{'``, ``'.join(need.words for need in needs)}``",
+            f"     - {why}",
+        ]
+    content[0] = content[0].replace(".. option-table::", "\n".join(lines))
+
+
 def setup(app):
     app.connect("source-read", include_changelog)
+    app.connect("source-read", include_option_table)

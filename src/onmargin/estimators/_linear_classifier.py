@@ -88,9 +88,9 @@ class LinearClassifier(LinearEstimator):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing():
+        with self._all_or_nothing() as plan:
             warm = self._go_on()
-            X, y, rows = self._validate(X, y, keep=warm)
+            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
             check_labels(y, *([self.classes_] if warm else []))
             weight = check_weight(sample_weight, len(y))
             classes = np.unique(y)
@@ -102,11 +102,10 @@ class LinearClassifier(LinearEstimator):
             check_named(self.class_weight, "class_weight", classes)
             check_named(getattr(self, "class_margin", None), "class_margin", classes)
             if warm:
-                plan = self.plan()
+                self._model.adopt(plan)
             else:
-                plan = self._begin(X)
+                self._begin(plan, X)
                 self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
-            self._model.adopt(plan)
             self._meet(classes)
             self._model.arrange(self.classes_.tolist())
             self._start_from(coef_init, intercept_init)
@@ -138,24 +137,23 @@ class LinearClassifier(LinearEstimator):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing():
+        with self._all_or_nothing() as plan:
             first = "_model" not in vars(self)
-            X, y, rows = self._validate(X, y, keep=not first)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
             known = y[:0] if classes is None else check_classes(classes)
             check_labels(y, known, *([] if first else [self.classes_]))
             weight = check_weight(sample_weight, len(y))
             if first:
-                plan = self._begin(X)
+                self._begin(plan, X)
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
             else:
-                plan = self.plan()
                 self.densify()
             live = np.ones(len(y), bool) if weight is None else weight > 0
-            # Costs speak of all classes from the first round on; those that do not fit are refused before it.
-            known = known if getattr(self, "cost", None) is None else np.union1d(known, y[live])
-            self._model.adopt(plan)
+            if getattr(self, "cost", None) is not None:  # costs speak of all classes from the first round on
+                known = np.union1d(known, y[live])
+            if not first:
+                self._model.adopt(plan)
             self._meet(known)
-            plan.task(self.classes_.tolist())
             for start, stop, newcomer in segments(y, self.classes_, live):
                 self._meet(newcomer)
                 self._model.arrange(self.classes_.tolist())

@@ -90,15 +90,15 @@ class LinearEstimator(OnlineLearner):
         check_options(self)
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Check the parameters first; if anything raises, the estimator is as it was before."""
+    def _all_or_nothing(self) -> Iterator[Plan]:  # type: ignore[override]
+        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before."""
         self._check_parameters()
         before = dict(vars(self))
         try:
             if "_model" in before:
                 # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
                 self._model = copy(before["_model"])
-            yield
+            yield self.plan()
             self._model.learner.close()
         except BaseException:
             self.__dict__ = before
@@ -112,18 +112,13 @@ class LinearEstimator(OnlineLearner):
             self._model = deepcopy(self._model)
         return warm
 
-    def _row_types(self) -> tuple[Any, ...]:
-        return self.plan().dtypes
-
-    def _begin(self, X: Any) -> Plan:
+    def _begin(self, plan: Plan, X: Any) -> None:
         """Begin a model that has learned nothing, for rows like those of X."""
-        plan = self.plan()
         self._sparse_coef = None
         self.__dict__.pop("_sparse_metric", None)
         self._model = Model.begin(plan, Shape(self.n_features_in_, X.dtype, sparse.issparse(X)), X)
         if plan.simplex_margin is not None and X.shape[0] > 0:
             warn_of_margin(plan.simplex_margin, float(max(X.max(), -X.min())))
-        return plan
 
     def _fit(self, X: Any, y: NDArray[Any], rows: Rows, target: Vector, weight: Vector | None) -> None:
         """Pass over the rows, whose targets are y in the terms of the task, until it is enough."""

@@ -55,13 +55,15 @@ class LinearRegressor(LinearEstimator):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing():
+        with self._all_or_nothing() as plan:
             warm = self._go_on()
-            X, y, rows = self._validate(X, y, keep=warm)
+            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
             target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
-            plan = self.plan() if warm else self._begin(X)
-            self._model.adopt(plan)
+            if warm:
+                self._model.adopt(plan)
+            else:
+                self._begin(plan, X)
             self._model.arrange()
             self._start_from(coef_init, intercept_init)
             self._fit(X, y, rows, target, weight)
@@ -84,17 +86,16 @@ class LinearRegressor(LinearEstimator):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing():
+        with self._all_or_nothing() as plan:
             first = "_model" not in vars(self)
-            X, y, rows = self._validate(X, y, keep=not first)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
             target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
             if first:
-                plan = self._begin(X)
+                self._begin(plan, X)
             else:
-                plan = self.plan()
                 self.densify()
-            self._model.adopt(plan)
+                self._model.adopt(plan)
             self._model.arrange()
             self._learner.learn(rows, target, weight)
             self.n_iter_ = 1

@@ -137,19 +137,21 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
             self.__dict__ = before
             raise
 
-    def _validate(self, X: Any, y: Any, *, keep: bool) -> tuple[Any, NDArray[Any], Rows]:
+    def _validate(
+        self, X: Any, y: Any, *, keep: bool, dtypes: tuple[Any, ...] | None = None
+    ) -> tuple[Any, NDArray[Any], Rows]:
         """X and y checked by scikit-learn, and X as rows; `keep`: they must fit what was learned so far."""
         if not (
             keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and y.dtype.kind in "biuU"
         ):
-            X, y = self._checked(X, y, keep=keep)
+            X, y = self._checked(X, y, keep=keep, dtypes=dtypes)
         return X, y, as_rows(X)
 
-    def _checked(self, X: Any, *y: Any, keep: bool) -> Any:
+    def _checked(self, X: Any, *y: Any, keep: bool, dtypes: tuple[Any, ...] | None = None) -> Any:
         """By scikit-learn: X as a C-contiguous or CSR matrix of the weights' type, or of any the weights may have."""
-        dtypes = [self._learner.geometry.dtype] if keep else list(self._row_types())
+        types = [self._learner.geometry.dtype] if keep else list(dtypes or self._row_types())
         return validate_data(
-            self, check_sparse(X, dtypes), *y, reset=not keep, accept_sparse="csr", dtype=dtypes, order="C"
+            self, check_sparse(X, types), *y, reset=not keep, accept_sparse="csr", dtype=types, order="C"
         )
 
     def _is_plain(self, X: Any) -> bool:

@@ -47,11 +47,11 @@ def resolved(gamma: float | str, X: Any) -> float:
     return 1 / (int(X.shape[1]) * float(variance)) if variance > 0 else 1.0
 
 
-def expansion(options: Any, average: int) -> Callable[[Kind | None, Shape, int], Geometry]:
+def expansion(options: Any, average: int) -> Callable[[Shape, Kind | None, int], Geometry]:
     """Return what makes an expansion over the rows that are learned, with a budget if the options have one."""
     bias = intercept_value(fit=options.fit_intercept, scaling=options.intercept_scaling)
 
-    def make(kind: Kind | None, shape: Shape, n_columns: int) -> Geometry:
+    def make(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
         sizes = shape.n_features, n_columns, shape.dtype
         if options.budget is None:
             return Expansion(*sizes, bias=bias, average=average)

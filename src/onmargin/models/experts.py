@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -94,17 +95,14 @@ REGRESSORS = Experts(
 
 def kinds_of(experts: Sequence[Expert]) -> list[Kind]:
     """Return what makes their geometries: one for each, but for averages, and one for all on standardized rows."""
-    plain, units = ([e for e in experts if e.standardized == flag] for flag in (False, True))
-    return _learning(plain) + ([partial(_on_standardized, _learning(units))] if units else [])
-
-
-def _learning(experts: list[Expert]) -> list[Kind]:
-    averaged = [expert.averaged for expert in experts[1:]] + [False]
-    return [
-        with_average(expert.kind) if also else expert.kind
-        for expert, also in zip(experts, averaged, strict=True)
-        if not expert.averaged
-    ]
+    plain: list[Kind] = []
+    units: list[Kind] = []
+    for expert, follower in zip(experts, [*experts[1:], None], strict=True):
+        if not expert.averaged:
+            averaged = follower is not None and follower.averaged
+            kind = partial(with_average, expert.kind) if averaged else expert.kind
+            (units if expert.standardized else plain).append(kind)
+    return [*plain, partial(_on_standardized, units)] if units else plain
 
 
 def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
@@ -113,7 +111,7 @@ def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometr
 
 def steps_of(experts: Sequence[Expert]) -> Step:
     """Return how far each of them goes; plain projections are worked out together."""
-    steps = [expert.step for expert in experts]
+    steps = list(map(attrgetter("step"), experts))
     plain = [step for step in steps if type(step) is Projection]
     if len(plain) == len(steps):
         return Projections([step.cap for step in plain], [step.damping for step in plain])
@@ -126,7 +124,7 @@ def class_tasks(n_classes: int, judge: Task, experts: Sequence[Expert]) -> list[
         return [judge] * len(experts)
     kind = Binary if n_classes == 2 else OneVsRest
     asks = {"margins": kind(), "sure margins": kind(eager=True), "probabilities": Softmax()}
-    return [asks[expert.asks] for expert in experts]
+    return list(map(asks.__getitem__, map(attrgetter("asks"), experts)))
 
 
 def same_task(n_classes: int, judge: Task, experts: Sequence[Expert]) -> list[Task]:
@@ -144,3 +142,7 @@ class Ensemble:
     hedge: bool  # by a vote, instead of following the leader
     by_loss: bool  # judged by their losses instead of their mistakes
     retirable: bool = False  # some may be left out as the stream goes on
+
+    def by_name(self) -> dict[str, Expert]:
+        """Return all models by their names."""
+        return {expert.name: expert for expert in (*self.sparse, *self.dense)}

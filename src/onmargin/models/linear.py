@@ -16,12 +16,12 @@ METRICS: dict[str, type[Diagonal]] = {"adaptive": Adaptive, "normalized": Normal
 GEOMETRIES: dict[str, type[Geometry]] = {"euclidean": Euclidean, **METRICS}
 
 
-def weights(options: Any, kind: Kind) -> Callable[[Kind | None, Shape, int], Geometry]:
+def weights(options: Any, kind: Kind) -> Callable[[Shape, Kind | None, int], Geometry]:
     """Return what makes weights of `kind`, or another, with an intercept and averages as the options say."""
     bias = intercept_value(fit=options.fit_intercept, scaling=options.intercept_scaling)
     average = averaging(getattr(options, "average", False))
 
-    def make(other: Kind | None, shape: Shape, n_columns: int) -> Geometry:
+    def make(shape: Shape, other: Kind | None, n_columns: int) -> Geometry:
         return (other or kind)(
             shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, bias=bias, average=average
         )
@@ -29,7 +29,7 @@ def weights(options: Any, kind: Kind) -> Callable[[Kind | None, Shape, int], Geo
     return make
 
 
-def on_simplex(kind: Kind | None, shape: Shape, n_columns: int) -> Geometry:
+def on_simplex(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
     """Return weights that are at least 0 and sum to 1."""
     return Entropic(shape.n_features, n_columns)
 

@@ -261,7 +261,7 @@ def _weights(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
 # Kernels are imported where one is asked for: they need SciPy.
 
 
-def _expansion(options: Any) -> Callable[[Kind | None, Shape, int], Geometry]:
+def _expansion(options: Any) -> Callable[[Shape, Kind | None, int], Geometry]:
     from onmargin.models.expansion import expansion
 
     return expansion(options, averaging(options.average))

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -20,6 +22,7 @@ from onmargin.models.columns import mix_classes
 from onmargin.models.experts import Ensemble, Expert, kinds_of, steps_of
 from onmargin.models.rules import Number
 from onmargin.models.several import (
+    Kind,
     Standing,
     combination,
     recombined,
@@ -46,7 +49,7 @@ class Plan:
 
     task: Callable[[Labels], Task]  # what an example asks of the scores, for the labels known so far
     step: Step  # how far to go; where models learn side by side, they have their own
-    weights: Callable[[Any, Shape, int], Geometry]  # for a kind of geometry (None: the default), rows and columns
+    weights: Callable[[Shape, Kind | None, int], Geometry]  # for rows, a kind of geometry (None: the default), columns
     ensemble: Ensemble | None = None  # models that learn side by side, and how they are combined
     # When a third class turns up, the one column w of two classes becomes -half w and half w.
     half: float = 0.5
@@ -72,6 +75,7 @@ class Model(Part):
     """
 
     plan: Plan
+    _experts: Sequence[Expert]  # of the plan, those that take part
 
     def __init__(
         self, learner: Learner[Any], members: list[str] | None = None, fixed: dict[str, Any] | None = None
@@ -96,28 +100,26 @@ class Model(Part):
         ensemble = plan.ensemble
         members = None
         if ensemble is None:
-            geometry = plan.weights(None, shape, 1)
+            geometry = plan.weights(shape, None, 1)
         else:
             experts = ensemble.sparse if shape.sparse else ensemble.dense
-            members = [expert.name for expert in experts] if ensemble.retirable else None
-            geometry = side_by_side(
-                kinds_of(experts), 1, lambda kind, n: plan.weights(kind, shape, n), sparse=shape.sparse
-            )
+            members = list(map(attrgetter("name"), experts)) if ensemble.retirable else None
+            geometry = side_by_side(kinds_of(experts), 1, partial(plan.weights, shape), sparse=shape.sparse)
         make = plan.learner
         model = cls(
             Learner(Task(), plan.step, geometry) if make is None else make(X, plan.step, geometry),
             members,
             dict(plan.fixed),
         )
-        model.plan = plan
+        model.adopt(plan)
         return model
 
     def adopt(self, plan: Plan) -> None:
         """Go on by another plan, which may differ in all but what is fixed."""
         if self.fixed is None:
             self.fixed = dict(plan.fixed)
-        moved = [name for name, value in plan.fixed.items() if name in self.fixed and self.fixed[name] != value]
-        if moved:
+        before = self.fixed
+        if before != plan.fixed and (moved := [k for k, value in plan.fixed.items() if before.get(k, value) != value]):
             raise ParameterError(
                 f"{', '.join(moved)} cannot change once something was learned: set it back, or learn anew with "
                 "clone(model).fit",
@@ -126,25 +128,25 @@ class Model(Part):
         self.plan = plan
         if plan.adjust is not None:
             plan.adjust(self.learner.geometry)
+        experts = self.experts(plan)
+        self.learner.step = steps_of(experts) if experts else plan.step
+        self._experts = experts
 
     def arrange(self, labels: Labels = ()) -> None:
-        """Take over the task and step of the plan, for the labels known now."""
-        plan = self.plan
-        judge, ensemble = plan.task(labels), plan.ensemble
+        """Take over the task of the plan, for the labels known now."""
+        judge, ensemble = self.plan.task(labels), self.plan.ensemble
         if ensemble is None:
-            self.learner.task, self.learner.step = judge, plan.step
+            self.learner.task = judge
             return
-        experts = self.experts(plan)
         self.learner.task = combination(
             self.learner.geometry,
-            ensemble.tasks(len(labels), judge, experts),
+            ensemble.tasks(len(labels), judge, self._experts),
             judge,
             self.learner.task,
-            width=_width(len(labels)),
+            width=len(labels) if len(labels) > 2 else 1,
             hedge=ensemble.hedge,
             by_loss=ensemble.by_loss,
         )
-        self.learner.step = steps_of(experts)
 
     def experts(self, plan: Plan) -> Sequence[Expert]:
         """Return the models that learn side by side."""
@@ -153,8 +155,7 @@ class Model(Part):
             return ()
         if self.members is None:
             return ensemble.sparse
-        known = {expert.name: expert for expert in (*ensemble.sparse, *ensemble.dense)}
-        return [known[name] for name in self.members]
+        return list(map(ensemble.by_name().__getitem__, self.members))
 
     def meet(self, places: Sequence[int] | NDArray[Any], n_labels: int) -> None:
         """Make room for `n_labels` labels, of which those known so far go to `places`.
@@ -168,7 +169,7 @@ class Model(Part):
         if self.plan.ensemble is None:
             self.learner.geometry = self.learner.geometry.recombined(mixing)
         else:
-            self.learner.geometry = recombined(self.learner.geometry, _width(known), mixing)
+            self.learner.geometry = recombined(self.learner.geometry, known if known > 2 else 1, mixing)
 
     @property
     def combined(self) -> Several | None:
@@ -210,8 +211,3 @@ class Model(Part):
             raise ValueError(f"keep must be {rule}; got {keep!r:.100}")
         self.members = [experts[m].name for m in without_laggards(self.learner, int(keep))]
         self.learner.step = steps_of(self.experts(plan))
-
-
-def _width(n_labels: int) -> int:
-    """Return the scores of one model of that many classes."""
-    return n_labels if n_labels > 2 else 1

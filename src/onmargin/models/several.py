@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby
+from itertools import groupby, starmap
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
@@ -87,12 +86,8 @@ def names_of(values: tuple[float | str, ...]) -> list[str]:
     return [value if isinstance(value, str) else f"C={value:g}" for value in values]
 
 
-def with_average(kind: Kind) -> Kind:
-    """Weights of that kind and, as a second model, their averages; its step is `Step()`, which goes nowhere."""
-    return partial(_with_average, kind)
-
-
-def _with_average(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
+def with_average(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
+    """Return weights of a kind and, as a second model, their averages; its step is `Step()`, which goes nowhere."""
     return WithAverage(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
 
 
@@ -110,9 +105,12 @@ def leaves(geometry: Geometry) -> list[Any]:
 
 
 def abreast(geometries: Sequence[Geometry]) -> Geometry:
-    """One geometry of several."""
-    half = len(geometries) // 2
-    return SideBySide(abreast(geometries[:half]), abreast(geometries[half:])) if half else geometries[0]
+    """Return one geometry of several, as a balanced tree of pairs."""
+    made = list(geometries)
+    while len(made) > 1:
+        pairs = zip(made[::2], made[1::2], strict=False)
+        made = [*starmap(SideBySide, pairs), *made[len(made) & ~1 :]]
+    return made[0]
 
 
 def side_by_side(
@@ -128,8 +126,10 @@ def side_by_side(
     most = MOST if together else 1
     made = []
     for kind, alike in groupby(kinds):
-        models = len(list(alike))
-        made += [make(kind, n_columns * min(most, models - first)) for first in range(0, models, most)]
+        left = len(list(alike))
+        while left > 0:
+            made.append(make(kind, n_columns * min(most, left)))
+            left -= most
     return abreast(made)
 
 
@@ -147,20 +147,20 @@ class Model(NamedTuple):
         return own if self.units is None else self.units.plain(*own)
 
 
-def models(geometry: Geometry, width: int) -> Iterator[Model]:
-    """The models of a geometry, in the order of their scores."""
-    place = 0
-    for leaf in leaves(geometry):
+def models(geometry: Geometry, width: int, place: int = 0, units: Standardized | None = None) -> list[Model]:
+    """Return the models of a geometry, in the order of their scores, which begin at `place`."""
+    found = []
+    for leaf in geometry.leaves() if isinstance(geometry, SideBySide | SeveralPaths) else (geometry,):
         if isinstance(leaf, Standardized):
-            for model in models(leaf.inner, width):
-                yield model._replace(place=place + model.place, units=leaf)
+            found += models(leaf.inner, width, place, leaf)
         elif isinstance(leaf, WithAverage):
-            yield Model(place, leaf, slice(width))
-            yield Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width))
+            found.append(Model(place, leaf, slice(width), units))
+            found.append(Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), units))
         else:
             for first in range(0, leaf.n_columns, width):
-                yield Model(place + first, leaf, slice(first, first + width))
+                found.append(Model(place + first, leaf, slice(first, first + width), units))
         place += leaf.n_scores
+    return found
 
 
 def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> Geometry:
@@ -192,7 +192,7 @@ def combination(
     by_loss: bool,
 ) -> Several:
     """The task of models that have `width` scores each; votes are weighed as by the one before, if there was any."""
-    places = [model.place for model in models(geometry, width)]
+    places = list(map(attrgetter("place"), models(geometry, width)))
     experts = before.experts if isinstance(before, Several) else 0
     ceiling = np.inf if by_loss else CEILING
     task = Several(tasks, places, width, judge, hedge=hedge, by_loss=by_loss, ceiling=ceiling, experts=experts)
@@ -206,7 +206,7 @@ def without_laggards(learner: Learner[Any], keep: int) -> list[int]:
     task = cast("Several", learner.task)
     state = task.state()
     lost = state["outcomes"][:, 1 if task.by_loss else 0]
-    found = list(models(learner.geometry, task.width))
+    found = models(learner.geometry, task.width)
     stays = [False] * len(found)
     for m in np.argsort(lost, kind="stable"):
         if sum(stays) < keep:
@@ -247,7 +247,7 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
 
 def weights_of(geometry: Geometry, width: int, model: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The weights, columns by features, and intercepts of a model."""
-    found = list(models(geometry, width))[model]
+    found = models(geometry, width)[model]
     return found.plain(*found.leaf.mean())
 
 
