@@ -1,5 +1,6 @@
 """Streams of examples of every kind, and models half-way through them."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.saved import anatomy
 
 MODELS = {name: getattr(stream, name) for name in stream.__all__}
 # What each is given to learn.
-TASK = {name: name.removeprefix("Auto") for name in MODELS}
+TASK = {name: re.sub("^(Auto|AROW|SCW|NHERD)", "", name) for name in MODELS}
 LABELLED = {name for name, task in TASK.items() if task in {"Classifier", "LabelRanker"}}
 N = 60
 WORDS = ["apple", "banana", "cherry", "date", "Elder", "fig", "grape", "Ünïcode", "snake_case", "x1"]
@@ -50,6 +51,10 @@ def sparse_rows(random):
 
 KINDS = {make.__name__: make for make in (dicts, lists, texts, mixed, vectors, sparse_rows)}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "AROWClassifier": [{"average": "best", "forgetting": 0.1}, {"strategy": "joint", "dtype": "float32"}],
+    "AROWRegressor": [{"average": True, "epsilon": 0.1}, {"fit_intercept": False, "dtype": "float32"}],
+    "NHERDClassifier": [{"C": 1.0, "strategy": "joint"}],
+    "SCWClassifier": [{"variant": "II", "average": 3}],
     "AutoClassifier": [{"combine": "leader", "dtype": "float32"}],
     "AutoRegressor": [{"combine": "leader"}, {"fit_intercept": False, "dtype": "float32"}],
     "Classifier": [

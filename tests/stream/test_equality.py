@@ -15,9 +15,8 @@ from onmargin._core.text.words import Text
 from onmargin.models.several import models
 from tests.stream.cases import CASES, Case, learned, state
 
-TWINS = {
-    "AutoClassifier": onmargin.AutoClassifier,
-    "AutoRegressor": onmargin.AutoRegressor,
+SAME = ("AROWClassifier", "AROWRegressor", "AutoClassifier", "AutoRegressor", "NHERDClassifier", "SCWClassifier")
+TWINS = {name: getattr(onmargin, name) for name in SAME} | {
     "Classifier": onmargin.PassiveAggressiveClassifier,
     "Regressor": onmargin.PassiveAggressiveRegressor,
     "LabelRanker": onmargin.LabelRanker,

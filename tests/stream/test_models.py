@@ -69,12 +69,12 @@ def test_copies_are_independent(case):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_parameters_make_the_same_model(name):
-    parameters = {"combine": "leader"} if name.startswith("Auto") else {"C": 0.5}
+    parameters = {"combine": "leader"} if name.startswith("Auto") else {"r" if name.startswith("AROW") else "C": 0.5}
     model = Case(name, "dicts", parameters | {"ngrams": (1, 2)}).model()
     twin = MODELS[name](**model.get_params())
     assert twin.get_params() == model.get_params()
     ranks = "ranks=['low', 'middle', 'high'], " if name == "OrdinalRegressor" else ""
-    shown = "combine='leader'" if name.startswith("Auto") else "C=0.5"
+    shown = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
     assert repr(twin) == f"{name}({ranks}{shown}, ngrams=(1, 2))"
 
 

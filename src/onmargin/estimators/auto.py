@@ -31,6 +31,7 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     ----------
     warm_start : bool, default=False
         Whether `fit` goes on from what it finds.
+
     Attributes
     ----------
     experts_ : Standing
@@ -109,6 +110,7 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
     ----------
     warm_start : bool, default=False
         Whether `fit` goes on from what it finds.
+
     Attributes
     ----------
     experts_ : Standing

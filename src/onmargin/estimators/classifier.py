@@ -41,6 +41,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierO
         Most steps made for `target_loss`, which need not be possible to reach.
     n_jobs : int or None, default=None
         Accepted for scikit-learn's sake and not used: all classes are learned in one pass.
+
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)

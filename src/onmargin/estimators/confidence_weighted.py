@@ -32,6 +32,7 @@ class SCWClassifier(ClassifierMixin, LinearClassifier, SCWClassifierOptions):  #
     ----------
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
+
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
@@ -115,6 +116,7 @@ class NHERDClassifier(ClassifierMixin, LinearClassifier, NHERDClassifierOptions)
     ----------
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
+
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)

@@ -38,6 +38,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
         Which example steps next with `target_loss`: one after the other, or the one of largest loss.
     max_updates : int, default=100000
         Most steps made for `target_loss`, which need not be possible to reach.
+
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)

@@ -33,6 +33,7 @@ class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions): 
     ----------
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
+
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
@@ -110,6 +111,7 @@ class AROWRegressor(RegressorMixin, LinearRegressor, AROWRegressorOptions):  # t
     ----------
     warm_start : bool, default=False
         Whether `fit` goes on from the weights and variances it finds.
+
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
