@@ -1,6 +1,7 @@
 """Which options go together: every pair either learns, or is refused by name before the data are looked at."""
 
 import sys
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
@@ -79,6 +80,17 @@ def test_pair_of_options_of_the_classifier(options):
 @pytest.mark.parametrize("options", pairs(COMMON | OF_NUMBERS))
 def test_pair_of_options_of_the_regressor(options):
     learns_or_is_refused(PassiveAggressiveRegressor, options, NUMBERS)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64, np.uint8, Fraction], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("update", "loss"), [("max", "hinge"), ("max", "squared_hinge"), ("exact", "hinge")])
+def test_numbers_of_any_type_are_taken_for_what_they_are(kind, update, loss):
+    C = kind(2)
+    models = [PassiveAggressiveClassifier(C=value, update=update, loss=loss) for value in (C, float(C))]
+    one, other = (model.partial_fit(X / 9, CLASSES).coef_ for model in models)
+    np.testing.assert_array_equal(one, other)
+    default = PassiveAggressiveClassifier(update=update, loss=loss).partial_fit(X / 9, CLASSES).coef_
+    assert not np.array_equal(one, default)
 
 
 def test_table_is_of_options_that_there_are():

@@ -59,25 +59,6 @@ def check_named(given: Any, name: str, classes: NDArray[Any]) -> None:
         raise ValueError(f"{name} names {named - present}, which y does not have, and leaves out {present - named}")
 
 
-def check_cost(cost: Any, classes: NDArray[Any]) -> Vector:
-    """The costs as a matrix, one row and one column a class."""
-    n = len(classes)
-    if isinstance(cost, str):
-        if cost not in {"absolute", "squared"}:
-            raise ValueError(f"cost must be 'absolute', 'squared' or a matrix; got {cost!r}")
-        distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(np.float64)
-        return distance if cost == "absolute" else distance**2
-    matrix = check_numbers(cost, "cost")
-    if matrix.shape != (n, n):
-        raise ValueError(
-            f"cost must have shape ({n}, {n}) for the classes {classes.tolist()}; got {matrix.shape}. "
-            "In partial_fit give classes= in the first call."
-        )
-    if (matrix < 0).any() or np.diagonal(matrix).any():
-        raise ValueError(f"cost must be at least 0, and 0 on the diagonal; got {matrix.tolist()}")
-    return matrix
-
-
 def check_ranks(y: NDArray[Any]) -> NDArray[Any]:
     """The ranks in y, which must be integers without gaps."""
     check_labels(y)

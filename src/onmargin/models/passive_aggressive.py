@@ -14,6 +14,7 @@ from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import CostSensitive, Regression, Task
 from onmargin.learner import Learner
 from onmargin.models import options as shared
+from onmargin.models.compatible import several
 from onmargin.models.costs import check_cost
 from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, on_simplex, swept, weights
 from onmargin.models.options import nothing_or, option
@@ -242,8 +243,8 @@ def _class_task(options: ClassifierOptions, labels: Labels, margin: float) -> Ta
 
 
 def _first(C: Any) -> float:
-    """Return C; where it is several, each model has a step of its own."""
-    return C if isinstance(C, int | float) else 1.0
+    """Return C, which may be a number of any type; where it is several, each model has a step of its own."""
+    return 1.0 if several(C) else C
 
 
 def _weights(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:

@@ -24,8 +24,6 @@ Kind = Callable[..., Geometry]
 MOST = 16
 # The grid of C="auto": from steps that hardly move to steps that nothing caps.
 AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
-# The models of average="best".
-WAYS = ("current", "averaged")
 # Of the rate at which votes shrink with mistakes. The bound pays ln(M) / 0.1 for it; the vote of several that are about
 # as good is better than any, where a faster rate would leave one alone.
 CEILING = 0.1
@@ -74,11 +72,6 @@ def grid(C: Any) -> tuple[float, ...]:
 def averaging(average: bool | int | str) -> int:
     """The round from which weights are averaged; 0: never."""
     return 1 if isinstance(average, str) else int(average)
-
-
-def candidates(values: tuple[float, ...], average: bool | int | str) -> tuple[float | str, ...]:
-    """What the models differ in: values of C, or whether weights are averaged; nothing: there is just one."""
-    return WAYS if average == "best" else values
 
 
 def names_of(values: tuple[float | str, ...]) -> list[str]:

@@ -69,16 +69,6 @@ def class_margins(
     return [float(class_margin.get(label, margin)) for label in classes]
 
 
-# Updates that no margin but their own makes a difference to: fixed steps, on mistakes alone, and MIRA's 1 / C.
-MARGINLESS = ("simperc", "perceptron", "mira")
-
-
-def check_class_margin(class_margin: Mapping[Any, float] | None, update: str, needs: dict[str, bool]) -> None:
-    """Refuse margins of classes where they would change nothing."""
-    if class_margin is not None:
-        check_combination("class_margin", {f"another update than {update!r}": update not in MARGINLESS, **needs})
-
-
 def class_task(n_classes: int, *, update: str, strategy: str, margin: float | list[float]) -> Task:
     """What is asked of so many classes: nothing of one, and of two the sign of one score."""
     if n_classes < 2:

@@ -122,6 +122,8 @@ def _refuse(model: Any) -> None:
         raise NoTheorem(NONE[model.update])
     if getattr(model, "kernel", None) is not None:
         raise NoTheorem("with a kernel the best competitor is in its feature space: certify speaks of kernel=None only")
+    if isinstance(model, LinearEstimator):
+        model._check_parameters()
     linear = isinstance(model, LinearEstimator) and model.plan().ensemble is not None
     if linear or (isinstance(model, ChainSweep) and model._called()):
         raise NoTheorem("of several models at once certify says nothing: their regret_bound is in sweep_ or experts_")
