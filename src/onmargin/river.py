@@ -1,47 +1,149 @@
-"""Passive-aggressive models for river: its interface, and the compiled learners of ``onmargin.stream`` behind it."""
+"""Learners for river: its interface, and the compiled learners of ``onmargin.stream`` behind it."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from river import base
 
 from onmargin import stream
+from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
+from onmargin.models.described import described
+from onmargin.models.options import option
+from onmargin.models.passive_aggressive import ClassifierOptions, RegressorOptions
+from onmargin.models.rules import NOTHING
+from onmargin.models.second_order import (
+    AROWClassifierOptions,
+    AROWRegressorOptions,
+    NHERDClassifierOptions,
+    SCWClassifierOptions,
+)
+from onmargin.stream._model import PowerOfTwo
 
-__all__ = ["PassiveAggressiveClassifier", "PassiveAggressiveRegressor", "PassiveAggressiveUniclass"]
+__all__ = [
+    "AROWClassifier",
+    "AROWRegressor",
+    "AutoClassifier",
+    "AutoRegressor",
+    "NHERDClassifier",
+    "PassiveAggressiveClassifier",
+    "PassiveAggressiveRegressor",
+    "PassiveAggressiveUniclass",
+    "SCWClassifier",
+]
 
 
 def _named(x: dict[Any, Any]) -> dict[Any, Any]:
-    """An example whose features have strings for names; river takes anything for one."""
+    """Return an example whose features have strings for names; river takes anything for one."""
     if not x or type(next(iter(x))) is str:
         return x
     return {str(name): value for name, value in x.items()}
 
 
-class PassiveAggressiveClassifier(base.Classifier):  # type: ignore[misc]
-    """Passive-aggressive classifier, binary and multiclass.
-
-    Use it as any classifier of river: in pipelines, in ``evaluate.progressive_val_score``, beside other models. Unlike
-    ``river.linear_model.PAClassifier`` it learns any number of classes, jointly, and counts the intercept in the norm
-    of an example. It predicts labels, not probabilities.
+@dataclass(kw_only=True, eq=False, repr=False)
+class Classifier(base.Classifier):  # type: ignore[misc]
+    """A classifier of river over one of `onmargin.stream`, whose options it inherits.
 
     Parameters
     ----------
-    C : float, default=1.0
-        Aggressiveness, above 0. Smaller is more cautious and better under noise; ``inf`` gives plain PA.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, "squared_hinge" is PA-II.
-    update : str, default="max"
-        Which rivals of the right class a round moves, as for :class:`onmargin.PassiveAggressiveClassifier`.
-    strategy : {"joint", "ovr"}, default="joint"
-        With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against
-        all others.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of its coordinate, above 0. "auto" is 0.3 times the norm of the first example that is not zero.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
     n_features : int or None, default=None
-        None: weights grow with the names of features. A power of two: names are hashed to so many places.
+        If None, weights grow with the names of features. If a power of two, names are hashed to so many places.
+    """
+
+    n_features: int | None = option(None, NOTHING, PowerOfTwo())
+
+    learner: ClassVar[type[Any]]  # the class of `model`
+
+    def __post_init__(self) -> None:
+        self.model = self.learner(**self._get_params())
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        """Learn an example.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name: numbers or categories.
+        y : bool or int or str
+            Its label.
+        """
+        self.model.learn_one(_named(x), y)
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Return the class of highest score.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+        **kwargs : dict
+            Not used, present for river's sake.
+
+        Returns
+        -------
+        label : bool or int or str or None
+            A label. None: nothing was learned yet.
+        """
+        return self.model.predict_one(_named(x))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Regressor(base.Regressor):  # type: ignore[misc]
+    """A regressor of river over one of `onmargin.stream`, whose options it inherits.
+
+    Parameters
+    ----------
+    n_features : int or None, default=None
+        If None, weights grow with the names of features. If a power of two, names are hashed to so many places.
+    """
+
+    n_features: int | None = option(None, NOTHING, PowerOfTwo())
+
+    learner: ClassVar[type[Any]]  # the class of `model`
+
+    def __post_init__(self) -> None:
+        self.model = self.learner(**self._get_params())
+
+    def learn_one(self, x: dict[Any, Any], y: float) -> None:
+        """Learn an example.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name: numbers or categories.
+        y : float
+            Its target.
+        """
+        self.model.learn_one(_named(x), y)
+
+    def predict_one(self, x: dict[Any, Any]) -> float:
+        """Return the predicted target.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+
+        Returns
+        -------
+        y : float
+            A number; 0 if nothing was learned yet.
+        """
+        prediction: float = self.model.predict_one(_named(x))
+        return prediction
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class PassiveAggressiveClassifier(Classifier, ClassifierOptions):
+    """Passive-aggressive classifier, binary and multiclass.
+
+    Use it as any classifier of river: in pipelines, in ``evaluate.progressive_val_score``, next to other models. Unlike
+    ``river.linear_model.PAClassifier`` it learns any number of classes, jointly, and counts the intercept in the norm
+    of an example. It predicts labels, not probabilities.
 
     Attributes
     ----------
@@ -61,84 +163,16 @@ class PassiveAggressiveClassifier(base.Classifier):  # type: ignore[misc]
     Accuracy: 88.79%
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        loss: str = "hinge",
-        update: str = "max",
-        strategy: str = "joint",
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        average: bool | int = False,
-        n_features: int | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.update = update
-        self.strategy = strategy
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.average = average
-        self.n_features = n_features
-        self.model = stream.Classifier(**self._get_params())
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
-
-    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
-        """Learn an example.
-
-        Parameters
-        ----------
-        x : dict
-            Features by name: numbers or categories.
-        y : bool or int or str
-            Its label.
-        """
-        self.model.learn_one(_named(x), y)
-
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """The class of highest score.
-
-        Parameters
-        ----------
-        x : dict
-            Features by name.
-        **kwargs : dict
-            Not used, present for river's sake.
-
-        Returns
-        -------
-        label : bool or int or str or None
-            A label. None: nothing was learned yet.
-        """
-        return self.model.predict_one(_named(x))
+    learner = stream.Classifier
 
 
-class PassiveAggressiveRegressor(base.Regressor):  # type: ignore[misc]
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class PassiveAggressiveRegressor(Regressor, RegressorOptions):
     """Passive-aggressive regressor.
 
     Use it as any regressor of river. Unlike ``river.linear_model.PARegressor`` it counts the intercept in the norm of
     an example, so that a step reaches the tube and not beyond. Scale the features first.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness, above 0. Smaller is more cautious and better under noise; ``inf`` gives plain PA.
-    epsilon : float, default=0.1
-        Half the width of the tube in which predictions are right; at least 0.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        The first is PA-I, the second PA-II.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of its coordinate, above 0. "auto" is 0.3 times the norm of the first example that is not zero.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
-    n_features : int or None, default=None
-        None: weights grow with the names of features. A power of two: names are hashed to so many places.
 
     Attributes
     ----------
@@ -158,52 +192,175 @@ class PassiveAggressiveRegressor(base.Regressor):  # type: ignore[misc]
     MAE: 1.003348
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        average: bool | int = False,
-        n_features: int | None = None,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.average = average
-        self.n_features = n_features
-        self.model = stream.Regressor(**self._get_params())
+    learner = stream.Regressor
 
-    def learn_one(self, x: dict[Any, Any], y: float) -> None:
-        """Learn an example.
 
-        Parameters
-        ----------
-        x : dict
-            Features by name: numbers or categories.
-        y : float
-            Its target.
-        """
-        self.model.learn_one(_named(x), y)
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoClassifier(Classifier, AutoClassifierOptions):
+    """Automatic model selection: classifiers of several kinds learn side by side and vote.
 
-    def predict_one(self, x: dict[Any, Any]) -> float:
-        """The predicted target.
+    Use it where nothing should have to be tuned. It takes about ten times as long as one learner.
 
-        Parameters
-        ----------
-        x : dict
-            Features by name.
+    Attributes
+    ----------
+    model : onmargin.stream.AutoClassifier
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
 
-        Returns
-        -------
-        y : float
-            A number; 0 if nothing was learned yet.
-        """
-        return self.model.predict_one(_named(x))
+    See Also
+    --------
+    onmargin.stream.AutoClassifier : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import AutoClassifier
+    >>> model = preprocessing.StandardScaler() | AutoClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 89.27%
+    """
+
+    learner = stream.AutoClassifier
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoRegressor(Regressor, AutoRegressorOptions):
+    """Automatic model selection: regressors of several kinds learn side by side and vote.
+
+    Use it where nothing should have to be tuned. It takes about ten times as long as one learner.
+
+    Attributes
+    ----------
+    model : onmargin.stream.AutoRegressor
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.AutoRegressor : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import AutoRegressor
+    >>> model = preprocessing.StandardScaler() | AutoRegressor()
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 0.794896
+    """
+
+    learner = stream.AutoRegressor
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class AROWClassifier(Classifier, AROWClassifierOptions):
+    """AROW: a classifier whose weights have a variance each, robust to noisy labels.
+
+    Use it for text and other examples of rare and frequent features.
+
+    Attributes
+    ----------
+    model : onmargin.stream.AROWClassifier
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.AROWClassifier : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import AROWClassifier
+    >>> model = preprocessing.StandardScaler() | AROWClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.47%
+    """
+
+    learner = stream.AROWClassifier
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class SCWClassifier(Classifier, SCWClassifierOptions):
+    """SCW: a classifier that asks for a margin that grows with the uncertainty of its weights.
+
+    Use it for text and other examples of rare and frequent features.
+
+    Attributes
+    ----------
+    model : onmargin.stream.SCWClassifier
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.SCWClassifier : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import SCWClassifier
+    >>> model = preprocessing.StandardScaler() | SCWClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 89.03%
+    """
+
+    learner = stream.SCWClassifier
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class NHERDClassifier(Classifier, NHERDClassifierOptions):
+    """NHERD: a classifier that moves a Gaussian of weights as a whole.
+
+    Use it for text and other examples of rare and frequent features.
+
+    Attributes
+    ----------
+    model : onmargin.stream.NHERDClassifier
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.NHERDClassifier : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import NHERDClassifier
+    >>> model = preprocessing.StandardScaler() | NHERDClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.23%
+    """
+
+    learner = stream.NHERDClassifier
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class AROWRegressor(Regressor, AROWRegressorOptions):
+    """AROW: a regressor whose weights have a variance each.
+
+    Use it where features come in different sizes or some are rare.
+
+    Attributes
+    ----------
+    model : onmargin.stream.AROWRegressor
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.AROWRegressor : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import AROWRegressor
+    >>> model = preprocessing.StandardScaler() | AROWRegressor()
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 1.625662
+    """
+
+    learner = stream.AROWRegressor
 
 
 class PassiveAggressiveUniclass(base.AnomalyDetector):  # type: ignore[misc]

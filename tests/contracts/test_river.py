@@ -12,9 +12,15 @@ from river.checks import yield_checks  # noqa: E402
 
 from onmargin import stream  # noqa: E402
 from onmargin.river import (  # noqa: E402
+    AROWClassifier,
+    AROWRegressor,
+    AutoClassifier,
+    AutoRegressor,
+    NHERDClassifier,
     PassiveAggressiveClassifier,
     PassiveAggressiveRegressor,
     PassiveAggressiveUniclass,
+    SCWClassifier,
 )
 
 MODELS = [
@@ -23,13 +29,25 @@ MODELS = [
     PassiveAggressiveClassifier(strategy="ovr", loss="squared_hinge", n_features=2**8),
     PassiveAggressiveRegressor(),
     PassiveAggressiveRegressor(epsilon=0.0, loss="squared_epsilon_insensitive", average=5, fit_intercept=False),
+    PassiveAggressiveClassifier(C="auto", combine="hedge"),
+    PassiveAggressiveRegressor(geometry="adaptive", average="best"),
+    AROWClassifier(),
+    AROWRegressor(),
+    AutoClassifier(),
+    AutoRegressor(),
+    NHERDClassifier(strategy="joint"),
+    SCWClassifier(),
 ]
+
+
+QUICK = [MODELS[0], MODELS[3]]  # one of each kind; the others are left to --full
 
 
 def named_checks():
     for model in MODELS:
+        marks = [] if model in QUICK else [pytest.mark.full]
         for i, check in enumerate(yield_checks(model)):
-            yield pytest.param(model, check, id=f"{model}-{i}-{check.__name__}")
+            yield pytest.param(model, check, id=f"{model}-{i}-{check.__name__}", marks=marks)
 
 
 @pytest.mark.parametrize(("model", "check"), list(named_checks()))
@@ -57,6 +75,17 @@ def test_it_learns_what_the_stream_does():
     again = pickle.loads(pickle.dumps(mine))
     assert again.predict_one(x) == mine.predict_one(x)
     assert mine.clone().model.totals_.rounds == 0
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_it_learns_the_weights_of_the_stream(model):
+    """From the same parameters."""
+    mine, its = model.clone(), type(model).learner(**model._get_params())
+    numbers = isinstance(model, river.base.Regressor)
+    for x, y in (datasets.TrumpApproval() if numbers else datasets.Phishing()).take(50):
+        mine.learn_one(x, y)
+        its.learn_one(x, y)
+    assert mine.model.weights() == its.weights() != {}
 
 
 def test_names_of_any_type():
