@@ -19,6 +19,9 @@ from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.tokens import Tokens
 from tests.apps.program import start
 
+# Seconds that an answer may take. A certificate is made by a process that gives way to all others.
+TIMEOUT = 300
+
 
 @contextmanager
 def served(folder, settings=None, limits=None, tokens=None, **options):
@@ -30,7 +33,9 @@ def served(folder, settings=None, limits=None, tokens=None, **options):
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=30, **options) as client:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=TIMEOUT, **options
+        ) as client:
             client.service, client.server = service, server
             yield client
     finally:
