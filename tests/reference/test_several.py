@@ -245,3 +245,8 @@ def test_experts_that_lie_together_learn_as_those_that_do_not(seed):
         for one, other in zip(dense.experts_.coef, mixed.experts_.coef, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(dense.experts_.mistakes, mixed.experts_.mistakes)
+
+
+def test_more_models_than_can_be_numbered_are_refused():
+    with pytest.raises(ValueError, match="at most 65535 models learn side by side; got 65536"):
+        Several([Regression(0.1)] * 65536, np.arange(65536), 1, Regression(0.1))

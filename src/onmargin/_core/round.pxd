@@ -1,11 +1,12 @@
 """What a task, a step and a geometry pass to each other in one round."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 from onmargin._core.rows cimport Row
 
 
 cdef struct HalfSpace:
+    # 48 bytes: rounds of many models pass over many of them.
     # {W : s[up] - s[down] grows by at least `loss`}, where s are the scores. A side that is absent is -1. The scores
     # that the half-space of a sequence compares are those of two labelings (RIGHT and RIVAL of tasks/sequence.pyx).
     double loss       # set by the task: by how much the difference is too small; zero or less if it is large enough
@@ -15,8 +16,8 @@ cdef struct HalfSpace:
     int32_t up        # the score that must rise
     int32_t down      # the score that must fall
     int32_t part      # the part of the trial that it belongs to; the parts share C equally
-    int32_t model     # the model that it belongs to, if several models learn in the same round
-    bint mistaken     # whether it makes the prediction wrong: s[up] <= s[down]
+    uint16_t model    # the model that it belongs to, if several models learn in the same round
+    uint8_t mistaken  # whether it makes the prediction wrong: s[up] <= s[down]
 
 
 cdef struct Round

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from libc.math cimport INFINITY, exp, log
-from libc.stdint cimport int32_t
+from libc.stdint cimport UINT16_MAX, int32_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
 from onmargin._core.round cimport HalfSpace, Round
@@ -53,7 +53,7 @@ cdef class TaskList:
                 h = &own.halfspaces[i]
                 h.up += <int>place[m] if h.up >= 0 else 0
                 h.down += <int>place[m] if h.down >= 0 else 0
-                h.model = <int>m
+                h.model = <uint16_t>m
             r.n_halfspaces += own.n_halfspaces
             now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
         if self.rest is not None:
@@ -91,7 +91,7 @@ cdef class Margins(TaskList):
             loss = asked - margin
             h = &r.halfspaces[n]  # written in any case, and kept if it counts
             h.up, h.down = <int>place[m] if y > 0 else -1, -1 if y > 0 else <int>place[m]
-            h.loss, h.part, h.model, h.mistaken = loss, 0, <int>m, margin <= 0
+            h.loss, h.part, h.model, h.mistaken = loss, 0, <uint16_t>m, margin <= 0
             n += (loss > 0) | self.eager
             loss = max(loss, 0)
             now[m].mistake, now[m].loss, now[m].squared_loss = margin <= 0, loss, loss * loss
@@ -123,6 +123,8 @@ cdef class Several(Task):
     def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
                  double ceiling=INFINITY, Py_ssize_t experts=0):
         self.tasks = tuple(tasks)
+        if len(self.tasks) > UINT16_MAX:
+            raise ValueError(f"at most {UINT16_MAX} models learn side by side; got {len(self.tasks)}")
         self.places = np.ascontiguousarray(places, dtype=np.intp)
         self.width = width
         self.judge = judge
@@ -322,7 +324,7 @@ cdef class SeveralSequences(Several):
             clear(own)
             self.task.constrain(own)
             if own.n_halfspaces > 0:  # one, then
-                own.halfspaces.model = <int32_t>m
+                own.halfspaces.model = <uint16_t>m
                 r.n_halfspaces += 1
             self.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
             if self.hedge:
