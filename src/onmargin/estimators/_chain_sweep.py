@@ -82,8 +82,8 @@ class ChainSweep(ChainLearner):
     def _prepare(self) -> None:
         if self.__dict__.get("_swept", ()) != grid(self.C):
             raise ParameterError(
-                "C (one value, or a grid of them) cannot change once something was learned: set it back, or learn anew "
-                "with clone(model).fit",
+                "C (one value, or a grid of them) cannot change once something was learned: set it back, or fit a new "
+                "model: clone(model).fit",
                 ["C"],
             )
         super()._prepare()

@@ -49,7 +49,7 @@ class LinearEstimator(OnlineLearner):
     shuffle : bool, default=True
         Whether `fit` shuffles before each pass. `partial_fit` never does.
     verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
+        If above 0, `fit` prints one line per pass.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling and of the validation split.
     warm_start : bool, default=False

@@ -121,7 +121,7 @@ class Model(Part):
         before = self.fixed
         if before != plan.fixed and (moved := [k for k, value in plan.fixed.items() if before.get(k, value) != value]):
             raise ParameterError(
-                f"{', '.join(moved)} cannot change once something was learned: set it back, or learn anew with "
+                f"{', '.join(moved)} cannot change once something was learned: set it back, or fit a new model: "
                 "clone(model).fit",
                 moved,
             )
