@@ -200,7 +200,7 @@ class PassiveAggressiveRegressor(Regressor, RegressorOptions):
 class AutoClassifier(Classifier, AutoClassifierOptions):
     """Automatic model selection: classifiers of several kinds learn side by side and vote.
 
-    Use it where nothing should have to be tuned. It takes about ten times as long as one learner.
+    Use it where nothing should have to be tuned. It takes several times as long as one learner.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ class AutoClassifier(Classifier, AutoClassifierOptions):
 class AutoRegressor(Regressor, AutoRegressorOptions):
     """Automatic model selection: regressors of several kinds learn side by side and vote.
 
-    Use it where nothing should have to be tuned. It takes about ten times as long as one learner.
+    Use it where nothing should have to be tuned. It takes several times as long as one learner.
 
     Attributes
     ----------

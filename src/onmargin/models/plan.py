@@ -66,7 +66,7 @@ class Model(Part):
     Parameters
     ----------
     learner : Learner
-        The task, step and geometry, and what the rounds came to.
+        The task, step and geometry, with the totals of the rounds so far.
     members : list of str or None, default=None
         Of models that learn side by side those that take part, by name. If None, all of them.
     fixed : dict or None, default=None

@@ -122,7 +122,7 @@ cdef class Center(Geometry):
         return tau * tau
 
     cdef void unscale(self) noexcept nogil:
-        """Multiply the scale into the vector, and take its norm anew."""
+        """Multiply the scale into the vector, and compute its norm again."""
         cdef Py_ssize_t j
         cdef double* v = <double*>self.w.W
         cdef double scale = self.scale

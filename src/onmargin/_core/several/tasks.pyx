@@ -268,7 +268,7 @@ cdef class SeveralSequences(Several):
     """n models that are all held to one task; a model loses what its labeling costs.
 
     With `hedge` every model votes for its label of each token. The votes are the scores of a chain whose transitions
-    are all zero, and `judge` takes it as any other: each token gets the label of most votes, of several the first.
+    are all zero, and `judge` takes it as any other: each token gets the label with the most votes, in a tie the first.
     """
 
     cdef Sequence task  # the judge

@@ -44,7 +44,7 @@ cdef class Window(Step):
         self.eager = True
 
     def __reduce__(self):
-        raise TypeError("a window over rows is not copied: it is made anew for every call")
+        raise TypeError("a window over rows is not copied: a new one is made for every call")
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
         """Moves the weights itself, variable by variable, and leaves no half-space to move along."""
