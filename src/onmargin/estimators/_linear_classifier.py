@@ -13,10 +13,13 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin.estimators._checks import check_named, check_weight
 from onmargin.estimators._classes import segments
+from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import MatrixLike
 from onmargin.learner import Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
+from onmargin.models.options import option
+from onmargin.models.rules import FLAG, Number
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -25,9 +28,19 @@ class LinearClassifier(LinearEstimator):
 
     Parameters
     ----------
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
+        was not better by `tol` than the best before. None: all `max_iter` passes are made.
     early_stopping : bool, default=False
         Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
+    validation_fraction : float, default=0.1
+        The part held out, between 0 and 1.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling and of the validation split.
     """
+
+    early_stopping: bool = option(False, FLAG)
+    validation_fraction: float = option(0.1, Number(0, 1, above=True, below=True))
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """The class of each label; any, where a label is not known because its examples weigh nothing."""
@@ -113,7 +126,7 @@ class LinearClassifier(LinearEstimator):
             weight = self._weighted(codes, weight, balanced)
             if weight is not None and not weight.any():
                 raise ValueError("class_weight and sample_weight leave nothing to learn: every example weighs 0")
-            self._fit(X, y, rows, self._target(codes), weight)
+            self._fit(rows, self._target(codes), weight, *hold_out(self, StratifiedShuffleSplit, X, y, self._quality))
         return self
 
     def partial_fit(
@@ -202,6 +215,3 @@ class LinearClassifier(LinearEstimator):
 
     def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
         return float(np.mean(self._labels(scores) == y))
-
-    def _splitter(self) -> StratifiedShuffleSplit:
-        return StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)

@@ -40,10 +40,8 @@ class LinearEstimator(OnlineLearner):
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
+        before. None: all `max_iter` passes are made.
     n_iter_no_change : int, default=5
         Passes without improvement that end `fit`.
     shuffle : bool, default=True
@@ -51,15 +49,13 @@ class LinearEstimator(OnlineLearner):
     verbose : int, default=0
         If above 0, `fit` prints one line per pass.
     random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
+        Seed of the shuffling.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights it finds.
     """
 
     max_iter: int = option(1000, Number(1, whole=True))
     tol: float | None = option(1e-3, Number(0), NOTHING)
-    early_stopping: bool = option(False, FLAG)
-    validation_fraction: float = option(0.1, Number(0, 1, above=True, below=True))
     n_iter_no_change: int = option(5, Number(1, whole=True))
     shuffle: bool = option(True, FLAG)
     verbose: int = option(0, FLAG, Number(0, whole=True))
@@ -70,14 +66,6 @@ class LinearEstimator(OnlineLearner):
 
     plan: ClassVar[Callable[..., Plan]]  # of the options: how the parameters as they are now learn
     _flat: ClassVar[bool] = False  # whether coef_ has one dimension
-
-    def _splitter(self) -> Any:
-        """Return what splits off the validation part."""
-        raise NotImplementedError
-
-    def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
-        """Return how good these scores are; higher is better."""
-        raise NotImplementedError
 
     @property
     def _learner(self) -> Learner[Any]:  # type: ignore[override]
@@ -120,27 +108,19 @@ class LinearEstimator(OnlineLearner):
         if plan.simplex_margin is not None and X.shape[0] > 0:
             warn_of_margin(plan.simplex_margin, float(max(X.max(), -X.min())))
 
-    def _fit(self, X: Any, y: NDArray[Any], rows: Rows, target: Vector, weight: Vector | None) -> None:
-        """Pass over the rows, whose targets are y in the terms of the task, until it is enough."""
+    def _fit(
+        self,
+        rows: Rows,
+        target: Vector,
+        weight: Vector | None,
+        train: Offsets | None = None,
+        judge: Callable[[], float] | None = None,
+    ) -> None:
+        """Pass over the rows, or those of `train`, until it is enough; `judge` says how good a pass was."""
         if getattr(self, "target_loss", None) is not None:
             reach_target(self, rows, target, weight)
         else:
-            train, judge = self._hold_out(X, y)
             self._run_passes(rows, target, weight, train=train, judge=judge)
-
-    def _hold_out(self, X: Any, y: NDArray[Any]) -> tuple[Offsets | None, Callable[[], float] | None]:
-        """Which examples to learn (None: all), and with early stopping what judges a pass on the others."""
-        if not self.early_stopping:
-            return None, None
-        try:
-            train, held_out = next(self._splitter().split(np.empty(len(y)), y))
-        except ValueError as error:
-            raise ValueError(
-                f"early_stopping=True cannot hold out validation_fraction={self.validation_fraction} of {len(y)} "
-                f"examples: {error}"
-            ) from error
-        rows, truth = as_rows(X[held_out]), y[held_out]
-        return train, lambda: self._quality(self._model.scores(rows), truth)
 
     def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:
         """Put given weights in place of those a pass starts from; what is None stays."""

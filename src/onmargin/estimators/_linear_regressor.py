@@ -11,8 +11,11 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import ShuffleSplit
 
 from onmargin.estimators._checks import check_numbers, check_weight
+from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import MatrixLike
+from onmargin.models.options import option
+from onmargin.models.rules import FLAG, Number
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -21,9 +24,19 @@ class LinearRegressor(LinearEstimator):
 
     Parameters
     ----------
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
+        was not better by `tol` than the best before. None: all `max_iter` passes are made.
     early_stopping : bool, default=False
         Whether `fit` holds out a part of the data and judges a pass by the R² there.
+    validation_fraction : float, default=0.1
+        The part held out, between 0 and 1.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling and of the validation split.
     """
+
+    early_stopping: bool = option(False, FLAG)
+    validation_fraction: float = option(0.1, Number(0, 1, above=True, below=True))
 
     _flat = True
 
@@ -66,7 +79,7 @@ class LinearRegressor(LinearEstimator):
                 self._begin(plan, X)
             self._model.arrange()
             self._start_from(coef_init, intercept_init)
-            self._fit(X, y, rows, target, weight)
+            self._fit(rows, target, weight, *hold_out(self, ShuffleSplit, X, y, self._quality))
         return self
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -115,9 +128,6 @@ class LinearRegressor(LinearEstimator):
             A number for each example.
         """
         return self._scores(X)[:, 0]
-
-    def _splitter(self) -> ShuffleSplit:
-        return ShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
 
     def _quality(self, scores: NDArray[np.float64], y: NDArray[Any]) -> float:
         return float(r2_score(y, scores[:, 0]))

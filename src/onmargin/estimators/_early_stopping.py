@@ -1,0 +1,34 @@
+"""Early stopping: a part of the data is held out, and judges each pass."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin.learner import Offsets, as_rows
+
+
+def hold_out(
+    estimator: Any,
+    splitter: Any,
+    X: Any,
+    y: NDArray[Any],
+    quality: Callable[[NDArray[np.float64], NDArray[Any]], float],
+) -> tuple[Offsets | None, Callable[[], float] | None]:
+    """Return which examples to learn (None: all), and with `early_stopping` what judges a pass on the others.
+
+    `quality` says how good scores are for targets; higher is better.
+    """
+    if not estimator.early_stopping:
+        return None, None
+    split = splitter(test_size=estimator.validation_fraction, random_state=estimator.random_state)
+    try:
+        train, held_out = next(split.split(np.empty(len(y)), y))
+    except ValueError as error:
+        raise ValueError(
+            f"early_stopping=True cannot hold out validation_fraction={estimator.validation_fraction} of {len(y)} "
+            f"examples: {error}"
+        ) from error
+    rows, truth = as_rows(X[held_out]), y[held_out]
+    return train, lambda: quality(estimator._model.scores(rows), truth)
