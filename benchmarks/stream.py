@@ -12,6 +12,7 @@ from timing import race
 
 import onmargin.river
 from onmargin import stream
+from onmargin.features import RecordFeatures
 
 N_DICTS, N_FEATURES = 2000, 20
 N_TEXTS, N_WORDS, VOCABULARY, BITS = 500, 100, 20_000, 18
@@ -62,8 +63,10 @@ def of_dicts() -> dict[str, Callable[[], None]]:
     rows, model, named, vectorizer = sgd(), sgd(), [x for x, _ in examples], DictVectorizer(sparse=False)
     arrays = [(row[None], y) for row, (_, y) in zip(vectorizer.fit_transform(named), examples, strict=True)]
     return {
-        "onmargin.stream": one_by_one(stream.Classifier().learn_one, examples),
-        "onmargin.stream, hashed": one_by_one(stream.Classifier(n_features=2**BITS).learn_one, examples),
+        "onmargin.stream": one_by_one(stream.PassiveAggressiveClassifier().learn_one, examples),
+        "onmargin.stream, hashed": one_by_one(
+            stream.PassiveAggressiveClassifier(features=RecordFeatures(n_features=2**BITS)).learn_one, examples
+        ),
         "onmargin.river": one_by_one(onmargin.river.PassiveAggressiveClassifier().learn_one, examples),
         "river's PAClassifier": one_by_one(linear_model.PAClassifier().learn_one, examples),
         "scikit-learn's partial_fit of the row, made beforehand": one_by_one(
@@ -79,8 +82,10 @@ def of_texts() -> dict[str, Callable[[], None]]:
     examples, known = texts(), [False, True]
     model, vectorizer = sgd(), HashingVectorizer(n_features=2**BITS, alternate_sign=False)
     return {
-        "onmargin.stream, hashed": one_by_one(stream.Classifier(n_features=2**BITS).learn_one, examples),
-        "onmargin.stream": one_by_one(stream.Classifier().learn_one, examples),
+        "onmargin.stream, hashed": one_by_one(
+            stream.PassiveAggressiveClassifier(features=RecordFeatures(n_features=2**BITS)).learn_one, examples
+        ),
+        "onmargin.stream": one_by_one(stream.PassiveAggressiveClassifier().learn_one, examples),
         "scikit-learn's HashingVectorizer and partial_fit": one_by_one(
             lambda x, y: model.partial_fit(vectorizer.transform([x]), [y], classes=known), examples
         ),

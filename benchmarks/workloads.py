@@ -37,8 +37,8 @@ def multiclass_dense(dtype: type[np.floating] = np.float32) -> Workload:
     """As many rows, pixels and classes as MNIST."""
     rng = np.random.default_rng(2)
     y = rng.integers(10, size=60_000)
-    centres = rng.normal(scale=0.15, size=(10, 784)).astype(dtype)
-    X = centres[y]
+    centers = rng.normal(scale=0.15, size=(10, 784)).astype(dtype)
+    X = centers[y]
     X += rng.standard_normal(X.shape, dtype=dtype)
     return Workload(f"10 classes, dense {np.dtype(dtype)}, 60,000 x 784", X, _mislabel(rng, y), np.arange(10))
 

@@ -113,7 +113,7 @@ def include_option_table(app, docname, content):
     from onmargin.models.compatible import TABLE
 
     lines = [".. list-table::", "   :header-rows: 1", "", "   * - Option", "     - Needs", "     - Because"]
-    for choice, needs, why in TABLE:
+    for choice, needs, why, _ in TABLE:
         lines += [
             f"   * - ``{choice.words}``",
             f"     - ``{'``, ``'.join(need.words for need in needs)}``",

@@ -2,11 +2,11 @@ r"""
 A ball that follows a cloud
 ===========================
 
-Points are drawn around a centre that walks along an arc. :class:`onmargin.PassiveAggressiveUniclass` holds a ball in
+Points are drawn around a center that walks along an arc. :class:`onmargin.PassiveAggressiveUniclass` holds a ball in
 the plane; a point outside draws it nearer, by :math:`\min(C, \ell)`, and a point inside leaves it alone.
 
-With a fixed radius the centre follows the cloud. With a learned one the ball may also grow, up to `max_radius`, and it
-never shrinks: it comes to hold much of where the cloud has been, and its centre falls behind. For data that drift, fix
+With a fixed radius the center follows the cloud. With a learned one the ball may also grow, up to `max_radius`, and it
+never shrinks: it comes to hold much of where the cloud has been, and its center falls behind. For data that drift, fix
 the radius.
 """
 
@@ -22,7 +22,7 @@ path = 6 * np.column_stack([np.cos(angle), np.sin(angle)])
 X = path + 0.5 * random.normal(size=path.shape)
 
 # %%
-# Round by round, to see where the centre has been. One call of ``partial_fit`` for all would learn the same.
+# Round by round, to see where the center has been. One call of ``partial_fit`` for all would learn the same.
 
 models = {
     "fixed radius": PassiveAggressiveUniclass(C=0.05, epsilon=1.0),
@@ -30,19 +30,19 @@ models = {
 }
 fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, figsize=(9, 4), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
-    centres, radii = [], []
+    centers, radii = [], []
     for x in X:
         model.partial_fit(x[None, :])
-        centres.append(model.center_)
+        centers.append(model.center_)
         radii.append(model.radius_)
-    behind = np.linalg.norm(np.array(centres) - path, axis=1)[100:].mean()
+    behind = np.linalg.norm(np.array(centers) - path, axis=1)[100:].mean()
     outside = model.totals_.mistakes / model.totals_.rounds
     print(f"{name:14}  {behind:.2f} behind the path on average, {outside:.0%} of the points outside", end=", ")
     print(f"radius {radii[-1]:.2f} at the end")
     ax.scatter(*X.T, s=4, c=np.arange(n_rounds), cmap="viridis", alpha=0.5)
-    ax.plot(*np.array(centres).T, color="C3", label="centre")
+    ax.plot(*np.array(centers).T, color="C3", label="center")
     for t in np.linspace(99, n_rounds - 1, 5).astype(int):
-        ax.add_patch(plt.Circle(centres[t], radii[t], fill=False, color="C3", linestyle="--"))
+        ax.add_patch(plt.Circle(centers[t], radii[t], fill=False, color="C3", linestyle="--"))
     ax.set(title=name, aspect="equal", xlim=(-9, 9), ylim=(-4.5, 9))
 axes[0].legend(loc="lower center")
 plt.show()

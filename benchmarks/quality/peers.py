@@ -52,10 +52,10 @@ def versions(streams: list[Stream]) -> dict[str, list[Stream]]:
 def standardized(X: np.ndarray) -> np.ndarray:
     """Rows less the mean and by the deviation of all rows so far, themselves included."""
     count = np.arange(1, len(X) + 1)[:, None]
-    centred = X - X[0]
-    mean = np.cumsum(centred, axis=0) / count
-    variance = np.maximum(np.cumsum(centred**2, axis=0) / count - mean**2, 0)
-    return np.divide(centred - mean, np.sqrt(variance), out=np.zeros_like(centred), where=variance > 1e-12)
+    centered = X - X[0]
+    mean = np.cumsum(centered, axis=0) / count
+    variance = np.maximum(np.cumsum(centered**2, axis=0) / count - mean**2, 0)
+    return np.divide(centered - mean, np.sqrt(variance), out=np.zeros_like(centered), where=variance > 1e-12)
 
 
 def workload(stream: Stream) -> Workload:

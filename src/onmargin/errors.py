@@ -23,8 +23,8 @@ class ExampleError(ValueError):
     Examples
     --------
     >>> from onmargin import ExampleError
-    >>> from onmargin.stream import Regressor
-    >>> model = Regressor()
+    >>> from onmargin.stream import PassiveAggressiveRegressor
+    >>> model = PassiveAggressiveRegressor()
     >>> try:
     ...     model.learn_many([{"size": 1.0}, {"size": float("nan")}], [1.0, 2.0])
     ... except ExampleError as error:

@@ -6,18 +6,17 @@ from typing import Any, ClassVar
 from river import base
 
 from onmargin import stream
+from onmargin.features.records import RecordFeatures, reading
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
 from onmargin.models.described import described
-from onmargin.models.options import option
 from onmargin.models.passive_aggressive import ClassifierOptions, RegressorOptions
-from onmargin.models.rules import NOTHING
 from onmargin.models.second_order import (
     AROWClassifierOptions,
     AROWRegressorOptions,
     NHERDClassifierOptions,
     SCWClassifierOptions,
 )
-from onmargin.stream._model import PowerOfTwo
+from onmargin.models.uniclass import UniclassOptions
 
 __all__ = [
     "AROWClassifier",
@@ -45,11 +44,12 @@ class Classifier(base.Classifier):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_features : int or None, default=None
-        If None, weights grow with the names of features. If a power of two, names are hashed to so many places.
+    features : RecordFeatures or None, default=None
+        How examples are read: names that are kept or hashed, the type of the weights. None: as ``RecordFeatures()``
+        says.
     """
 
-    n_features: int | None = option(None, NOTHING, PowerOfTwo())
+    features: RecordFeatures | None = reading()
 
     learner: ClassVar[type[Any]]  # the class of `model`
 
@@ -96,11 +96,12 @@ class Regressor(base.Regressor):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_features : int or None, default=None
-        If None, weights grow with the names of features. If a power of two, names are hashed to so many places.
+    features : RecordFeatures or None, default=None
+        How examples are read: names that are kept or hashed, the type of the weights. None: as ``RecordFeatures()``
+        says.
     """
 
-    n_features: int | None = option(None, NOTHING, PowerOfTwo())
+    features: RecordFeatures | None = reading()
 
     learner: ClassVar[type[Any]]  # the class of `model`
 
@@ -136,6 +137,51 @@ class Regressor(base.Regressor):  # type: ignore[misc]
         return prediction
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class AnomalyDetector(base.AnomalyDetector):  # type: ignore[misc]
+    """An anomaly detector of river over a learner of `onmargin.stream`, whose options it inherits.
+
+    Parameters
+    ----------
+    features : RecordFeatures or None, default=None
+        How examples are read: names that are kept or hashed, the type of the weights. None: as ``RecordFeatures()``
+        says.
+    """
+
+    features: RecordFeatures | None = reading()
+
+    learner: ClassVar[type[Any]]  # the class of `model`
+
+    def __post_init__(self) -> None:
+        self.model = self.learner(**self._get_params())
+
+    def learn_one(self, x: dict[Any, Any]) -> None:
+        """Learn an example.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name: numbers or categories.
+        """
+        self.model.learn_one(_named(x))
+
+    def score_one(self, x: dict[Any, Any]) -> float:
+        """How far outside the ball an example is.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+
+        Returns
+        -------
+        score : float
+            The distance from the center less the radius: the higher, the more unusual; 0 if nothing was learned yet.
+        """
+        score: float = -self.model.scores_one(_named(x))
+        return score
+
+
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveClassifier(Classifier, ClassifierOptions):
@@ -147,12 +193,12 @@ class PassiveAggressiveClassifier(Classifier, ClassifierOptions):
 
     Attributes
     ----------
-    model : onmargin.stream.Classifier
+    model : onmargin.stream.PassiveAggressiveClassifier
         The learner, with its weights and explanations; ``onmargin.save`` takes it.
 
     See Also
     --------
-    onmargin.stream.Classifier : The same with text, vectors, weights and explanations.
+    onmargin.stream.PassiveAggressiveClassifier : The same with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -163,7 +209,7 @@ class PassiveAggressiveClassifier(Classifier, ClassifierOptions):
     Accuracy: 88.79%
     """
 
-    learner = stream.Classifier
+    learner = stream.PassiveAggressiveClassifier
 
 
 @described
@@ -176,12 +222,12 @@ class PassiveAggressiveRegressor(Regressor, RegressorOptions):
 
     Attributes
     ----------
-    model : onmargin.stream.Regressor
+    model : onmargin.stream.PassiveAggressiveRegressor
         The learner, with its weights and explanations; ``onmargin.save`` takes it.
 
     See Also
     --------
-    onmargin.stream.Regressor : The same with text, vectors, weights and explanations.
+    onmargin.stream.PassiveAggressiveRegressor : The same with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -192,7 +238,7 @@ class PassiveAggressiveRegressor(Regressor, RegressorOptions):
     MAE: 1.003348
     """
 
-    learner = stream.Regressor
+    learner = stream.PassiveAggressiveRegressor
 
 
 @described
@@ -363,36 +409,21 @@ class AROWRegressor(Regressor, AROWRegressorOptions):
     learner = stream.AROWRegressor
 
 
-class PassiveAggressiveUniclass(base.AnomalyDetector):  # type: ignore[misc]
-    """Passive-aggressive uniclass learner: what is far from the centre of a stream is an anomaly.
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class PassiveAggressiveUniclass(AnomalyDetector, UniclassOptions):
+    """Passive-aggressive uniclass learner: what is far from the center of a stream is an anomaly.
 
     Use it as any anomaly detector of river, where the usual examples are one cloud. Scale the features first.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness, above 0: the farthest the centre moves for one example (PA-I).
-    epsilon : float, default=0.1
-        The radius with ``radius="fixed"``; at least 0.
-    radius : {"fixed", "learn"}, default="fixed"
-        "learn": the radius grows with what is seen, and never beyond `max_radius`.
-    max_radius : float or None, default=None
-        The bound on a learned radius, above 0. Needed with ``radius="learn"``.
-    init : {"first", "zero"}, default="first"
-        Where the centre starts: at the first example, or at the origin.
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        The first is PA-I, the second PA-II.
-    n_features : int or None, default=None
-        None: the centre grows with the names of features. A power of two: names are hashed to so many places.
-
     Attributes
     ----------
-    model : onmargin.stream.Uniclass
-        The learner, with its centre and explanations; ``onmargin.save`` takes it.
+    model : onmargin.stream.PassiveAggressiveUniclass
+        The learner, with its center and explanations; ``onmargin.save`` takes it.
 
     See Also
     --------
-    onmargin.stream.Uniclass : The same with text, vectors and explanations.
+    onmargin.stream.PassiveAggressiveUniclass : The same with text, vectors and explanations.
 
     Examples
     --------
@@ -404,47 +435,4 @@ class PassiveAggressiveUniclass(base.AnomalyDetector):  # type: ignore[misc]
     (-0.1, 8.9)
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        radius: str = "fixed",
-        max_radius: float | None = None,
-        init: str = "first",
-        loss: str = "epsilon_insensitive",
-        n_features: int | None = None,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.radius = radius
-        self.max_radius = max_radius
-        self.init = init
-        self.loss = loss
-        self.n_features = n_features
-        self.model = stream.Uniclass(**self._get_params())
-
-    def learn_one(self, x: dict[Any, Any]) -> None:
-        """Learn an example.
-
-        Parameters
-        ----------
-        x : dict
-            Features by name: numbers or categories.
-        """
-        self.model.learn_one(_named(x))
-
-    def score_one(self, x: dict[Any, Any]) -> float:
-        """How far outside the ball an example is.
-
-        Parameters
-        ----------
-        x : dict
-            Features by name.
-
-        Returns
-        -------
-        score : float
-            The distance from the centre less the radius: the higher, the more unusual; 0 if nothing was learned yet.
-        """
-        return -self.model.scores_one(_named(x))
+    learner = stream.PassiveAggressiveUniclass

@@ -107,7 +107,7 @@ def learned(service, name="m"):
 
 def alone(pairs, **parameters):
     """A model that learned the same by itself, and what it predicted before."""
-    model = onmargin.stream.Classifier(**parameters)
+    model = onmargin.stream.PassiveAggressiveClassifier(**parameters)
     predictions = []
     for x, y in pairs:
         predictions.append(model.predict_one(x))

@@ -17,7 +17,7 @@ def test_files_are_shards(parts, tmp_path):
     done = report("train", *parts, "-o", out, "--engine", "local", "--workers", 1, "--passes", 3, "--C", 0.1)
     assert done["examples"] == 3 * 330
     assert done["passes"] == 3
-    model = stream.Classifier(C=0.1, dtype="float32")
+    model = stream.PassiveAggressiveClassifier(C=0.1, dtype="float32")
     shards = io.shards(parts, dtype="float32")
     scale.fit(model, shards, workers=1, epochs=3)
     assert load(out).weights() == model.weights()

@@ -14,7 +14,9 @@ every_kind = pytest.mark.parametrize("parameters", [{"auto": True}, {"C": "auto"
 
 def alone(parameters):
     given = {name: value for name, value in parameters.items() if name != "auto"}
-    return (onmargin.stream.AutoClassifier if "auto" in parameters else onmargin.stream.Classifier)(**given)
+    return (onmargin.stream.AutoClassifier if "auto" in parameters else onmargin.stream.PassiveAggressiveClassifier)(
+        **given
+    )
 
 
 @every_kind

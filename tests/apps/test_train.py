@@ -30,7 +30,7 @@ def test_svmlight_is_learned_as_the_estimator_learns_it(tmp_path):
 def test_records_are_learned_as_the_stream_model_learns_them(tmp_path):
     data, out = jsonl(tmp_path / "a.jsonl"), tmp_path / "model"
     onmargin("train", data, "-o", out, "--average", "--passes", 2)
-    model = stream.Classifier(average=True)
+    model = stream.PassiveAggressiveClassifier(average=True)
     for _ in range(2):
         for x, y, weight in read_jsonl(data):
             model.learn_one(x, y, weight)
@@ -85,7 +85,9 @@ def test_task_can_be_said(tmp_path):
     assert "ranks" in onmargin("train", data, "-o", out, "--task", "ordinal", code=2)
 
 
-@pytest.mark.parametrize(("options", "kind"), [(["--auto"], "AutoClassifier"), (["--C", "auto"], "Classifier")])
+@pytest.mark.parametrize(
+    ("options", "kind"), [(["--auto"], "AutoClassifier"), (["--C", "auto"], "PassiveAggressiveClassifier")]
+)
 def test_several_models_at_once(tmp_path, options, kind):
     """Files of rows and of records are learned alike, go on alike, and say who leads."""
     for data in (svmlight(tmp_path / "a.svm"), jsonl(tmp_path / "a.jsonl")):

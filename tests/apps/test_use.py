@@ -132,7 +132,7 @@ def test_inspect_shows_what_is_there(records, rows):
     _, path = rows
     done = report("inspect", path, "--top", 3)
     model = library.load(path)
-    assert done["class"] == "Classifier"
+    assert done["class"] == "PassiveAggressiveClassifier"
     assert done["totals"] == dict(model.totals_)
     # Features of svmlight files count from 1.
     assert done["heaviest features"] == {str(k + 1): w for k, w in model.weights(top=3).items()}
@@ -143,7 +143,7 @@ def test_inspect_takes_any_model(tmp_path):
     path = tmp_path / "model"
     library.save(library.PassiveAggressiveClassifier().partial_fit([[0.0, 1.0], [2.0, 0.0]], ["a", "b"]), path)
     assert report("inspect", path)["heaviest features"].keys() == {"0"}
-    library.save(stream.Regressor(), path)
+    library.save(stream.PassiveAggressiveRegressor(), path)
     assert report("inspect", path)["features"] == 0
 
 

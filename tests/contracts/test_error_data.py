@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 
 @pytest.mark.parametrize("index", [0, 1, 3])
 def test_learn_many_says_which_example_was_refused(index):
-    model = stream.Regressor()
+    model = stream.PassiveAggressiveRegressor()
     X = [{"a": 1.0}] * 4
     with pytest.raises(ExampleError, match=f"^example {index}: ") as caught:
         model.learn_many([*X[:index], {"a": float("nan")}, *X[index:]], [1.0] * 5)
@@ -24,7 +24,7 @@ def test_learn_many_says_which_example_was_refused(index):
 
 def test_an_example_of_a_wrong_type_is_a_type_error_too():
     with pytest.raises(TypeError) as caught:
-        stream.Classifier().learn_many([{"a": 1.0}, {"a": 1.0}], ["spam", ["ham"]])
+        stream.PassiveAggressiveClassifier().learn_many([{"a": 1.0}, {"a": 1.0}], ["spam", ["ham"]])
     assert isinstance(caught.value, ExampleError)
     assert isinstance(caught.value, ValueError)
     assert caught.value.index == 1

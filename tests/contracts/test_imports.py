@@ -210,7 +210,7 @@ def test_modules_are_imported_when_they_are_used():
     used = (
         "evaluate.progressive features.RunningScaler io.shards lab.run reference.play river.PassiveAggressiveRegressor"
     )
-    used += " scale.fit stream.Classifier theory.certify"
+    used += " scale.fit stream.PassiveAggressiveClassifier theory.certify"
     loaded_after("import onmargin; " + "; ".join(f"onmargin.{name}" for name in used.split()))
 
 

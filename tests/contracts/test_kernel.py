@@ -318,12 +318,12 @@ def test_precomputed_must_be_square(kind):
 
 
 def test_ball_has_no_precomputed_kernel():
-    with pytest.raises(ValueError, match="needs a kernel that is not 'precomputed'"):
+    with pytest.raises(ValueError, match="kernel must be None, or 'linear' .* 'sigmoid', or a function"):
         PassiveAggressiveUniclass(kernel="precomputed").fit(rbf_kernel(X))
 
 
 def test_ball_has_no_forgetron():
-    with pytest.raises(ValueError, match=r"'forgetron' shrinks what is learned towards the origin.*'projection'"):
+    with pytest.raises(ValueError, match="budget_policy must be 'projection' or 'smallest' or 'oldest'"):
         PassiveAggressiveUniclass(kernel="rbf", budget=5, budget_policy="forgetron").fit(X)
 
 

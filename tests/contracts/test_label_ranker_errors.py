@@ -14,7 +14,10 @@ COMBINATIONS = {
     "squared loss": ({"update": "simproj", "loss": "squared_hinge"}, "update='simproj' needs loss='hinge'"),
     "fixed step without end": ({"update": "simperc", "C": np.inf}, "needs a finite C"),
     "exact, calibrated": ({"update": "exact"}, "update='exact' needs calibrate=False"),
-    "all at once": ({"update": "exact", "loss": "squared_hinge"}, "needs loss='hinge', calibrate=False"),
+    "all at once": (
+        {"update": "exact", "loss": "squared_hinge"},
+        "needs loss='hinge'; update='exact' needs calib",
+    ),
     "update of the classifier": ({"update": "mira"}, "update must be 'max' or"),
     "loss of the regressor": ({"loss": "epsilon_insensitive"}, "loss must be"),
     "no flag": ({"calibrate": "yes"}, "calibrate must be True or False"),
@@ -134,7 +137,7 @@ def test_classes_are_refused(classes, labels, words):
 def test_calibration_stays_as_it_was():
     model = LabelRanker(warm_start=True).partial_fit(X, Y).set_params(calibrate=False)
     for call in (model.fit, model.partial_fit):
-        assert_refused(model, lambda call=call: call(X, Y), "calibrate was True when this model began to learn")
+        assert_refused(model, lambda call=call: call(X, Y), "calibrate cannot change once something was learned")
 
 
 def test_too_few_labels_to_fit():

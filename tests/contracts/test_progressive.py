@@ -24,7 +24,7 @@ from onmargin import (
     SequenceTagger,
 )
 from onmargin.evaluate import ChangeAlarm, progressive
-from onmargin.stream import Classifier as OneByOne
+from onmargin.stream import PassiveAggressiveClassifier as OneByOne
 from onmargin.theory import NoTheorem
 
 mpl.use("Agg")

@@ -11,6 +11,7 @@ from river import anomaly, compose, datasets, evaluate, feature_extraction, metr
 from river.checks import yield_checks  # noqa: E402
 
 from onmargin import stream  # noqa: E402
+from onmargin.features import RecordFeatures  # noqa: E402
 from onmargin.river import (  # noqa: E402
     AROWClassifier,
     AROWRegressor,
@@ -26,7 +27,7 @@ from onmargin.river import (  # noqa: E402
 MODELS = [
     PassiveAggressiveClassifier(),
     PassiveAggressiveClassifier(C=0.1, update="simproj", average=True),
-    PassiveAggressiveClassifier(strategy="ovr", loss="squared_hinge", n_features=2**8),
+    PassiveAggressiveClassifier(strategy="ovr", loss="squared_hinge", features=RecordFeatures(n_features=2**8)),
     PassiveAggressiveRegressor(),
     PassiveAggressiveRegressor(epsilon=0.0, loss="squared_epsilon_insensitive", average=5, fit_intercept=False),
     PassiveAggressiveClassifier(C="auto", combine="hedge"),
@@ -67,7 +68,7 @@ def test_pipelines():
 
 
 def test_it_learns_what_the_stream_does():
-    mine, its = PassiveAggressiveRegressor(C=0.5), stream.Regressor(C=0.5)
+    mine, its = PassiveAggressiveRegressor(C=0.5), stream.PassiveAggressiveRegressor(C=0.5)
     for x, y in datasets.TrumpApproval().take(100):
         assert mine.predict_one(x) == its.predict_one(x)
         mine.learn_one(x, y)

@@ -69,7 +69,7 @@ def test_what_has_no_second_model_is_refused(options, need):
             model(average="best", **options).fit(X, y)
     if "C" in options:
         with pytest.raises(ValueError, match=f"average='best' needs {need}"):
-            stream.Classifier(average="best", **options)
+            stream.PassiveAggressiveClassifier(average="best", **options)
 
 
 def test_averages_are_compared_from_the_start_or_not():
@@ -78,11 +78,11 @@ def test_averages_are_compared_from_the_start_or_not():
         model.set_params(average=True).partial_fit(X, CODES)
     with pytest.raises(AttributeError, match="one value of C"):
         model.set_params(average="best").sweep_  # noqa: B018
-    for other in (PassiveAggressiveClassifier(average=True), stream.Regressor(average="mean")):
+    for other in (PassiveAggressiveClassifier(average=True), stream.PassiveAggressiveRegressor(average="mean")):
         with pytest.raises(AttributeError, match="averages_ needs average='best'"):
             other.averages_  # noqa: B018
     with pytest.raises(AttributeError, match="one value of C"):
-        stream.Classifier(average="best").sweep_  # noqa: B018
+        stream.PassiveAggressiveClassifier(average="best").sweep_  # noqa: B018
 
 
 def test_one_model_has_no_sweep():

@@ -208,7 +208,7 @@ ACCEPTED = "geometry='entropic' needs update='max', 'simperc', 'conproj' or 'sim
         (
             PassiveAggressiveUniclass(geometry="entropic", radius="learn", max_radius=1.0, target_loss=0.1),
             (X,),
-            "geometry='entropic' needs radius='fixed', target_loss=None",
+            "geometry='entropic' needs target_loss=None, radius='fixed'",
         ),
         (PassiveAggressiveUniclass(geometry="simplex"), (X,), "geometry must be 'euclidean' or 'entropic'"),
     ],

@@ -95,7 +95,7 @@ def test_float32_rows_are_learned_in_float64():
     ("parameters", "message"),
     [
         ({"radius": "learn"}, "radius='learn' needs a number for max_radius"),
-        ({"max_radius": 2.0}, "radius='fixed' needs max_radius=None"),
+        ({"max_radius": 2.0}, "max_radius needs radius='learn'"),
         ({"radius": "grow"}, "radius must be 'fixed' or 'learn'"),
         ({"epsilon": -1.0}, "epsilon must be a number at least 0"),
         ({"epsilon": np.inf}, "epsilon must be a number at least 0"),

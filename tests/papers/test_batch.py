@@ -57,13 +57,13 @@ def test_regression(seed, selection, target):
 @given(st.integers(0, 10**6), st.sampled_from(SELECTIONS))
 def test_uniclass(seed, selection):
     X = np.random.default_rng(seed).standard_normal((15, 3)) + 2
-    centre = X.mean(axis=0)
-    radius = np.linalg.norm(X - centre, axis=1).max()
+    center = X.mean(axis=0)
+    radius = np.linalg.norm(X - center, axis=1).max()
     model = PassiveAggressiveUniclass(
         target_loss=0.05, selection=selection, epsilon=radius, init="zero", random_state=0
     ).fit(X)
     assert model.converged_
-    assert model.totals_.updates <= (centre @ centre) / 0.05**2 * (1 + 1e-9)
+    assert model.totals_.updates <= (center @ center) / 0.05**2 * (1 + 1e-9)
     assert np.linalg.norm(X - model.center_, axis=1).max() <= radius + 0.05 + 1e-9
 
 

@@ -267,7 +267,7 @@ def test_e6_signed_rows_need_their_spread():
 
 
 def ball_on_the_simplex(x, epsilon, rate, rounds=200):
-    """sum l and sum l^2 of a centre on the simplex that goes rate(v) l along v = (x - w) / |x - w|."""
+    """sum l and sum l^2 of a center on the simplex that goes rate(v) l along v = (x - w) / |x - w|."""
     w, total, squared = np.full(len(x), 1 / len(x)), 0.0, 0.0
     for _ in range(rounds):
         distance = np.linalg.norm(x - w)

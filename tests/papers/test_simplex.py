@@ -140,7 +140,7 @@ def test_only_simproj_gains_from_larger_blocks():
 
 @st.composite
 def clouds(draw):
-    """Rows on the simplex, near it or anywhere, and a centre on it."""
+    """Rows on the simplex, near it or anywhere, and a center on it."""
     n_rows, n = draw(st.integers(1, 30)), draw(st.integers(1, 6))
     random = np.random.default_rng(draw(st.integers(0, 2**31)))
     X = random.dirichlet(np.full(n, 0.5), n_rows)

@@ -108,8 +108,8 @@ def test_uniclass(case, C, damped, learned, init):
     loss = "squared_epsilon_insensitive" if damped else "epsilon_insensitive"
     radius = {"radius": "learn", "max_radius": 2.0} if learned else {"epsilon": 0.5}
     model = onmargin.PassiveAggressiveUniclass(C=C, loss=loss, init=init, **radius)
-    centre = random.standard_normal(X.shape[1])
-    checked(model, X, None, [(centre, 1.0) if learned else centre])
+    center = random.standard_normal(X.shape[1])
+    checked(model, X, None, [(center, 1.0) if learned else center])
 
 
 @given(rows(), st.integers(1, 5), aggressiveness, st.sampled_from(UPDATES), st.booleans())

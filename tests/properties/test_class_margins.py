@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from onmargin import PassiveAggressiveClassifier
-from onmargin.stream import Classifier
+from onmargin.stream import PassiveAggressiveClassifier as OneByOne
 from tests.streams import PA, Rule, containers, dtypes, parameters, public_state, rules, streams
 
 CLASSES = streams("binary", "multiclass", "one_vs_rest")
@@ -83,7 +83,7 @@ def test_streams_have_the_same_weights(stream, values, rule, average):
     margin, options = labelled(stream, values), {"average": average, "fit_intercept": False}
     matrix = stream.estimator(rule, class_margin=margin, **options).partial_fit(stream.X, stream.y.astype(int))
     options |= {"C": rule.C, "loss": matrix.loss, "strategy": matrix.strategy, "class_margin": margin}
-    single = Classifier(**options)
+    single = OneByOne(**options)
     for x, label in zip(stream.X, stream.y.astype(int).tolist(), strict=True):
         single.learn_one(x, label)
     assert single.totals_ == matrix.totals_

@@ -220,7 +220,7 @@ BALL_POLICIES = ["oldest", "smallest", "projection"]
     init=st.sampled_from(["first", "zero"]),
 )
 def test_budget_of_a_ball_is_never_exceeded(policy, seed, budget, *, cuts, kernel, init):
-    """Nor is its norm anything but that of the centre, wherever the stream is cut. There are rows of zeros."""
+    """Nor is its norm anything but that of the center, wherever the stream is cut. There are rows of zeros."""
     X = np.random.default_rng(seed).integers(-1, 2, (60, 3)).astype(float)
     how = {"kernel": kernel, "budget": budget, "budget_policy": policy, "init": init, "C": 0.3, **HOW}
     whole, pieces = PassiveAggressiveUniclass(**how).partial_fit(X), PassiveAggressiveUniclass(**how)
@@ -263,7 +263,7 @@ def test_norm_of_a_ball_stays_right(policy):
 
 
 def test_ball_on_a_budget_moves_with_its_rows():
-    """A linear kernel far from the origin: what goes leaves the centre among the rows, and "projection" nearly so."""
+    """A linear kernel far from the origin: what goes leaves the center among the rows, and "projection" nearly so."""
     X = np.random.default_rng(0).normal(size=(500, 3)) + 1000
     for policy in BALL_POLICIES:
         model = PassiveAggressiveUniclass(kernel="linear", C=0.1, budget=10, budget_policy=policy).partial_fit(X)

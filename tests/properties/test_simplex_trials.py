@@ -181,14 +181,14 @@ def test_a_ball_stays_on_the_simplex_however_the_stream_is_cut(X, epsilon, C, co
     for i in np.flatnonzero(weight):
         pieces.partial_fit(container(X[i : i + 1]), sample_weight=weight[i : i + 1])
         pieces = pickle.loads(pickle.dumps(pieces)) if data.draw(st.booleans()) else deepcopy(pieces)
-    centre = whole.center_
-    assert pieces.center_.tolist() == centre.tolist()
+    center = whole.center_
+    assert pieces.center_.tolist() == center.tolist()
     assert pieces.totals_ == whole.totals_
-    assert (centre >= 0).all()
-    assert centre.sum() == pytest.approx(1)
+    assert (center >= 0).all()
+    assert center.sum() == pytest.approx(1)
     geometry = whole._learner.geometry
-    assert geometry.squared_norm == pytest.approx(centre @ centre)
-    np.testing.assert_allclose(np.exp(geometry.theta), centre, rtol=1e-12)
+    assert geometry.squared_norm == pytest.approx(center @ center)
+    np.testing.assert_allclose(np.exp(geometry.theta), center, rtol=1e-12)
 
 
 @given(matrices((-1, 0)), st.sampled_from([0.0, 0.1, 1.0]))

@@ -63,7 +63,7 @@ def test_fit_makes_passes():
 
 
 def test_scale_that_runs_out():
-    """Plain PA with a small ball nearly forgets the centre every round: its scale falls below any number."""
+    """Plain PA with a small ball nearly forgets the center every round: its scale falls below any number."""
     X = cloud(2, n_rows=400)
     for epsilon in (0.0, 1e-9, 1e-3):
         model = PassiveAggressiveUniclass(C=inf, epsilon=epsilon).partial_fit(sparse.csr_array(X))

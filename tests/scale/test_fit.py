@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from copy import deepcopy
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,7 @@ from onmargin import (
     scale,
     stream,
 )
-from onmargin.features import WindowFeatures
+from onmargin.features import RecordFeatures, WindowFeatures
 from onmargin.io import ReadError
 from onmargin.io.model_file import to_bytes
 from onmargin.scale import LocalEngine
@@ -65,8 +66,8 @@ def table(folder, k, columns):
         PassiveAggressiveClassifier(average=True),
         PassiveAggressiveRegressor(),
         AROWClassifier(average=True),
-        stream.Classifier(average=True, dtype="float32"),
-        stream.Regressor(),
+        stream.PassiveAggressiveClassifier(average=True, features=RecordFeatures(dtype="float32")),
+        stream.PassiveAggressiveRegressor(),
     ],
     ids=repr,
 )
@@ -99,7 +100,9 @@ def test_columns_by_name_are_merged(tmp_path):
     pa.set_cpu_count(1)
     try:
         model = PassiveAggressiveClassifier().fit(io.shards(f"{tmp_path}/*.parquet"), workers=1, epochs=2)
-        named = scale.fit(stream.Classifier(), io.shards(f"{tmp_path}/*.parquet"), engine=HERE, epochs=2)
+        named = scale.fit(
+            stream.PassiveAggressiveClassifier(), io.shards(f"{tmp_path}/*.parquet"), engine=HERE, epochs=2
+        )
     finally:
         pa.set_cpu_count(threads)
     assert model.feature_names_in_.tolist() == ["age", "town=Bonn", "height"]
@@ -127,7 +130,8 @@ def test_files_of_any_reader(ending, tmp_path):
         data = WRITERS[ending](k).encode()
         (tmp_path / f"part{k}.{ending}.gz").write_bytes(gzip.compress(data))
     shards = io.shards(f"{tmp_path}/*")
-    model = scale.fit(stream.Classifier(idf=ending == "txt"), shards, engine=HERE, epochs=3)
+    learner = stream.PassiveAggressiveClassifier(features=RecordFeatures(idf=ending == "txt"))
+    model = scale.fit(learner, shards, engine=HERE, epochs=3)
     assert model.totals_.rounds == 18
     assert len(model.classes_) == 2
     assert model.n_features_ > 3
@@ -137,8 +141,8 @@ def test_document_frequencies_are_those_of_all_shards(tmp_path):
     for k, words in enumerate(["a b", "a c", "a d"]):
         (tmp_path / f"{k}.txt").write_text(f"x\t{words}\ny\tz {k}\n")
     shards = io.shards([tmp_path / f"{k}.txt" for k in range(3)], format="text")
-    model = scale.fit(stream.Classifier(idf=True), shards, engine=HERE, epochs=2)
-    serial = stream.Classifier(idf=True)
+    serial = stream.PassiveAggressiveClassifier(features=RecordFeatures(idf=True))
+    model = scale.fit(deepcopy(serial), shards, engine=HERE, epochs=2)
     for _ in range(2):
         for shard in shards:
             for batch in shard.batches():
@@ -151,7 +155,8 @@ def test_document_frequencies_are_those_of_all_shards(tmp_path):
 def test_hashed_names(tmp_path):
     for k in range(3):
         (tmp_path / f"{k}.jsonl").write_text(WRITERS["jsonl"](k))
-    model = scale.fit(stream.Classifier(n_features=2**6), io.shards(f"{tmp_path}/*"), engine=HERE, epochs=2)
+    hashed = stream.PassiveAggressiveClassifier(features=RecordFeatures(n_features=2**6))
+    model = scale.fit(hashed, io.shards(f"{tmp_path}/*"), engine=HERE, epochs=2)
     assert model.n_features_ == 64
     assert model.totals_.rounds == 12
 
@@ -261,7 +266,7 @@ def test_file_that_breaks_between_epochs(rows, tmp_path):
     assert load(path).totals_.rounds == 100
 
 
-@pytest.mark.parametrize("model", [PassiveAggressiveClassifier(), stream.Classifier()])
+@pytest.mark.parametrize("model", [PassiveAggressiveClassifier(), stream.PassiveAggressiveClassifier()])
 def test_file_that_grows_between_epochs(model, rows, tmp_path):
     def grow(report):
         (tmp_path / "part3.svm").write_text("1 99:1\n")
@@ -302,7 +307,7 @@ def test_new_labels_and_features_of_a_warm_start():
     model.sparsify()
     before = model.totals_.rounds
     assert scale.fit(model, [Rows("again", X, y)] * 2, engine=HERE, epochs=1).totals_.rounds == before + 6
-    words = stream.Classifier().learn_one({"a": 1.0}, "x").learn_one({"b": 1.0}, "y")
+    words = stream.PassiveAggressiveClassifier().learn_one({"a": 1.0}, "x").learn_one({"b": 1.0}, "y")
     scale.fit(words, [Rows("more", [{"c": 1.0, "a": 2.0}], ["x"])] * 2, engine=HERE, epochs=1)
     assert words._names.names == ["a", "b", "c"]
     assert words.totals_.rounds == 4
@@ -319,7 +324,7 @@ def test_new_labels_and_features_of_a_warm_start():
         DualAscentClassifier(),
         BlockClassifier(),
         Winnow(),
-        stream.Uniclass(),
+        stream.PassiveAggressiveUniclass(),
     ],
     ids=repr,
 )
@@ -374,7 +379,7 @@ def test_lists_of_files(tmp_path):
 
 
 def test_models_are_compared(rows, pair):
-    models = [PassiveAggressiveClassifier(C=0.01), AROWClassifier(), stream.Classifier()]
+    models = [PassiveAggressiveClassifier(C=0.01), AROWClassifier(), stream.PassiveAggressiveClassifier()]
     outcomes = scale.compare(models, rows, engine=pair, epochs=2)
     for model, outcome in zip(models, outcomes, strict=True):
         serial = scale.fit(fresh(model), [Rows("all", *whole(rows))], engine=HERE, epochs=2)

@@ -8,11 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from onmargin import stream
+from tests.reading import made
 from tests.saved import anatomy
 
 MODELS = {name: getattr(stream, name) for name in stream.__all__}
 # What each is given to learn.
-TASK = {name: re.sub("^(Auto|AROW|SCW|NHERD)", "", name) for name in MODELS}
+TASK = {name: re.sub("^(PassiveAggressive|Auto|AROW|SCW|NHERD)", "", name) for name in MODELS}
 LABELLED = {name for name, task in TASK.items() if task in {"Classifier", "LabelRanker"}}
 N = 60
 WORDS = ["apple", "banana", "cherry", "date", "Elder", "fig", "grape", "Ünïcode", "snake_case", "x1"]
@@ -57,7 +58,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "SCWClassifier": [{"variant": "II", "average": 3}],
     "AutoClassifier": [{"combine": "leader", "dtype": "float32"}],
     "AutoRegressor": [{"combine": "leader"}, {"fit_intercept": False, "dtype": "float32"}],
-    "Classifier": [
+    "PassiveAggressiveClassifier": [
         {"C": "auto", "combine": "hedge"},
         {"average": "best", "update": "simproj"},
         {"C": [0.01, 1.0], "average": True, "dtype": "float32"},
@@ -67,7 +68,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"strategy": "ovr", "loss": "squared_hinge", "C": 0.1},
         {"idf": True, "ngrams": (1, 2), "weighting": "log"},
     ],
-    "Regressor": [
+    "PassiveAggressiveRegressor": [
         {"C": (0.1, np.inf), "combine": "hedge"},
         {"average": "best", "dtype": "float32"},
         {"epsilon": 0.0, "C": np.inf},
@@ -75,7 +76,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "LabelRanker": [{"calibrate": False, "update": "exact"}],
     "OrdinalRegressor": [{"update": "exact", "average": True}],
-    "Uniclass": [{"radius": "learn", "max_radius": 3.0}, {"init": "zero", "loss": "squared_epsilon_insensitive"}],
+    "PassiveAggressiveUniclass": [
+        {"radius": "learn", "max_radius": 3.0},
+        {"init": "zero", "loss": "squared_epsilon_insensitive"},
+    ],
 }
 
 
@@ -93,7 +97,7 @@ class Case:
 
     def model(self):
         needed = {"ranks": ["low", "middle", "high"]} if self.name == "OrdinalRegressor" else {}
-        return MODELS[self.name](**needed | self.parameters)
+        return made(MODELS[self.name], **needed | self.parameters)
 
     def data(self):
         """Examples, and targets whose classes turn up one after the other."""

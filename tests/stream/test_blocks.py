@@ -8,22 +8,27 @@ from scipy import sparse
 
 from onmargin import stream
 from onmargin._core.text.words import Text
+from onmargin.features import RecordFeatures
+from tests.reading import made
 from tests.stream.cases import state
 
 MODELS = {
-    "classes": (stream.Classifier, lambda rng, n: rng.choice(["a", "b", "c", "d"], n)),
+    "classes": (stream.PassiveAggressiveClassifier, lambda rng, n: rng.choice(["a", "b", "c", "d"], n)),
     "numbers for classes": (
-        lambda: stream.Classifier(average=True, dtype="float32"),
+        lambda: stream.PassiveAggressiveClassifier(average=True, features=RecordFeatures(dtype="float32")),
         lambda rng, n: rng.integers(3, size=n),
     ),
-    "two classes": (lambda: stream.Classifier(loss="squared_hinge"), lambda rng, n: rng.integers(2, size=n)),
-    "numbers": (stream.Regressor, lambda rng, n: rng.normal(size=n)),
+    "two classes": (
+        lambda: stream.PassiveAggressiveClassifier(loss="squared_hinge"),
+        lambda rng, n: rng.integers(2, size=n),
+    ),
+    "numbers": (stream.PassiveAggressiveRegressor, lambda rng, n: rng.normal(size=n)),
     "ranks": (lambda: stream.OrdinalRegressor(ranks=[0, 1, 2]), lambda rng, n: rng.integers(3, size=n)),
     "sets": (
         stream.LabelRanker,
         lambda rng, n: [set(np.flatnonzero(rng.random(3) < 0.5).tolist()) for _ in range(n)],
     ),
-    "none": (lambda: stream.Uniclass(epsilon=0.5), lambda rng, n: [None] * n),
+    "none": (lambda: stream.PassiveAggressiveUniclass(epsilon=0.5), lambda rng, n: [None] * n),
 }
 
 
@@ -68,11 +73,11 @@ def test_sparse_rows_may_become_wider(kind):
 
 def test_a_refused_row_leaves_those_before():
     X = sparse.csr_matrix(np.eye(4))
-    model = stream.Classifier()
+    model = stream.PassiveAggressiveClassifier()
     with pytest.raises(TypeError, match="example 2: a label must be"):
         model.learn_many(X, ["a", "b", 1.5, "a"])
     assert model.totals_.rounds == 2
-    regressor = stream.Regressor(dtype="float32")
+    regressor = stream.PassiveAggressiveRegressor(features=RecordFeatures(dtype="float32"))
     with pytest.raises(ValueError, match="example 1: y must fit"):
         regressor.learn_many(X, [1.0, 1e300, 1.0, 1.0])
     assert regressor.totals_.rounds == 1
@@ -80,7 +85,7 @@ def test_a_refused_row_leaves_those_before():
         regressor.learn_many(X, [1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, -1.0])
     assert regressor.totals_.rounds == 4
     with pytest.raises(ValueError, match="example 0: x must have 4 features"):
-        stream.Regressor().learn_many(np.eye(4), np.ones(4)).learn_many(np.eye(3), np.ones(3))
+        stream.PassiveAggressiveRegressor().learn_many(np.eye(4), np.ones(4)).learn_many(np.eye(3), np.ones(3))
 
 
 BAD = {"weight": ("fig tree", "a", -1.0), "label": ("fig tree", 1.5, 1.0), "example": ({"fig": np.inf}, "a", 1.0)}
@@ -100,7 +105,7 @@ EXAMPLES = st.one_of(
 def test_lists_are_examples_one_by_one(parameters, good, bad, after):
     """Up to one that is refused, which leaves no trace."""
     examples = [*good, BAD[bad], *(good if after else [])]
-    block, single = stream.Classifier(**parameters), stream.Classifier(**parameters)
+    block, single = (made(stream.PassiveAggressiveClassifier, **parameters) for _ in range(2))
     with pytest.raises((TypeError, ValueError), match=f"example {len(good)}: "):
         block.learn_many(*map(list, zip(*examples, strict=True)))
     for x, y, weight in good:
@@ -121,5 +126,9 @@ def test_words_of_ascii_are_words_of_any_text(words, gap):
 
 
 def test_texts_of_very_many_words():
-    weights = stream.Regressor(normalize=False).learn_one("fig date fig " * 30_000, 1.0).weights()
+    weights = (
+        stream.PassiveAggressiveRegressor(features=RecordFeatures(normalize=False))
+        .learn_one("fig date fig " * 30_000, 1.0)
+        .weights()
+    )
     assert weights["fig"] == 2 * weights["date"] > 0

@@ -10,13 +10,13 @@ from onmargin import stream
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 6))
 Y = np.where(X[:, 0] + 0.3 * RNG.normal(size=120) > 1, "rare", np.where(X[:, 1] > 0, "often", "usual"))
-PAIRS = [("Classifier", "PassiveAggressiveClassifier"), ("AutoClassifier", "AutoClassifier")]
+NAMES = ["PassiveAggressiveClassifier", "AutoClassifier", "AROWClassifier"]
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {"rare": 5.0}, {"rare": 2, "often": 0.5, "never": 3}])
-@pytest.mark.parametrize(("name", "other"), PAIRS)
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("how", ["one", "many"])
-def test_weights_are_those_of_the_estimator(name, other, class_weight, how):
+def test_weights_are_those_of_the_estimator(name, class_weight, how):
     model = getattr(stream, name)(class_weight=class_weight)
     rows = sparse.csr_matrix(X)
     if how == "many":
@@ -24,7 +24,7 @@ def test_weights_are_those_of_the_estimator(name, other, class_weight, how):
     else:
         for i, y in enumerate(Y):
             model.learn_one(rows[i], y)
-    alone = getattr(onmargin, other)(class_weight=class_weight)
+    alone = getattr(onmargin, name)(class_weight=class_weight)
     for i in range(len(Y)):
         alone.partial_fit(rows[i], Y[i : i + 1])
     for k, label in enumerate(alone.classes_):
@@ -35,8 +35,8 @@ def test_weights_are_those_of_the_estimator(name, other, class_weight, how):
 
 
 def test_example_weights_multiply_class_weights():
-    model = stream.Classifier(class_weight={"rare": 3.0}, C=0.01)
-    plain = stream.Classifier(C=0.01)
+    model = stream.PassiveAggressiveClassifier(class_weight={"rare": 3.0}, C=0.01)
+    plain = stream.PassiveAggressiveClassifier(C=0.01)
     for x, y in zip(X, Y, strict=True):
         model.learn_one(x, y, 0.5)
         plain.learn_one(x, y, 1.5 if y == "rare" else 0.5)
@@ -44,7 +44,7 @@ def test_example_weights_multiply_class_weights():
 
 
 def learn_in_a_stream(class_weight):
-    stream.Classifier(class_weight=class_weight).learn_one(X[0], "often")
+    stream.PassiveAggressiveClassifier(class_weight=class_weight).learn_one(X[0], "often")
 
 
 def learn_from_a_matrix(class_weight):
@@ -56,12 +56,3 @@ def test_names_of_another_type_are_refused(learn):
     with pytest.raises(onmargin.ParameterError, match="class_weight names 1, and 'often' is a class") as caught:
         learn({1: 2.0})
     assert caught.value.names == ("class_weight",)
-
-
-def test_a_matrix_of_costs_is_refused():
-    with pytest.raises(onmargin.ParameterError, match="all classes beforehand"):
-        stream.Classifier(cost=[[0, 1], [2, 0]])
-    model = stream.Classifier(cost="absolute").learn_many(X, np.arange(len(X)) % 4)
-    other = onmargin.PassiveAggressiveClassifier(cost="absolute").partial_fit(X[:4], np.arange(4), classes=range(4))
-    assert model.totals_.cost > 120
-    assert other.totals_.cost > 0

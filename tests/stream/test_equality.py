@@ -1,5 +1,7 @@
 """Both faces learn the same: one example at a time, many, or a matrix."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,25 +14,21 @@ from onmargin._core.several.tasks import Several
 from onmargin._core.text.names import Hashed, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Text
+from onmargin.features import RecordFeatures
 from onmargin.models.several import models
 from tests.stream.cases import CASES, Case, learned, state
-
-SAME = ("AROWClassifier", "AROWRegressor", "AutoClassifier", "AutoRegressor", "NHERDClassifier", "SCWClassifier")
-TWINS = {name: getattr(onmargin, name) for name in SAME} | {
-    "Classifier": onmargin.PassiveAggressiveClassifier,
-    "Regressor": onmargin.PassiveAggressiveRegressor,
-    "LabelRanker": onmargin.LabelRanker,
-    "OrdinalRegressor": onmargin.OrdinalRegressor,
-    "Uniclass": onmargin.PassiveAggressiveUniclass,
-}
-FEATURES = {"n_features", "separator", "dtype", "lowercase", "ngrams", "weighting", "normalize", "idf", "ranks"}
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 # What a word counts by its frequency so far changes from one document to the next: no matrix has it.
 every_matrix = pytest.mark.parametrize("case", [case for case in CASES if not case.parameters.get("idf")], ids=str)
+NO_SCORES = {"PassiveAggressiveUniclass", "LabelRanker"}
 every_prediction = pytest.mark.parametrize(
     "case",
-    [case for case in CASES if not case.parameters.get("idf") and case.name not in {"Uniclass", "LabelRanker"}],
+    [
+        case
+        for case in CASES
+        if not case.parameters.get("idf") and case.name not in {"PassiveAggressiveUniclass", "LabelRanker"}
+    ],
     ids=str,
 )
 
@@ -39,22 +37,21 @@ def matrix(case, model):
     """The examples as the matrix that the estimators take."""
     X, _ = case.data()
     if case.kind == "vectors":
-        return np.array(X, dtype=model.dtype)
+        return np.array(X, dtype=model.features_.dtype)
     if case.kind == "sparse_rows":
-        return sparse.vstack(X).tocsr().astype(model.dtype)
-    text = Text(
-        lowercase=True, shortest=model.ngrams[0], longest=model.ngrams[1], weighting=model.weighting, normalize=True
-    )
-    names = Names() if model.n_features is None else Hashed(model.n_features.bit_length() - 1)
-    reader = Reader(names, grow=True, dtype=model.dtype, text=text)
+        return sparse.vstack(X).tocsr().astype(model.features_.dtype)
+    shortest, longest = model.features_.ngrams
+    text = Text(lowercase=True, shortest=shortest, longest=longest, weighting=model.features_.weighting, normalize=True)
+    names = Names() if model.features_.n_features is None else Hashed(model.features_.n_features.bit_length() - 1)
+    reader = Reader(names, grow=True, dtype=model.features_.dtype, text=text)
     for x in X:
         reader.read(x)
     return sparse.csr_matrix(reader.arrays(), shape=(len(X), len(names)))
 
 
 def twin(model):
-    kind = TWINS[type(model).__name__]
-    return kind(**{name: value for name, value in model.get_params().items() if name not in FEATURES})
+    kind = getattr(onmargin, type(model).__name__)
+    return kind(**{name: value for name, value in model.get_params().items() if name != "features"})
 
 
 def weights(model):
@@ -79,9 +76,9 @@ def test_weights_are_those_of_the_estimator(case):
     other = twin(model).partial_fit(X, y, **classes)
     n = model.n_features_
     assert n == X.shape[1]
-    if case.name == "Uniclass":  # its first norm is a sum in another order
+    if case.name == "PassiveAggressiveUniclass":  # its first norm is a sum in another order
         mine, its = model._learner.geometry, other._learner.geometry
-        np.testing.assert_allclose(mine.centre()[:n], its.centre(), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(mine.center()[:n], its.center(), rtol=1e-12, atol=1e-14)
         assert model.radius_ == pytest.approx(other.radius_, rel=1e-12)
         assert model.predict_many(case.data()[0]) == other.predict(X).tolist()
         return
@@ -129,7 +126,7 @@ def test_rankings_are_those_of_the_estimator(calibrate):
 )
 def test_weighted_streams(examples):
     """Weights scale C, and an example of weight 0 is as if it had not come."""
-    model, without = stream.Classifier(C=0.3), stream.Classifier(C=0.3)
+    model, without = stream.PassiveAggressiveClassifier(C=0.3), stream.PassiveAggressiveClassifier(C=0.3)
     model.learn_many(*map(list, zip(*examples, strict=True)))
     for x, y, weight in examples:
         if weight:
@@ -151,20 +148,24 @@ def test_weighted_streams(examples):
 
 def test_names_may_come_in_any_form():
     """A category is a name, and so is a word."""
+    plain = partial(stream.PassiveAggressiveClassifier, features=RecordFeatures(normalize=False))
     forms = [{"red": 1.0}, ["red"], "red", {"red": True}, {"red": np.float32(1)}]
-    models = [stream.Classifier(normalize=False).learn_one({"blue": 1.0}, 0).learn_one(x, 1) for x in forms]
+    models = [plain().learn_one({"blue": 1.0}, 0).learn_one(x, 1) for x in forms]
     assert len({str(state(model)) for model in models}) == 1
-    one = stream.Classifier().learn_one({"colour": "red"}, 0)
+    one = stream.PassiveAggressiveClassifier().learn_one({"colour": "red"}, 0)
     assert one._names.names == ["colour=red"]
-    assert stream.Classifier(separator=":").learn_one(["red:2"], 0).n_features_ == 1
+    assert (
+        stream.PassiveAggressiveClassifier(features=RecordFeatures(separator=":")).learn_one(["red:2"], 0).n_features_
+        == 1
+    )
 
 
 def test_matrices_are_rows_of_vectors():
-    X, y = Case("Classifier", "vectors").data()
-    one = stream.Classifier().learn_many(X, y)
-    assert state(stream.Classifier().learn_many(np.array(X), y)) == state(one)
+    X, y = Case("PassiveAggressiveClassifier", "vectors").data()
+    one = stream.PassiveAggressiveClassifier().learn_many(X, y)
+    assert state(stream.PassiveAggressiveClassifier().learn_many(np.array(X), y)) == state(one)
     assert one.predict_many(np.array(X)) == one.predict_many(X)
     rows = sparse.csr_matrix(np.array(X))
-    assert state(stream.Classifier().learn_many(rows, y)) == state(
-        stream.Classifier().learn_many([rows[[i]] for i in range(len(y))], y)
+    assert state(stream.PassiveAggressiveClassifier().learn_many(rows, y)) == state(
+        stream.PassiveAggressiveClassifier().learn_many([rows[[i]] for i in range(len(y))], y)
     )

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onmargin import stream
+from onmargin.features import RecordFeatures
 from tests.stream.cases import CASES, LABELLED, MODELS, Case, learned, state
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -24,7 +25,7 @@ def test_explanations_sum_to_scores(case):
         model = learned(type(model)(**model.get_params() | {"combine": "leader"}), *case.data())  # votes are no scores
     for x in case.data()[0][:20]:
         scores = model.scores_one(x)
-        if case.name == "Uniclass":
+        if case.name == "PassiveAggressiveUniclass":
             apart = model.explain(x)
             assert math.sqrt(sum(apart.values())) == pytest.approx(model.radius_ - scores, abs=1e-6)
             continue
@@ -48,7 +49,7 @@ def test_weights_by_feature(case):
 
 
 def test_explained_by_hand():
-    model = stream.Classifier(fit_intercept=False)
+    model = stream.PassiveAggressiveClassifier(fit_intercept=False)
     model.learn_one({"a": 1.0}, "no").learn_one({"b": 2.0}, "yes").learn_one({"a": 1.0}, "no")
     assert model.weights() == {"a": -1.0, "b": 0.5}
     assert model.weights("no") == {"a": 1.0, "b": -0.5}
@@ -75,7 +76,7 @@ def test_parameters_make_the_same_model(name):
     assert twin.get_params() == model.get_params()
     ranks = "ranks=['low', 'middle', 'high'], " if name == "OrdinalRegressor" else ""
     shown = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
-    assert repr(twin) == f"{name}({ranks}{shown}, ngrams=(1, 2))"
+    assert repr(twin) == f"{name}({ranks}{shown}, features=RecordFeatures(ngrams=(1, 2)))"
 
 
 letters = st.text("abC_ 1éß.,\n", max_size=30)
@@ -89,9 +90,8 @@ letters = st.text("abC_ 1éß.,\n", max_size=30)
 )
 def test_texts_are_those_of_a_plain_reading(texts, ngrams, weighting, flags):
     lowercase, normalize, idf = flags
-    model = stream.Regressor(
-        ngrams=ngrams, lowercase=lowercase, weighting=weighting, normalize=normalize, idf=idf, fit_intercept=False
-    )
+    reading = RecordFeatures(ngrams=ngrams, lowercase=lowercase, weighting=weighting, normalize=normalize, idf=idf)
+    model = stream.PassiveAggressiveRegressor(features=reading, fit_intercept=False)
     seen = Counter()
     for n_texts, text in enumerate(texts, start=1):
         words = re.findall(r"\w\w+", text.lower() if lowercase else text)
@@ -112,7 +112,9 @@ def test_texts_are_those_of_a_plain_reading(texts, ngrams, weighting, flags):
 
 
 def test_document_frequencies_are_learned_not_looked_up():
-    model = stream.Classifier(idf=True).learn_many(["common rare", "common word", "common thing"], [0, 1, 0])
+    model = stream.PassiveAggressiveClassifier(features=RecordFeatures(idf=True)).learn_many(
+        ["common rare", "common word", "common thing"], [0, 1, 0]
+    )
     before = state(model)
     model.predict_one("common")
     model.learn_one("common", 1, weight=0)
@@ -123,7 +125,7 @@ def test_document_frequencies_are_learned_not_looked_up():
 
 
 def test_tables_do_not_grow():
-    model = stream.Classifier(n_features=2**6)
+    model = stream.PassiveAggressiveClassifier(features=RecordFeatures(n_features=2**6))
     for i in range(1000):
         model.learn_one({f"name{i}": 1.0}, i % 2)
     assert model.n_features_ == 64
@@ -132,7 +134,7 @@ def test_tables_do_not_grow():
 
 
 def test_names_grow_and_keep_their_weights():
-    model = stream.Regressor(fit_intercept=False, C=math.inf, epsilon=0)
+    model = stream.PassiveAggressiveRegressor(fit_intercept=False, C=math.inf, epsilon=0)
     for i in range(5000):
         model.learn_one({f"name{i}": 1.0}, float(i))
     assert model.n_features_ == 5000
@@ -140,7 +142,7 @@ def test_names_grow_and_keep_their_weights():
 
 
 def test_a_ball_counts_what_it_does_not_know():
-    model = stream.Uniclass(epsilon=1.0).learn_one({"a": 1.0}).learn_one({"a": 1.0})
+    model = stream.PassiveAggressiveUniclass(epsilon=1.0).learn_one({"a": 1.0}).learn_one({"a": 1.0})
     assert model.scores_one({"a": 1.0}) == 1.0
     assert model.scores_one({"a": 1.0, "b": 3.0}) == -2.0
     assert model.predict_one(["b", "b", "b"]) == -1
@@ -150,7 +152,7 @@ def test_a_ball_counts_what_it_does_not_know():
 
 def test_labels():
     for labels in ([True, False], [np.bool_(True), np.bool_(False)], [3, 1, 2], [2.0, 1.0], np.array(["b", "a"])):
-        model = stream.Classifier().learn_many([{"a": i + 1.0} for i in range(len(labels))], labels)
+        model = stream.PassiveAggressiveClassifier().learn_many([{"a": i + 1.0} for i in range(len(labels))], labels)
         assert model.classes_ == sorted(model.classes_)
         assert {type(label) for label in model.classes_} <= {bool, int, float, str}
         assert model.predict_one({"a": 1.0}) in list(labels)
@@ -158,13 +160,15 @@ def test_labels():
 
 def test_streams_of_anything():
     """Iterators, generators and mappings that are no dicts."""
-    model = stream.Classifier()
+    model = stream.PassiveAggressiveClassifier()
     model.learn_one((name for name in ("a", "b")), 0)
     model.learn_one({"b", "c"}, 1)
     model.learn_one(Counter("abc"), 0)
     assert model.n_features_ == 3
-    assert stream.Uniclass().learn_one(iter(["a", "b"])).weights() == {"a": 1.0, "b": 1.0}
-    assert stream.Regressor().learn_many(({"a": i} for i in range(5)), iter(range(5))).totals_.rounds == 5
+    assert stream.PassiveAggressiveUniclass().learn_one(iter(["a", "b"])).weights() == {"a": 1.0, "b": 1.0}
+    assert (
+        stream.PassiveAggressiveRegressor().learn_many(({"a": i} for i in range(5)), iter(range(5))).totals_.rounds == 5
+    )
 
 
 def test_thresholds():

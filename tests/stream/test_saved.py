@@ -12,6 +12,7 @@ from tests.stream.cases import CASES, MODELS, learned, state
 from tests.stream.write_golden import CASES as GOLDEN_CASES
 from tests.stream.write_golden import GOLDEN, answers
 
+RENAMED = {name: f"PassiveAggressive{name}" for name in ("Classifier", "Regressor", "Uniclass")}
 FILES = sorted(GOLDEN.glob("*/*.json"))
 
 
@@ -61,7 +62,7 @@ def test_names_of_two_faces_are_told_apart(path):
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_golden_file_is_read(file, path):
-    golden, case = json.loads(file.read_text(encoding="utf-8")), GOLDEN_CASES[file.stem]
+    golden, case = json.loads(file.read_text(encoding="utf-8")), GOLDEN_CASES[RENAMED.get(file.stem, file.stem)]
     path.write_bytes(base64.b64decode("".join(golden["file"])))
     model = onmargin.load(path)
     # The sums of another machine may be rounded otherwise.
@@ -71,4 +72,4 @@ def test_golden_file_is_read(file, path):
 
 
 def test_there_is_a_golden_file_for_every_model():
-    assert {file.stem for file in FILES if file.parent.name == version("onmargin")} == set(MODELS)
+    assert {file.stem for file in FILES if file.parent.name == version("onmargin")} - set(RENAMED) == set(MODELS)

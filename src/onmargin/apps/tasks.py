@@ -52,11 +52,11 @@ class Kind:
 
 
 KINDS = {
-    "classify": Kind("Classifier", _class),
-    "regress": Kind("Regressor", _number, "loss"),
+    "classify": Kind("PassiveAggressiveClassifier", _class),
+    "regress": Kind("PassiveAggressiveRegressor", _number, "loss"),
     "rank": Kind("LabelRanker", _set),
     "ordinal": Kind("OrdinalRegressor", _class),
-    "novelty": Kind("Uniclass", lambda label: None, "loss"),
+    "novelty": Kind("PassiveAggressiveUniclass", lambda label: None, "loss"),
 }
 
 AUTO = ("classify", "regress")  # with experts
@@ -94,21 +94,36 @@ def begin(task: str, settings: Settings, parameters: dict[str, Any]) -> "Pupil":
         kind = model_class(task, auto=parameters.pop("auto", False))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    if settings.kind == "rows" and "dtype" in signature(kind).parameters:
+    if settings.kind == "rows" and task != "novelty":
         parameters.setdefault("dtype", settings.dtype)
-    unknown = sorted(parameters.keys() - signature(kind).parameters.keys())
-    if unknown:
-        accepted = ", ".join(signature(kind).parameters)
-        raise click.UsageError(f"{kind.__name__} has no parameter {' or '.join(unknown)}; it has {accepted}")
     if task == "ordinal" and "ranks" not in parameters:
         raise click.UsageError("--task ordinal needs the ranks from low to high, such as --set 'ranks=[1, 2, 3]'")
     try:
-        model = kind(**parameters)
-        model._check_parameters()
+        model = made(kind, parameters)
     except (TypeError, ValueError) as error:
         # The advice of a ParameterError is for callers from Python.
         raise click.UsageError(error.problem if isinstance(error, ParameterError) else str(error)) from error
     return Pupil(task, model, _features(settings))
+
+
+def made(kind: Any, parameters: dict[str, Any]) -> Any:
+    """Make a learner; parameters of how records are read stand beside its own."""
+    names = [name for name in signature(kind).parameters if name != "features"]
+    reading = []
+    if "features" in signature(kind).parameters:
+        from onmargin.features.records import RecordFeatures
+
+        reading = list(signature(RecordFeatures).parameters)
+    unknown = sorted(parameters.keys() - {*names, *reading})
+    if unknown:
+        accepted = ", ".join([*names, *reading])
+        raise ParameterError(f"{kind.__name__} has no parameter {' or '.join(unknown)}; it has {accepted}", unknown)
+    given = {name: value for name, value in parameters.items() if name in names}
+    if reading:
+        given["features"] = RecordFeatures(**{name: parameters[name] for name in reading if name in parameters})
+    model = kind(**given)
+    model._check_parameters()
+    return model
 
 
 def model_class(task: str, *, auto: bool = False) -> Any:
@@ -121,7 +136,7 @@ def model_class(task: str, *, auto: bool = False) -> Any:
         return SequenceTagger
     from onmargin import stream
 
-    return getattr(stream, ("Auto" if auto else "") + KINDS[task].model)
+    return getattr(stream, KINDS[task].model.replace("PassiveAggressive", "Auto") if auto else KINDS[task].model)
 
 
 def _features(settings: Settings) -> Notes:

@@ -1,6 +1,6 @@
 """Batch conversion: plain PA steps over a finite set until no example loses more than a target ([NIPS], E5)."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,28 +9,8 @@ from sklearn.utils import check_random_state
 
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import TargetLoss
-from onmargin.estimators._online import OnlineLearner, warn_caller
+from onmargin.estimators._online import warn_caller
 from onmargin.learner import Vector
-from onmargin.models.rules import NOTHING, Number, Rule, Word
-
-
-class BatchConversion(OnlineLearner):
-    """An estimator that `fit` can run until every loss is at most `target_loss`."""
-
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = OnlineLearner._rules | {
-        "target_loss": (Number(0, above=True, below=True), NOTHING),
-        "selection": (Word("cyclic", "largest"),),
-        "max_updates": (Number(1, 2**63 - 1, whole=True),),
-    }
-
-    target_loss: float | None
-    selection: str
-    max_updates: int
-
-    converged_: bool
-
-    def _reach_target(self, rows: Rows, target: Vector, weight: Vector | None) -> None:
-        reach_target(self, rows, target, weight)
 
 
 def reach_target(estimator: Any, rows: Rows, target: Vector, weight: Vector | None) -> None:

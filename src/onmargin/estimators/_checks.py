@@ -79,12 +79,12 @@ def check_ranks(y: NDArray[Any]) -> NDArray[Any]:
     return ranks
 
 
-def check_ordered(classes: Any) -> NDArray[Any]:
-    """The ranks given as `classes`, from low to high."""
+def check_ordered(classes: Any, name: str) -> NDArray[Any]:
+    """Return the ranks that are given under a name, from low to high."""
     ranks = np.asarray(classes)
     labels = check_classes(classes)
     if len(labels) != len(ranks) or len(ranks) < 2:
-        raise ValueError(f"classes must be at least two ranks, each named once; got {ranks.tolist()}")
+        raise ValueError(f"{name} must be at least two ranks, each named once; got {ranks.tolist()}")
     if ranks.dtype.kind in "biuf" and (labels != ranks).any():
-        raise ValueError(f"classes must be the ranks from low to high; got {ranks.tolist()}")
+        raise ValueError(f"{name} must be the ranks from low to high; got {ranks.tolist()}")
     return ranks

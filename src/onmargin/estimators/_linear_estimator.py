@@ -1,10 +1,7 @@
-"""Estimators over a linear model: validation, passes, and how scikit-learn shows the weights."""
+"""Linear estimators: how scikit-learn shows the weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -16,124 +13,55 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.geometries.diagonal import Diagonal
 from onmargin._core.geometries.geometry import Columns
-from onmargin._core.rows import Rows
-from onmargin.estimators._batch import reach_target
 from onmargin.estimators._checks import check_numbers
-from onmargin.estimators._online import MatrixLike, OnlineLearner, warn_of_margin
-from onmargin.learner import Learner, Offsets, Vector, as_rows
+from onmargin.estimators._model_estimator import ModelEstimator
+from onmargin.estimators._online import MatrixLike
+from onmargin.estimators._shown import weights_of
+from onmargin.learner import as_rows
 from onmargin.models.kernel_learner import KernelLearner
-from onmargin.models.kernels import Linear
-from onmargin.models.options import check_options, option
-from onmargin.models.plan import Model, Plan, Shape
-from onmargin.models.rules import FLAG, NOTHING, Instance, Number
+from onmargin.models.plan import Plan
 from onmargin.models.updates import check_combination
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearEstimator(OnlineLearner):
-    """A scikit-learn estimator over a `Model` with linear weights, or weights in the space of a kernel.
+class LinearEstimator(ModelEstimator):
+    """A scikit-learn estimator with linear weights, or weights in the space of a kernel.
 
-    A subclass inherits the options of a family, whose `plan` says how they learn, and says how targets are read.
-
-    Parameters
-    ----------
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        If above 0, `fit` prints one line per pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
+    A subclass says how targets are read.
     """
 
-    max_iter: int = option(1000, Number(1, whole=True))
-    tol: float | None = option(1e-3, Number(0), NOTHING)
-    n_iter_no_change: int = option(5, Number(1, whole=True))
-    shuffle: bool = option(True, FLAG)
-    verbose: int = option(0, FLAG, Number(0, whole=True))
-    random_state: int | np.random.RandomState | None = option(
-        None, NOTHING, Number(0, 2**32 - 1, whole=True), Instance(np.random.RandomState, "a RandomState")
-    )
-    warm_start: bool = option(False, FLAG)
-
-    plan: ClassVar[Callable[..., Plan]]  # of the options: how the parameters as they are now learn
     _flat: ClassVar[bool] = False  # whether coef_ has one dimension
 
-    @property
-    def _learner(self) -> Learner[Any]:  # type: ignore[override]
-        return self._model.learner
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
-
-    def _check_parameters(self) -> None:
-        check_options(self)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[Plan]:  # type: ignore[override]
-        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before."""
-        self._check_parameters()
-        before = dict(vars(self))
-        try:
-            if "_model" in before:
-                # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
-                self._model = copy(before["_model"])
-            yield self.plan()
-            self._model.learner.close()
-        except BaseException:
-            self.__dict__ = before
-            raise
-
     def _go_on(self) -> bool:
-        """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""
-        warm = self.warm_start and "_model" in vars(self)
-        if warm:
+        if self.warm_start and "_model" in vars(self):
             self.densify()
-            self._model = deepcopy(self._model)
-        return warm
+        return super()._go_on()
 
-    def _begin(self, plan: Plan, X: Any) -> None:
-        """Begin a model that has learned nothing, for rows like those of X."""
+    def _begin(self, plan: Plan, X: Any, n_columns: int = 1) -> None:
         self._sparse_coef = None
         self.__dict__.pop("_sparse_metric", None)
-        self._model = Model.begin(plan, Shape(self.n_features_in_, X.dtype, sparse.issparse(X)), X)
-        if plan.simplex_margin is not None and X.shape[0] > 0:
-            warn_of_margin(plan.simplex_margin, float(max(X.max(), -X.min())))
+        super()._begin(plan, X, n_columns)
 
-    def _fit(
+    def _start_from(
         self,
-        rows: Rows,
-        target: Vector,
-        weight: Vector | None,
-        train: Offsets | None = None,
-        judge: Callable[[], float] | None = None,
+        coef: ArrayLike | None,
+        intercept: ArrayLike | None,
+        names: tuple[str, str] = ("coef_init", "intercept_init"),
     ) -> None:
-        """Pass over the rows, or those of `train`, until it is enough; `judge` says how good a pass was."""
-        if getattr(self, "target_loss", None) is not None:
-            reach_target(self, rows, target, weight)
-        else:
-            self._run_passes(rows, target, weight, train=train, judge=judge)
-
-    def _start_from(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> None:
         """Put given weights in place of those a pass starts from; what is None stays."""
         if coef is None and intercept is None:
             return
         self._ask_for_plain_weights("setting weights")
         geometry = self._learner.geometry
         given = []
-        for name, value, old in zip(("coef_init", "intercept_init"), (coef, intercept), geometry.mean(), strict=True):
+        for name, value, columns in zip(names, (coef, intercept), geometry.mean(), strict=True):
+            old = self._shown(columns)
             new = old if value is None else check_numbers(value, name, geometry.dtype)
             if new.shape != old.shape and (geometry.n_columns > 1 or new.size != old.size):
                 raise ValueError(f"{name} must have shape {old.shape}, got {new.shape}")
-            given.append(new.reshape(old.shape))
+            # Columns that are not shown become zero.
+            given.append(np.zeros(columns.shape))
+            given[-1][: len(old)] = new.reshape(old.shape)
         geometry.assign(*given)
 
     def _ask_for_plain_weights(self, what: str) -> None:
@@ -157,20 +85,7 @@ class LinearEstimator(OnlineLearner):
         if self._sparse_coef is not None:
             scores: NDArray[np.float64] = safe_sparse_dot(X, self._sparse_coef.T, dense_output=True) + self.intercept_
             return scores
-        return self._model.scores(rows)
-
-    def _weights(self) -> NDArray[Any]:
-        """The weights as a matrix, columns by features."""
-        learner = self._learner
-        if not isinstance(learner, KernelLearner):
-            return self._model.mean()[0]
-        if not isinstance(learner.kernel, Linear):
-            raise AttributeError(
-                "coef_ is only available with a linear kernel: what is learned is in the feature space of the kernel, "
-                "as dual_coef_ and support_vectors_"
-            )
-        weights = learner.supports.rows().T @ learner.geometry.mean()[0]
-        return np.asarray(weights.T, dtype=learner.geometry.dtype)
+        return self._shown(self._model.scores(rows).T).T
 
     @property
     def coef_(self) -> Any:
@@ -178,22 +93,22 @@ class LinearEstimator(OnlineLearner):
         self._fitted()
         if self._sparse_coef is not None:
             return self._sparse_coef
-        coef = self._weights()
+        coef = self._shown(weights_of(self, "coef_"))
         return coef.ravel() if self._flat else coef
 
     @coef_.setter
     def coef_(self, value: ArrayLike) -> None:
-        self.densify()._start_from(value, None)
+        self.densify()._start_from(value, None, ("coef_", "intercept_"))
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """Intercepts in score units."""
         self._fitted()
-        return self._model.mean()[1]
+        return self._shown(self._model.mean()[1])
 
     @intercept_.setter
     def intercept_(self, value: ArrayLike) -> None:
-        self.densify()._start_from(None, value)
+        self.densify()._start_from(None, value, ("coef_", "intercept_"))
 
     @property
     def intercept_scaling_(self) -> float:
@@ -218,7 +133,7 @@ class LinearEstimator(OnlineLearner):
                     name: (places := np.flatnonzero(array != geometry.start), np.ravel(array)[places])
                     for name, array in geometry.by_feature().items()
                 }
-            self._sparse_coef = sparse.csr_matrix(geometry.mean()[0])
+            self._sparse_coef = sparse.csr_matrix(self._shown(geometry.mean()[0]))
             self._learner.geometry = geometry.resized(0)
         return self
 
@@ -233,17 +148,10 @@ class LinearEstimator(OnlineLearner):
         check_is_fitted(self)
         if self._sparse_coef is not None:
             geometry = self._learner.geometry.resized(self.n_features_in_)
-            geometry.assign(self._sparse_coef.toarray(), self.intercept_)
+            coef, intercept = self._sparse_coef.toarray(), self.intercept_
+            self._learner.geometry, self._sparse_coef = geometry, None
+            self._start_from(coef, intercept)
             for name, (places, values) in self.__dict__.pop("_sparse_metric", {}).items():
                 array = geometry.by_feature()[name]
                 array[np.unravel_index(places, array.shape)] = values
-            self._learner.geometry = geometry
-            self._sparse_coef = None
         return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        kernel = getattr(self, "kernel", None)
-        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
-        tags.input_tags.sparse = not tags.input_tags.pairwise
-        return tags

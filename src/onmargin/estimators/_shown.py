@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin.models.kernel_learner import KernelLearner
+from onmargin.models.kernels import Linear
 from onmargin.models.second_order import gaussians
 from onmargin.models.several import Standing
 
@@ -17,6 +18,21 @@ def _supports(estimator: Any) -> KernelLearner:
     if not isinstance(learner, KernelLearner):
         raise AttributeError("there are no supports with kernel=None: the weights are coef_")
     return learner
+
+
+def weights_of(estimator: Any, name: str) -> NDArray[Any]:
+    """Return the weights as a matrix, columns by features, which the attribute of this name shows."""
+    learner = estimator._learner
+    if not isinstance(learner, KernelLearner):
+        weights: NDArray[Any] = estimator._model.mean()[0]
+        return weights
+    if not isinstance(learner.kernel, Linear):
+        raise AttributeError(
+            f"{name} is only available with a linear kernel: what is learned is in the feature space of the kernel, as "
+            "dual_coef_ and support_vectors_"
+        )
+    written = learner.supports.rows().T @ learner.geometry.mean()[0]
+    return np.asarray(written.T, dtype=learner.geometry.dtype)
 
 
 @property  # type: ignore[misc]
@@ -44,7 +60,7 @@ def n_support_(self: Any) -> int:
 def dual_coef_(self: Any) -> NDArray[np.float64]:
     """Coefficients of the supports, one row per column of scores; averaged ones if `average` is on."""
     geometry = _supports(self).geometry
-    return geometry.mean()[0][geometry.supports()].T
+    return np.asarray(self._shown(geometry.mean()[0][geometry.supports()].T))
 
 
 def _standing(estimator: Any) -> Standing:

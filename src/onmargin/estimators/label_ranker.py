@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import inf
-from typing import Any, ClassVar, Self
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin._core.steps.step import Step
-from onmargin._core.tasks.task import Task
-from onmargin._core.tasks.trial import Ranking
+from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._label_columns import LabelColumns
-from onmargin.estimators._label_sets import read_label_sets
+from onmargin.estimators._label_sets import LabelSets, read_label_sets, read_labels, shown
+from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import MatrixLike
-from onmargin.models.rules import FLAG, Rule, Word
-from onmargin.models.updates import PAIRS, check_combination
+from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_
+from onmargin.learner import as_rows
+from onmargin.models.described import described
+from onmargin.models.label_ranking import LabelRankerOptions
+from onmargin.models.plan import Plan
 
 
-class LabelRanker(LabelColumns):
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelRanker(LinearEstimator, LabelRankerOptions):
     r"""Passive-aggressive label ranker: every relevant label above every other one, by a margin.
 
     An example has any number of relevant labels :math:`Y_t`. There is one prototype :math:`W_r` a label, with the score
@@ -41,59 +45,6 @@ class LabelRanker(LabelColumns):
     itself and the data stay, one batch classifier a label, such as :class:`sklearn.multiclass.OneVsRestClassifier` of
     :class:`sklearn.svm.LinearSVC`, is the first thing to compare it with. For one label an example take
     :class:`PassiveAggressiveClassifier`. Under noise take a small C, or average.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness, above 0: the largest step (PA-I), the sum of all steps of a round (other updates) or the price
-        of squared slack (PA-II). Smaller is more cautious and better under noise; ``inf`` gives plain PA.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept a label: the weight of one more coordinate of each row, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, "squared_hinge" is PA-II, which needs ``update="max"``.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
-    update : str, default="max"
-        Which pairs of labels a round moves. "max": the one violated most. All that are violated at once: "simproj"
-        takes the mean of their projections, "simopt" weighs them, "exact" solves the joint problem (Sopopo). The like
-        on pairs in the wrong order only: "simperc", "conproj", "conopt". **"simproj" and "simopt" have no mistake
-        bound**, "conopt" has one for small C only; "simperc" needs a finite C, and "exact" ``calibrate=False``.
-    calibrate : bool, default=True
-        Whether to learn the calibration label too, and so which labels are relevant. False is the paper's algorithm,
-        which ranks labels and cannot `predict` sets. It cannot change once something has been learned.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
-        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
-        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
-        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
-        first `partial_fit`, "auto" is ``1 / n_features``.
-    degree : int, default=3
-        Of "poly", at least 0.
-    coef0 : float, default=0.0
-        Constant in "poly" and "sigmoid".
-    budget : int or None, default=None
-        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
-    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
-        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
-        shrunk, the oldest as it is, or that of the smallest contribution.
 
     Attributes
     ----------
@@ -168,56 +119,7 @@ class LabelRanker(LabelColumns):
     [['sea', 'sun'], ['snow']]
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LabelColumns._rules | {
-        "loss": (Word("hinge", "squared_hinge"),),
-        "update": (Word("max", *PAIRS),),
-        "calibrate": (FLAG,),
-    }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        loss: str = "hinge",
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        average: bool | int = False,
-        update: str = "max",
-        calibrate: bool = True,
-        kernel: str | Callable[[Any, Any], Any] | None = None,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        budget: int | None = None,
-        budget_policy: str = "projection",
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.loss = loss
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.update = update
-        self.calibrate = calibrate
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.budget = budget
-        self.budget_policy = budget_policy
+    support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
     def fit(self, X: MatrixLike, Y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all the data in as many passes as it takes.
@@ -237,13 +139,12 @@ class LabelRanker(LabelColumns):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing():
-            self._check_combination()
+        with self._all_or_nothing() as plan:
             warm = self._go_on()
-            X, rows = self._examples(X, keep=warm)
+            X, rows = self._examples(plan, X, keep=warm)
             sets = read_label_sets(Y, rows.n_rows)
             weight = check_weight(sample_weight, rows.n_rows)
-            self._admit(X, sets, new=not warm)
+            self._admit(plan, X, sets, new=not warm)
             self._meet(sets.labels)
             if len(self.classes_) < 2 - self._calibrated:
                 needed = "one label" if self._calibrated else "two labels"
@@ -251,7 +152,7 @@ class LabelRanker(LabelColumns):
                     f"fit needs at least {needed} with calibrate={self.calibrate}, and Y has {len(self.classes_)}. "
                     "To learn from a stream in which others come later, call partial_fit."
                 )
-            self._prepare()
+            self._model.arrange(self.classes_)
             self._run_passes(rows, sets.codes(self.classes_), weight, targets=sets.offsets)
         return self
 
@@ -277,15 +178,14 @@ class LabelRanker(LabelColumns):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing():
-            self._check_combination()
-            first = not hasattr(self, "_learner")
-            X, rows = self._examples(X, keep=not first)
+        with self._all_or_nothing() as plan:
+            first = "_model" not in vars(self)
+            X, rows = self._examples(plan, X, keep=not first)
             sets = read_label_sets(Y, rows.n_rows)
             weight = check_weight(sample_weight, rows.n_rows)
             live = np.ones(len(sets), bool) if weight is None else weight > 0
-            self._admit(X, sets, new=first, classes=classes)
-            self._prepare()
+            self._admit(plan, X, sets, new=first, classes=classes)
+            self._model.arrange(self.classes_)
             for start, stop, newcomers in sets.segments(self.classes_, live):
                 self._meet(newcomers)
                 part = sets.part(start, stop)
@@ -366,18 +266,92 @@ class LabelRanker(LabelColumns):
         tags.target_tags.single_output = False
         return tags
 
-    def _task(self) -> Task:
-        return Ranking(every=self.update != "max", calibrated=self._calibrated)
+    def score(self, X: MatrixLike, Y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Label ranking average precision: among the labels above each relevant one, how many are relevant.
 
-    def _step(self) -> Step:
-        return super()._step() if self.update == "max" else PAIRS[self.update](self.C)
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+        Y : {ndarray, sparse matrix} of shape (n_samples, n_labels), or list of label sets
+            What is relevant. Labels never learned come last in the ranking.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples in the mean.
 
-    def _check_combination(self) -> None:
-        check_combination(
-            f"update={self.update!r}",
-            {
-                "loss='hinge'": self.update == "max" or self.loss == "hinge",
-                "calibrate=False": self.update != "exact" or not self.calibrate,
-                "a finite C": self.update != "simperc" or inf > self.C,
-            },
-        )
+        Returns
+        -------
+        precision : float
+            Mean over the examples, between 0 and 1, of
+            :func:`sklearn.metrics.label_ranking_average_precision_score`.
+        """
+        scores = self._scores(X)
+        sets = read_label_sets(Y, len(scores))
+        self._check_labels(sets.labels, sets.width)
+        classes = np.union1d(self.classes_, sets.labels[sets.unknown(self.classes_)])
+        padded = np.repeat(scores.min(axis=1, keepdims=True, initial=0) - 1, len(classes), axis=1)
+        padded[:, np.isin(classes, self.classes_)] = scores
+        return float(label_ranking_average_precision_score(sets.matrix(classes), padded, sample_weight=sample_weight))
+
+    def _examples(self, plan: Plan, X: Any, *, keep: bool) -> tuple[Any, Rows]:
+        if not (keep and self._is_plain(X)):
+            X = self._checked(X, keep=keep, dtypes=plan.dtypes)
+        return X, as_rows(X)
+
+    def _admit(self, plan: Plan, X: Any, sets: LabelSets, classes: Any = None, *, new: bool) -> None:
+        """Begin if `new`; refuse labels that do not fit those known, and make room for those given as classes."""
+        if new:
+            self._indicator = sets.width is not None
+            self.classes_ = np.zeros(0, dtype=np.int64)
+            self._begin(plan, X)
+            self._meet(np.arange(sets.width or 0))
+        else:
+            self.densify()
+            self._model.adopt(plan)
+        if classes is not None:
+            if isinstance(classes, str) or not isinstance(classes, Iterable):
+                raise ValueError(f"classes must be a list or one-dimensional array of labels; got {shown(classes)}")
+            given = read_labels(list(classes), lambda k: "classes")
+            self._check_labels(given, None)
+            self._meet(given)
+        self._check_labels(sets.labels, sets.width)
+
+    def _check_labels(self, labels: NDArray[Any], width: int | None) -> None:
+        """Refuse an indicator matrix of another width than was learned, and labels of another kind."""
+        n = len(self.classes_)
+        numbered = np.array_equal(self.classes_, np.arange(n))
+        if width is not None and not (numbered and width == n):
+            fix = f"give a matrix of {n} columns" if numbered and n else "give a list of label sets"
+            raise ValueError(
+                f"Y is an indicator matrix of {width} columns, but the {n} labels learned so far are "
+                f"{shown(self.classes_.tolist())}: {fix}, or begin anew with fit"
+            )
+        if len(labels) and n and (labels.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):
+            raise ValueError(
+                f"labels must be all strings or all integers: {shown(labels[0])} is new, and "
+                f"{shown(self.classes_[0])} was learned already. Convert them with str or int."
+            )
+        new = LabelSets(labels, np.array([0, len(labels)])).unknown(self.classes_)
+        if self._indicator and new.any():
+            raise ValueError(
+                f"the label {shown(labels[new][0])} is none of 0 to {n - 1}, the columns of the indicator matrix that "
+                "this model began with. To let labels turn up in a stream, begin with label sets."
+            )
+
+    def _meet(self, labels: NDArray[Any]) -> None:
+        """Make room for labels not seen before."""
+        known = self.classes_
+        # Without known ones the new ones alone say what kind they are. As a list: no strings wider than the widest.
+        classes = np.array(np.union1d(known, labels).tolist() if len(known) else sorted(set(labels.tolist())))
+        if len(classes) > len(known):
+            self._model.meet(np.searchsorted(classes, known), len(classes))
+            self.classes_ = classes
+
+    @property
+    def _calibrated(self) -> bool:
+        """Whether there is a calibration label, as when this model began to learn."""
+        return bool((self._model.fixed or {}).get("calibrate", self.calibrate))
+
+    def _shown(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Return the columns of the labels less that of the calibration label, on which alone margins depend."""
+        n = len(self.classes_)
+        return np.asarray(columns[:n] - columns[n:] if self._calibrated else columns[:n])

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from math import inf
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onmargin._core.geometries.trials import Thresholds
-from onmargin._core.steps.step import Step
-from onmargin._core.tasks.task import Task
-from onmargin._core.tasks.trial import Ordinal
 from onmargin.estimators._checks import check_ordered, check_ranks, check_weight, live
 from onmargin.estimators._classes import label_codes
-from onmargin.estimators._linear import LinearLearner
+from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import MatrixLike
 from onmargin.learner import Vector
-from onmargin.models.rules import Rule, Word
-from onmargin.models.updates import TRIALS, check_combination
+from onmargin.models.described import described
+from onmargin.models.ordinal import OrdinalRegressorOptions
+from onmargin.models.plan import Plan
 
 
-class OrdinalRegressor(LinearLearner):
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
     r"""Ordinal regression: one score, and thresholds that cut it into ranks.
 
     With k ranks there are weights w and thresholds :math:`b_1, \dots, b_{k-1}`; the rank predicted is the first i with
@@ -36,35 +35,6 @@ class OrdinalRegressor(LinearLearner):
     Use it for targets that have an order but no distances: ratings, grades, severities. If their distances mean
     something, :class:`PassiveAggressiveRegressor` uses them; if ranks need weights of their own, a classifier with
     ``cost="absolute"`` has them. Scale the features first: each threshold counts as a feature of size 1.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness, above 0: the sum of a round's steps is at most C. Smaller is more cautious and better under
-        noise.
-    update : {"max", "simperc", "conproj", "simproj", "simopt", "conopt", "exact"}, default="max"
-        Which thresholds a round moves, and how far: "max" the one most violated; "simperc" and "conproj" all that are
-        on the wrong side of the score, by a fixed step or by the mean of their projections; "simproj" the mean over
-        all that are too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
-        which has none either; "conopt" the same for those on the wrong side, which has one for small C; "exact" the
-        problem itself.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
 
     Attributes
     ----------
@@ -123,35 +93,6 @@ class OrdinalRegressor(LinearLearner):
     """
 
     _flat = True
-    _geometry = Thresholds
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearLearner._rules | {"update": (Word(*TRIALS),)}
-
-    classes_: NDArray[Any]
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        update: str = "max",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        average: bool | int = False,
-    ) -> None:
-        self.C = C
-        self.update = update
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all the data in as many passes as it takes.
@@ -170,15 +111,16 @@ class OrdinalRegressor(LinearLearner):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing():
-            self._check_combination()
+        with self._all_or_nothing() as plan:
             warm = self._go_on()
-            X, y, rows = self._validate(X, y, keep=warm)
+            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
             weight = check_weight(sample_weight, len(y))
-            if not warm:
-                self._begin_ranks(X, check_ranks(live(y, weight)))
+            if warm:
+                self._model.adopt(plan)
+            else:
+                self._begin_ranks(plan, X, None, live(y, weight))
             codes = self._codes(y, weight)
-            self._prepare()
+            self._model.arrange()
             self._run_passes(rows, codes, weight)
         return self
 
@@ -194,8 +136,8 @@ class OrdinalRegressor(LinearLearner):
         y : array-like of shape (n_samples,)
             Ranks.
         classes : array-like of shape (n_ranks,), default=None
-            The ranks from low to high, numbers or names. Looked at in the first call only; without it they are those
-            of its `y`, which must be integers without gaps.
+            The ranks from low to high, numbers or names. Looked at in the first call only, and not if `ranks`
+            is set; without it they are those of its `y`, which must be integers without gaps.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
 
@@ -204,15 +146,17 @@ class OrdinalRegressor(LinearLearner):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing():
-            self._check_combination()
-            first = not hasattr(self, "_learner")
-            X, y, rows = self._validate(X, y, keep=not first)
+        with self._all_or_nothing() as plan:
+            first = "_model" not in vars(self)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
             weight = check_weight(sample_weight, len(y))
             if first:
-                self._begin_ranks(X, check_ranks(live(y, weight)) if classes is None else check_ordered(classes))
+                self._begin_ranks(plan, X, classes, live(y, weight))
+            else:
+                self.densify()
+                self._model.adopt(plan)
             codes = self._codes(y, weight)
-            self._prepare()
+            self._model.arrange()
             self._learner.learn(rows, codes, weight)
             self.n_iter_ = 1
         return self
@@ -276,24 +220,13 @@ class OrdinalRegressor(LinearLearner):
         """Thresholds as learned."""
         return -self.intercept_
 
-    def _bias(self) -> float:
-        """A threshold is a coordinate of value -1."""
-        return 1.0
-
-    def _task(self) -> Task:
-        return Ordinal()
-
-    def _step(self) -> Step:
-        return TRIALS[self.update](self.C)
-
-    def _check_combination(self) -> None:
-        check_combination(
-            f"update={self.update!r}", {"a finite C": self.update not in {"simperc", "exact"} or inf > self.C}
-        )
-
-    def _begin_ranks(self, X: Any, ranks: NDArray[Any]) -> None:
-        self.classes_ = ranks
-        self._begin(X, len(ranks) - 1)
+    def _begin_ranks(self, plan: Plan, X: Any, classes: Any, y: NDArray[Any]) -> None:
+        """Begin with the ranks that are given, as `ranks` or as classes, or else with those of y."""
+        if self.ranks is not None:
+            self.classes_ = check_ordered(self.ranks, "ranks")
+        else:
+            self.classes_ = check_ranks(y) if classes is None else check_ordered(classes, "classes")
+        self._begin(plan, X, len(self.classes_) - 1)
 
     def _codes(self, y: NDArray[Any], weight: Vector | None = None) -> Vector:
         """Ranks as numbers from 0; any, for an example of weight 0."""

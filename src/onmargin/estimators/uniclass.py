@@ -2,75 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin.estimators._ball import BallLearner
-from onmargin.estimators._batch import BatchConversion
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._kernel import BudgetOption
+from onmargin.estimators._model_estimator import ModelEstimator
 from onmargin.estimators._online import MatrixLike
+from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_, weights_of
 from onmargin.learner import Vector, as_rows
-from onmargin.models.rules import NOTHING, Number, Rule, Word
+from onmargin.models.described import described
+from onmargin.models.kernel_learner import KernelLearner
+from onmargin.models.options import option
+from onmargin.models.plan import Plan
+from onmargin.models.rules import NOTHING, Number, Word
+from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first
 from onmargin.models.updates import check_combination
 
 
-class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc]
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class PassiveAggressiveUniclass(OutlierMixin, ModelEstimator, UniclassOptions):  # type: ignore[misc]
     r"""Passive-aggressive uniclass learner: a ball that moves just far enough to hold each example.
 
-    An example within `epsilon` of the centre leaves it alone. Any other draws it nearer: to the solution of
+    An example within `epsilon` of the center leaves it alone. Any other draws it nearer: to the solution of
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad \|x_t - w\| - \epsilon \le \xi,\ \xi \ge 0
 
     (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell)` along the direction from
-    the centre to the example. With ``radius="learn"`` the ball also grows, up to `max_radius`.
+    the center to the example. With ``radius="learn"`` the ball also grows, up to `max_radius`.
 
-    Use it to follow the centre of a stream and to flag what is far from it: novelty and outlier detection where the
+    Use it to follow the center of a stream and to flag what is far from it: novelty and outlier detection where the
     data are one cloud. It is no density estimate: data in several clouds or on a thin surface need another model, such
     as this one with ``kernel="rbf"``, scikit-learn's ``OneClassSVM`` or ``LocalOutlierFactor``. Scale the features
     first: distance counts them alike.
 
     Parameters
     ----------
-    C : float, default=1.0
-        Aggressiveness, above 0: the farthest the centre moves for one example (PA-I) or the price of squared slack
-        (PA-II). Smaller is more cautious and better under noise; ``inf`` gives plain PA, which always reaches the
-        example.
-    epsilon : float, default=0.1
-        The radius with ``radius="fixed"``; at least 0.
-    radius : {"fixed", "learn"}, default="fixed"
-        "learn": the radius starts at 0 and grows with what is seen, and never beyond `max_radius`.
-    max_radius : float or None, default=None
-        The bound B on a learned radius, above 0: take it of the order of the data's diameter. A larger one lets the
-        radius do more of the work and the centre less. Needed with ``radius="learn"``.
-    init : {"first", "zero"}, default="first"
-        Where the centre starts: at the first example ([NIPS]), which `partial_fit` does not count as a round, or at
-        the origin ([JMLR]).
-    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        The first is PA-I, the second PA-II.
     contamination : "auto" or float, default="auto"
         What `predict` calls an outlier. "auto": all outside the ball. A number up to 0.5: `fit` sets `offset_` so that
         this part of the training data is called outliers. Streams have no such part: `partial_fit` takes "auto" only.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the ball it finds.
     target_loss : float or None, default=None
         `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
         conversion. With a fixed radius the loss is the distance from the ball. None: passes as above.
@@ -78,33 +54,13 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
         Which example steps next with `target_loss`: one after the other, or the one of largest loss.
     max_updates : int, default=100000
         Most steps made for `target_loss`, which need not be possible to reach.
-    geometry : {"euclidean", "entropic"}, default="euclidean"
-        "entropic": the centre is on the simplex, its numbers at least 0 and of sum 1, and they are multiplied instead
-        of added to: for proportions and histograms. It starts uniform, whatever `init` says, and needs
-        ``radius="fixed"`` and ``target_loss=None``.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
-        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
-        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
-        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
-        first `partial_fit`, "auto" is ``1 / n_features``.
-    degree : int, default=3
-        Of "poly", at least 0.
-    coef0 : float, default=0.0
-        Constant in "poly" and "sigmoid".
-    budget : int or None, default=None
-        Most supports that a kernel may have, at least 1; None: all that moved the centre. Their kernel values with each
-        other are kept, 8 times its square in bytes.
-    budget_policy : {"projection", "smallest", "oldest"}, default="projection"
-        What goes when a new support would be one too many: the support of which least is lost when the new one takes
-        over its projection, the one of the smallest contribution, or the oldest; these two leave their share to all
-        others. What is lost are the bounds.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the ball it finds.
 
     Attributes
     ----------
     center_ : ndarray of shape (n_features,)
-        The centre of the ball.
+        The center of the ball.
     radius_ : float
         Its radius.
     offset_ : float
@@ -137,7 +93,7 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
 
     Notes
     -----
-    [JMLR] sec. 6 and [NIPS]. A round costs O(non-zeros): the centre is kept scaled. Rows are float64, because a
+    [JMLR] sec. 6 and [NIPS]. A round costs O(non-zeros): the center is kept scaled. Rows are float64, because a
     distance is a small difference of large numbers. If some ball of radius epsilon around u holds all examples, plain
     PA obeys :math:`\sum_t \ell_t^2 \le \|u - w_1\|^2`; in general PA-II obeys :math:`\sum_t \ell_t^2 \le (1 + 1/(2C))
     (\|u - w_1\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`\ell^*_t` the losses of u.
@@ -171,71 +127,12 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
     array([ 1, -1])
     """
 
-    _dtypes = (np.dtype(np.float64),)
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        **BatchConversion._rules,
-        **BudgetOption._rules,
-        "epsilon": (Number(0, below=True),),
-        "radius": (Word("fixed", "learn"),),
-        "max_radius": (Number(0, above=True, below=True), NOTHING),
-        "init": (Word("first", "zero"),),
-        "loss": (Word("epsilon_insensitive", "squared_epsilon_insensitive"),),
-        "contamination": (Word("auto"), Number(0, 0.5, above=True)),
-        "geometry": (Word("euclidean", "entropic"),),
-    }
+    contamination: float | str = option("auto", Word("auto"), Number(0, 0.5, above=True))
+    target_loss: float | None = option(None, Number(0, above=True, below=True), NOTHING)
+    selection: str = option("cyclic", Word("cyclic", "largest"))
+    max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        radius: str = "fixed",
-        max_radius: float | None = None,
-        init: str = "first",
-        loss: str = "epsilon_insensitive",
-        contamination: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        target_loss: float | None = None,
-        selection: str = "cyclic",
-        max_updates: int = 100_000,
-        geometry: str = "euclidean",
-        kernel: str | Callable[[Any, Any], Any] | None = None,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        budget: int | None = None,
-        budget_policy: str = "projection",
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.radius = radius
-        self.max_radius = max_radius
-        self.init = init
-        self.loss = loss
-        self.contamination = contamination
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.target_loss = target_loss
-        self.selection = selection
-        self.max_updates = max_updates
-        self.geometry = geometry
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.budget = budget
-        self.budget_policy = budget_policy
+    support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all the data in as many passes as it takes.
@@ -254,19 +151,16 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing():
-            self._check_combination()
+        with self._all_or_nothing() as plan:
             warm = self._go_on()
-            X = self._checked(X, keep=warm)
+            X = self._checked(X, keep=warm, dtypes=plan.dtypes)
             weight = check_weight(sample_weight, X.shape[0])
-            if not warm:
-                self._begin(X, weight)
-            self._prepare()
-            rows, nothing = as_rows(X), np.zeros(X.shape[0])
-            if self.target_loss is None:
-                self._run_passes(rows, nothing, weight)
+            if warm:
+                self._model.adopt(plan)
             else:
-                self._reach_target(rows, nothing, weight)
+                self._begin_ball(plan, X, weight)
+            self._model.arrange()
+            self._fit(as_rows(X), np.zeros(X.shape[0]), weight)
             self._offset = None
             if not isinstance(self.contamination, str):
                 self._offset = float(np.percentile(-self._distances(X), 100 * self.contamination))
@@ -289,15 +183,18 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing():
-            self._check_combination()
+        with self._all_or_nothing() as plan:
             check_combination("partial_fit", {"contamination='auto'": self.contamination == "auto"})
-            first = not hasattr(self, "_learner")
+            first = "_model" not in vars(self)
             if first or not self._is_plain(X):
-                X = self._checked(X, keep=not first)
+                X = self._checked(X, keep=not first, dtypes=plan.dtypes)
             weight = check_weight(sample_weight, X.shape[0])
-            skipped = self._begin(X, weight) if first else 0
-            self._prepare()
+            skipped = 0
+            if first:
+                skipped = self._begin_ball(plan, X, weight)
+            else:
+                self._model.adopt(plan)
+            self._model.arrange()
             rows = as_rows(X).part(skipped, X.shape[0])
             self._learner.learn(rows, np.zeros(rows.n_rows), None if weight is None else weight[skipped:])
             self._offset = None
@@ -305,7 +202,7 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
         return self
 
     def score_samples(self, X: MatrixLike) -> Vector:
-        """How near the examples are to the centre: minus their distance.
+        """How near the examples are to the center: minus their distance.
 
         Parameters
         ----------
@@ -349,3 +246,41 @@ class PassiveAggressiveUniclass(OutlierMixin, BallLearner):  # type: ignore[misc
             1 for examples within the ball, -1 for those outside.
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def _begin_ball(self, plan: Plan, X: Any, weight: Vector | None) -> int:
+        """Begin with a ball that has seen nothing, or the first example of any weight; return how many rows it took."""
+        self._begin(plan, X)
+        if not starts_at_first(self):
+            return 0
+        first = 0 if weight is None else int(np.flatnonzero(weight)[0])
+        row = X[[first]]
+        if isinstance(self._learner, KernelLearner):
+            self._learner.plant(row, first)
+        else:
+            self._learner.geometry.assign((row.toarray() if sparse.issparse(row) else row).ravel())
+        return first + 1
+
+    def _distances(self, X: Any) -> Vector:
+        lifted = self._learner.scores(as_rows(X))
+        distances: Vector = np.sqrt(np.maximum(lifted[:, 0] ** 2 - lifted[:, 1] ** 2, 0))
+        return distances
+
+    @property
+    def center_(self) -> Vector:
+        """The center of the ball."""
+        learner = self._fitted()
+        if isinstance(learner, KernelLearner):
+            return np.asarray(weights_of(self, "center_")[0])
+        center: Vector = learner.geometry.center()
+        return center
+
+    @property
+    def radius_(self) -> float:
+        """The radius of the ball."""
+        return radius_of(self._fitted())
+
+    @property
+    def offset_(self) -> float:
+        """What a score must be at least for an inlier."""
+        radius = self.radius_
+        return -radius if self._offset is None else self._offset

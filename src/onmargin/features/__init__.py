@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onmargin.features.class_terms import ClassTermFeatures
+    from onmargin.features.records import RecordFeatures
     from onmargin.features.scaled import Scaled
     from onmargin.features.scaler import RunningScaler
     from onmargin.features.window import CHUNKING, WindowFeatures
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
 _HOME = {
     "CHUNKING": "onmargin.features.window",
     "ClassTermFeatures": "onmargin.features.class_terms",
+    "RecordFeatures": "onmargin.features.records",
     "RunningScaler": "onmargin.features.scaler",
     "Scaled": "onmargin.features.scaled",
     "WindowFeatures": "onmargin.features.window",
 }
 
-__all__ = ["CHUNKING", "ClassTermFeatures", "RunningScaler", "Scaled", "WindowFeatures"]
+__all__ = ["CHUNKING", "ClassTermFeatures", "RecordFeatures", "RunningScaler", "Scaled", "WindowFeatures"]
 
 
 def __getattr__(name: str) -> Any:

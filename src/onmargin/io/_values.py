@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import signature
 from math import isfinite
 from typing import Any
 
@@ -35,8 +36,8 @@ DTYPES = {
     "float64": "F64",
 }
 
-# What such files say of options that cannot change; the parameters say it too.
-FIXED = ("_swept", "_learned_with")
+# What files of version 0.1 say of options that cannot change; the parameters say it too.
+FIXED = ("_swept", "_learned_with", "_calibrated")
 # Parts that files of version 0.1 call by other names.
 RENAMED = {
     "Beside": "SideBySide",
@@ -47,6 +48,13 @@ RENAMED = {
     "Reach": "TargetLoss",
     "SimplexCentre": "SimplexCenter",
     "Twofold": "WithAverage",
+}
+
+
+RENAMED_CLASSES = {
+    "stream.Classifier": "stream.PassiveAggressiveClassifier",
+    "stream.Regressor": "stream.PassiveAggressiveRegressor",
+    "stream.Uniclass": "stream.PassiveAggressiveUniclass",
 }
 
 
@@ -151,10 +159,10 @@ class Reader:
 
     def model(self, content: Mapping[str, Any]) -> Any:
         """The estimator that `Writer.describe` described; its own checks have seen the parameters."""
-        kind: Any = public_class(content["class"])
+        kind: Any = public_class(RENAMED_CLASSES.get(content["class"], content["class"]))
         if kind is None:
             raise ValueError(f"{content['class']!r} is no public class of this version of onmargin")
-        model = kind(**self.mapped(content["parameters"]))
+        model = kind(**_grouped(kind, self.mapped(content["parameters"])))
         model._check_parameters()
         state = _upgraded(kind, self.mapped(content["state"]))
         taken = sorted(name for name in state if hasattr(kind, name) or name in content["parameters"])
@@ -162,6 +170,15 @@ class Reader:
             raise ValueError(f"{', '.join(taken)} of {content['class']} are not learned")
         vars(model).update(state)
         return model
+
+
+def _grouped(kind: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a model; files of version 0.1 have those of `features` beside the others."""
+    if "features" not in signature(kind).parameters or "features" in parameters:
+        return parameters
+    features: Any = public_class("RecordFeatures")
+    reading = {name: parameters.pop(name) for name in signature(features).parameters if name in parameters}
+    return parameters | {"features": features(**reading)}
 
 
 def _upgraded(kind: Any, state: dict[str, Any]) -> dict[str, Any]:

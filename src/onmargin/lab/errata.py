@@ -156,7 +156,7 @@ def ball_losses(X: Vector, epsilon: float) -> Vector:
 
 
 def ball_constants() -> Case:
-    """x = (10, 0) 2000 times, centre (1, 0), eps = 9.1 where 9 is enough; r^2 <= 2 in ours."""
+    """x = (10, 0) 2000 times, center (1, 0), eps = 9.1 where 9 is enough; r^2 <= 2 in ours."""
     X, extra, epsilon, u = np.tile([10.0, 0.0], (2000, 1)), 0.1, 9.1, np.array([1.0, 0.0])
     loss = ball_losses(X, epsilon)
     totals = PassiveAggressiveUniclass(geometry="entropic", C=inf, epsilon=epsilon, init="zero").partial_fit(X).totals_

@@ -17,23 +17,28 @@ def intercept_value(*, fit: bool, scaling: float | str) -> float:
     return nan if scaling == "auto" else float(scaling)
 
 
-def mix_classes(places: Places, n_classes: int, half: float) -> NDArray[np.float64]:
-    """The columns of classes as combinations of those of the known ones, which go to `places`; new ones start at zero.
+def class_columns(places: Places, n_classes: int, half: float = 0.5) -> NDArray[np.float64] | None:
+    """Return the columns of classes as combinations of those of the known ones, which go to `places`; None: as before.
 
-    Two classes have one column w, which stands for -half w and half w: the difference of two prototypes, or with
-    half = 1 the score of one class against the other.
+    New ones start at zero. Two classes have one column w, which stands for -half w and half w: the difference of two
+    prototypes, or with half = 1 the score of one class against the other.
     """
     known = len(places)
+    if n_classes <= max(known, 2):
+        return None
     columns = np.eye(known) if known > 2 else np.array([[-half], [half]])[:known]
     mixed = np.zeros((n_classes, columns.shape[1]))
     mixed[places] = columns
     return mixed
 
 
-def mix_labels(places: Places, n_labels: int, n_columns: int, *, calibrated: bool) -> NDArray[np.float64]:
-    """The same for labels with a column each, of `n_columns` so far; the calibration label stays last."""
-    mixed = np.zeros((n_labels + calibrated, n_columns))
-    mixed[places, np.arange(len(places))] = 1
+def label_columns(places: Places, n_labels: int, *, calibrated: bool) -> NDArray[np.float64] | None:
+    """Return the same for labels with a column each; the calibration label stays last."""
+    known = len(places)
+    if n_labels <= known:
+        return None
+    mixed = np.zeros((n_labels + calibrated, max(known + calibrated, 1)))
+    mixed[places, np.arange(known)] = 1
     if calibrated:
         mixed[-1, -1] = 1
     return mixed

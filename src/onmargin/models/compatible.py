@@ -54,6 +54,7 @@ SEVERAL_C = Choice("C", "a sequence of C", several)
 ONE_C = Choice("C", "one value of C", lambda value: not several(value))
 FINITE_C = Choice("C", "a finite C", lambda value: several(value) or value < inf)
 A_KERNEL = Choice("kernel", "a kernel", lambda value: value is not None)
+A_MAX_RADIUS = Choice("max_radius", "a number for max_radius", lambda value: value is not None)
 BOTH_AVERAGES = equal("average", "best")
 # Updates to which no margin but their own makes a difference: fixed steps, on mistakes alone, and MIRA's 1 / C.
 WITHOUT_MARGIN = ("simperc", "perceptron", "mira")
@@ -61,11 +62,12 @@ METRICS = ("adaptive", "normalized")
 
 
 class Requirement(NamedTuple):
-    """A choice that goes with certain values of other options only, and why."""
+    """A choice that goes with certain values of other options only, and why; `having`: of learners with that option."""
 
     choice: Choice
     needs: tuple[Choice, ...]
     why: str
+    having: str = ""
 
 
 # Values of options that an options object does not have are not asked for.
@@ -93,6 +95,14 @@ TABLE = (
     ),
     Requirement(equal("update", "simperc", "mira"), (FINITE_C,), "C is the size of the step, or 1 / C the margin"),
     Requirement(
+        equal("update", "exact"),
+        (off("calibrate"),),
+        "there is a closed form for pairs of relevant and other labels alone",
+    ),
+    Requirement(equal("update", "exact"), (FINITE_C,), "the joint problem is solved in units of C", having="ranks"),
+    Requirement(equal("radius", "learn"), (A_MAX_RADIUS,), "a radius that is learned grows up to a bound"),
+    Requirement(given("max_radius"), (equal("radius", "learn"),), "only a radius that is learned has a bound"),
+    Requirement(
         given("cost"),
         (equal("strategy", "joint"), absent("target_loss")),
         "costs are of pairs of classes, which have one prototype each",
@@ -116,6 +126,7 @@ TABLE = (
             absent("cost"),
             equal("strategy", "joint"),
             absent("target_loss"),
+            equal("radius", "fixed"),
         ),
         "weights on the simplex are multiplied, and kept as one vector of sums",
     ),
@@ -148,7 +159,9 @@ class Conflict(NamedTuple):
 def broken(options: Any, values: Mapping[str, Any]) -> list[Conflict]:
     """Return the requirements that options do not meet, of which `values` are not at their defaults."""
     found = []
-    for choice, needs, _ in TABLE:
+    for choice, needs, _, having in TABLE:
+        if having and not hasattr(options, having):
+            continue
         if choice.option in values and choice.holds(value := values[choice.option]):
             asked = {need: getattr(options, need.option) for need in needs if hasattr(options, need.option)}
             if missing := {need: other for need, other in asked.items() if not need.holds(other)}:

@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import fields
+from inspect import cleandoc
+from textwrap import indent
 from typing import Any, TypeVar
 
 T = TypeVar("T", bound=type[Any])
@@ -15,11 +17,12 @@ _ATTRIBUTES = re.compile(r"^    (?:Attributes|See Also|Notes|References|Examples
 def described(kind: T) -> T:
     """Put the parameters of a dataclass into its docstring, in the order of the signature.
 
-    A class that describes a parameter itself has that description; any other comes from the class it inherits it from.
+    A class that describes a parameter itself has that description; any other comes from the class it inherits it from,
+    or from the option, if families share it.
     """
     if kind.__doc__ is None:  # python -OO
         return kind
-    found: dict[str, str] = {}
+    found = {one.name: indent(cleandoc(text), "    ") for one in fields(kind) if (text := one.metadata.get("text"))}
     for one in reversed(kind.__mro__):
         section = _PARAMETERS.search(vars(one).get("__doc__") or "")
         if section is not None:

@@ -162,7 +162,7 @@ class KernelLearner(Learner[Expansion]):
         return values
 
     def plant(self, row: Matrix, key: int) -> None:
-        """Put the centre of a ball that has seen nothing at this row."""
+        """Put the center of a ball that has seen nothing at this row."""
         self.geometry.plant(key, float(self._diagonal(row)[0]))  # type: ignore[attr-defined]
         self.supports.append(self.supports.as_these(row))
 

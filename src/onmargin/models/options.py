@@ -13,20 +13,39 @@ from onmargin.models.compatible import broken
 from onmargin.models.rules import FLAG, NOTHING, Number, Rule, Word, refuse_values
 
 
-def option(default: Any, *accepted: Rule) -> Any:
-    """Declare an option by its default and the rules of which a value must meet one."""
-    return field(default=default, metadata={"accepted": accepted})
+def option(default: Any, *accepted: Rule, text: str = "") -> Any:
+    """Declare an option by its default and the rules of which a value must meet one.
+
+    `text` is its entry in the docstring of every learner that has it, if families share it; otherwise the docstring of
+    the family has the entry.
+    """
+    return field(default=default, metadata={"accepted": accepted, "text": text})
 
 
 # Options that several families share.
 
 
 def fit_intercept() -> Any:
-    return option(True, FLAG)
+    return option(
+        True,
+        FLAG,
+        text="""
+        fit_intercept : bool, default=True
+            Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+        """,
+    )
 
 
 def intercept_scaling() -> Any:
-    return option("auto", Number(0, above=True, below=True), Word("auto"))
+    return option(
+        "auto",
+        Number(0, above=True, below=True),
+        Word("auto"),
+        text="""
+        intercept_scaling : "auto" or float, default="auto"
+            Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+        """,
+    )
 
 
 def average(*words: str) -> Any:
@@ -37,8 +56,8 @@ def combine(default: str) -> Any:
     return option(default, Word("leader", "hedge"))
 
 
-def nothing_or(default: Any, *accepted: Rule) -> Any:
-    return option(default, NOTHING, *accepted)
+def nothing_or(default: Any, *accepted: Rule, text: str = "") -> Any:
+    return option(default, NOTHING, *accepted, text=text)
 
 
 @cache

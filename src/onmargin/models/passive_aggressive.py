@@ -4,61 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from onmargin._core.geometries.geometry import Geometry
-from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import CostSensitive, Regression, Task
-from onmargin.learner import Learner
 from onmargin.models import options as shared
+from onmargin.models.columns import class_columns
 from onmargin.models.compatible import several
 from onmargin.models.costs import check_cost
-from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, on_simplex, swept, weights
 from onmargin.models.options import nothing_or, option
-from onmargin.models.plan import Labels, Plan, Shape
-from onmargin.models.rules import CLASS_FACTORS, CLASS_MARGINS, NOTHING, Member, Number, Numbers, Word
-from onmargin.models.several import Kind, averaging
+from onmargin.models.plan import Labels, Plan
+from onmargin.models.rules import CLASS_FACTORS, CLASS_MARGINS, NOTHING, Number, Numbers, Word
 from onmargin.models.updates import RIVALS, class_margins, class_task, projection
-
-# What a kernel and its budget are made with: none of it can change once something was learned.
-KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0", "budget", "budget_policy")
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
-POLICIES = ("oldest", "smallest", "projection", "forgetron")
+from onmargin.models.weights import budget, budget_policy, coef0, degree, gamma, geometry, kernel, space
 
 
 def aggressiveness() -> Any:
     return option(1.0, Number(0, above=True), Numbers(0, above=True), Word("auto"))
-
-
-def geometry() -> Any:
-    return option("euclidean", Word("euclidean", "entropic", *METRICS))
-
-
-def kernel() -> Any:
-    return nothing_or(None, Word(*KERNELS), Member("__call__", words="a function of two matrices"))
-
-
-def gamma() -> Any:
-    return option("scale", Word("scale", "auto"), Number(0, above=True, below=True))
-
-
-def degree() -> Any:
-    return option(3, Number(0, 1000, whole=True))
-
-
-def coef0() -> Any:
-    return option(0.0, Number(above=True, below=True))
-
-
-def budget() -> Any:
-    return nothing_or(None, Number(1, 2**31, whole=True))
-
-
-def budget_policy() -> Any:
-    return option("projection", Word(*POLICIES))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -73,10 +37,6 @@ class ClassifierOptions:
         all are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is PA-I, "squared_hinge" is PA-II.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
     class_weight : dict, "balanced" or None, default=None
         Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
         far.
@@ -94,10 +54,11 @@ class ClassifierOptions:
         mistakes only: "simperc", "conproj", "conopt". "perceptron" is the uniform multiclass Perceptron, "mira" MIRA
         with beta = 1 / C. All but "max" need ``loss="hinge"``; "simproj" and "simopt" have no mistake bound, "conopt"
         has one for small C.
-    cost : array-like of shape (n_classes, n_classes), "absolute", "squared" or None, default=None
+    cost : array-like of shape (n_classes, n_classes), dict, "absolute", "squared" or None, default=None
         ``cost[i, j]``, at least 0, is paid for predicting class j for class i; nothing for the right one. The margin
-        asked for is its square root, and ``totals_.cost`` sums what the predictions cost. "absolute" and "squared" are
-        distances in the order of ``classes_``.
+        asked for is its square root, and ``totals_.cost`` sums what the predictions cost. A dict ``{"i": {"j": 2.0}}``
+        has costs by name; a pair that it does not name costs 1. "absolute" and "squared" are distances in the order of
+        ``classes_``. Where examples come one by one, a matrix is for the classes 0, 1, ....
     cost_update : {"prediction", "max_loss"}, default="prediction"
         With `cost`, whether the right class moves against the prediction or against the class of largest loss.
     strategy : {"joint", "ovr"}, default="joint"
@@ -108,22 +69,6 @@ class ClassifierOptions:
         margin asked for is 0.1. Where few of very many features matter. No intercept, no averaging.
         "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further; for text.
         "normalized": the like, whatever the units of each feature. Both for ``update="max"`` only.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
-        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
-        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
-        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
-        first `partial_fit`, "auto" is ``1 / n_features``.
-    degree : int, default=3
-        Of "poly", at least 0.
-    coef0 : float, default=0.0
-        Constant in "poly" and "sigmoid".
-    budget : int or None, default=None
-        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
-    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
-        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
-        shrunk, the oldest as it is, or that of the smallest contribution.
     combine : {"leader", "hedge"}, default="leader"
         With several C, or ``average="best"``, predict with the model of the fewest mistakes so far, or by a vote of all
         that AdaHedge weighs.
@@ -137,7 +82,7 @@ class ClassifierOptions:
     class_margin: Mapping[Any, float] | None = nothing_or(None, CLASS_MARGINS)
     average: bool | int | str = shared.average("mean", "best")
     update: str = option("max", Word("max", *RIVALS))
-    cost: ArrayLike | str | None = option(None)
+    cost: ArrayLike | Mapping[Any, Any] | str | None = option(None)
     cost_update: str = option("prediction", Word("prediction", "max_loss"))
     strategy: str = option("joint", Word("joint", "ovr"))
     geometry: str = geometry()
@@ -158,9 +103,9 @@ class ClassifierOptions:
         largest = max([margin, *(self.class_margin or {}).values()]) if entropic else None
         return Plan(
             task=lambda labels: _class_task(self, labels, margin),
-            half=0.5 if self.strategy == "joint" else 1.0,
+            columns=partial(class_columns, half=0.5 if self.strategy == "joint" else 1.0),
             simplex_margin=largest,
-            **_weights(self, step, by_loss=False),
+            **space(self, step, by_loss=False),
         )
 
 
@@ -178,10 +123,6 @@ class RegressorOptions:
         The first is PA-I, the second PA-II.
     epsilon : float, default=0.1
         Half the width of the tube in which predictions are right; at least 0.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
     average : bool, int, "mean" or "best", default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
         and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
@@ -190,22 +131,6 @@ class RegressorOptions:
         Where few of very many features matter. No intercept, no averaging.
         "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further.
         "normalized": the like, whatever the units of each feature.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
-        Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and a
-        round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
-        "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
-        first `partial_fit`, "auto" is ``1 / n_features``.
-    degree : int, default=3
-        Of "poly", at least 0.
-    coef0 : float, default=0.0
-        Constant in "poly" and "sigmoid".
-    budget : int or None, default=None
-        With a kernel, the most supports to keep, at least 1; the bounds below then hold no more. None: all.
-    budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
-        What goes for a new support: that whose projection the new one can best take over, the oldest after all were
-        shrunk, the oldest as it is, or that of the smallest contribution.
     combine : {"leader", "hedge"}, default="leader"
         With several C, or ``average="best"``, predict with the model of the least loss so far, or the mean of all that
         AdaHedge weighs.
@@ -230,7 +155,7 @@ class RegressorOptions:
         """Return how these options learn."""
         return Plan(
             task=lambda labels: Regression(self.epsilon),
-            **_weights(self, projection(_first(self.C), self.loss), by_loss=True),
+            **space(self, projection(_first(self.C), self.loss), by_loss=True),
         )
 
 
@@ -245,30 +170,3 @@ def _class_task(options: ClassifierOptions, labels: Labels, margin: float) -> Ta
 def _first(C: Any) -> float:
     """Return C, which may be a number of any type; where it is several, each model has a step of its own."""
     return 1.0 if several(C) else C
-
-
-def _weights(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
-    """Return what a plan says of weights and how they move: linear, on the simplex or in the space of a kernel."""
-    fixed = {name: getattr(options, name) for name in KERNEL_OPTIONS} | {"geometry": options.geometry} | swept(options)
-    if options.kernel is not None:
-        return {"step": step, "weights": _expansion(options), "learner": _kernel_learner(options), "fixed": fixed}
-    if options.geometry == "entropic":
-        return {"step": step, "weights": on_simplex, "dtypes": (np.dtype(np.float64),), "fixed": fixed}
-    kind: Kind = GEOMETRIES[options.geometry]
-    ensemble = alternatives(options, kind, step, by_loss=by_loss)
-    return {"step": step, "weights": weights(options, kind), "ensemble": ensemble, "fixed": fixed}
-
-
-# Kernels are imported where one is asked for: they need SciPy.
-
-
-def _expansion(options: Any) -> Callable[[Shape, Kind | None, int], Geometry]:
-    from onmargin.models.expansion import expansion
-
-    return expansion(options, averaging(options.average))
-
-
-def _kernel_learner(options: Any) -> Callable[[Any, Step, Geometry], Learner[Any]]:
-    from onmargin.models.expansion import kernel_learner
-
-    return kernel_learner(options)

@@ -18,7 +18,7 @@ from onmargin._core.tasks.task import Task
 from onmargin._parts import Part
 from onmargin.errors import ParameterError
 from onmargin.learner import Learner
-from onmargin.models.columns import mix_classes
+from onmargin.models.columns import Places, class_columns
 from onmargin.models.experts import Ensemble, Expert, kinds_of, steps_of
 from onmargin.models.rules import Number
 from onmargin.models.several import (
@@ -51,8 +51,8 @@ class Plan:
     step: Step  # how far to go; where models learn side by side, they have their own
     weights: Callable[[Shape, Kind | None, int], Geometry]  # for rows, a kind of geometry (None: the default), columns
     ensemble: Ensemble | None = None  # models that learn side by side, and how they are combined
-    # When a third class turns up, the one column w of two classes becomes -half w and half w.
-    half: float = 0.5
+    # The columns of so many labels as combinations of those of the known ones, given where these go; None: as before.
+    columns: Callable[[Places, int], NDArray[np.float64] | None] = class_columns
     dtypes: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))  # of rows; others become the first
     learner: Callable[[Any, Step, Geometry], Learner[Any]] | None = None  # with a kernel, for the rows of a matrix
     fixed: Mapping[str, Any] = field(default_factory=dict)  # options that cannot change once something was learned
@@ -95,12 +95,12 @@ class Model(Part):
         return other
 
     @classmethod
-    def begin(cls, plan: Plan, shape: Shape, X: Any = None) -> Self:
+    def begin(cls, plan: Plan, shape: Shape, X: Any = None, n_columns: int = 1) -> Self:
         """Return a model that has learned nothing, for rows of that shape; a kernel is fitted to the rows of X."""
         ensemble = plan.ensemble
         members = None
         if ensemble is None:
-            geometry = plan.weights(shape, None, 1)
+            geometry = plan.weights(shape, None, n_columns)
         else:
             experts = ensemble.sparse if shape.sparse else ensemble.dense
             members = list(map(attrgetter("name"), experts)) if ensemble.retirable else None
@@ -157,18 +157,18 @@ class Model(Part):
             return ensemble.sparse
         return list(map(ensemble.by_name().__getitem__, self.members))
 
-    def meet(self, places: Sequence[int] | NDArray[Any], n_labels: int) -> None:
+    def meet(self, places: Places, n_labels: int) -> None:
         """Make room for `n_labels` labels, of which those known so far go to `places`.
 
         Margins between known labels stay as they are.
         """
-        known = len(places)
-        if n_labels <= max(known, 2):
+        mixing = self.plan.columns(places, n_labels)
+        if mixing is None:
             return
-        mixing = mix_classes(places, n_labels, self.plan.half)
         if self.plan.ensemble is None:
             self.learner.geometry = self.learner.geometry.recombined(mixing)
         else:
+            known = len(places)
             self.learner.geometry = recombined(self.learner.geometry, known if known > 2 else 1, mixing)
 
     @property

@@ -1,6 +1,6 @@
 """What parameters accept, and one error that names all that are wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
@@ -94,6 +94,22 @@ class Strings:
 
     def __str__(self) -> str:
         return "a tuple of strings"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Several labels: strings, or whole numbers, but not both."""
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | np.ndarray):
+            return False
+        names = [isinstance(item, str) for item in value]
+        return all(names) or (
+            not any(names) and all(isinstance(item, Real) and float(item).is_integer() for item in value)
+        )
+
+    def __str__(self) -> str:
+        return "a sequence of strings or of whole numbers"
 
 
 @dataclass(frozen=True)

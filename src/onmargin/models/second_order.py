@@ -11,6 +11,7 @@ from onmargin._core.several.geometries import WithAverage
 from onmargin._core.steps.step import Confident, Herding, Regularized, Step
 from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Regression, Task
 from onmargin.models import options as shared
+from onmargin.models.columns import class_columns
 from onmargin.models.linear import alternatives, weights
 from onmargin.models.options import option
 from onmargin.models.plan import Labels, Plan
@@ -38,10 +39,6 @@ class AROWClassifierOptions:
     ----------
     r : float, default=0.1
         Regularisation, above 0: how much an example is distrusted. Larger is more cautious.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
     class_weight : dict, "balanced" or None, default=None
         Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
         from the counts so far.
@@ -81,10 +78,6 @@ class SCWClassifierOptions:
         Probability, above 0.5 and below 1, with which an example must be right.
     variant : {"I", "II"}, default="I"
         Whether slack costs C times itself or its square.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
     class_weight : dict, "balanced" or None, default=None
         Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
         from the counts so far.
@@ -123,10 +116,6 @@ class NHERDClassifierOptions:
     ----------
     C : float, default=10.0
         Aggressiveness, above 0. Smaller is more cautious.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
     class_weight : dict, "balanced" or None, default=None
         Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
         from the counts so far.
@@ -164,10 +153,6 @@ class AROWRegressorOptions:
         Regularisation, above 0: how much an example is distrusted. Larger is more cautious.
     epsilon : float, default=0.0
         Half the width of the tube in which predictions are right and nothing is learned; at least 0.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, with a variance of its own.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
     average : bool, int, "mean" or "best", default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
         and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
@@ -196,8 +181,8 @@ def _of_classes(options: Any, step: Step, *, eager: bool = False) -> Plan:
             return Binary(eager=True)
         return OneVsRest(eager=True) if options.strategy == "ovr" else Multiclass(eager=True)
 
-    half = 0.5 if options.strategy == "joint" else 1.0
-    return Plan(task=task, half=half, **_gaussian(options, step, by_loss=False))
+    columns = partial(class_columns, half=0.5 if options.strategy == "joint" else 1.0)
+    return Plan(task=task, columns=columns, **_gaussian(options, step, by_loss=False))
 
 
 def _gaussian(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.io.sharding import Batch
 from onmargin.scale._findings import Findings
 from onmargin.scale._mixing import can_mix
-from onmargin.stream._model import StreamModel
+from onmargin.stream._learner import StreamLearner
 from onmargin.stream.label_ranker import LabelRanker
 
 
@@ -147,8 +147,7 @@ class StreamLesson(Lesson):
         return y if self.model._labelled or isinstance(self.model, LabelRanker) else None
 
     def read_names(self, X: Any, names: Names) -> None:
-        if self.model.n_features is None:
-            vars(self.model).setdefault("_frequencies", None)  # a model that has learned nothing has none
+        if self.model.features_.n_features is None:
             reader = self.model._reader(names)
             for x in X:
                 reader.read(x)
@@ -178,7 +177,7 @@ class StreamLesson(Lesson):
 
 
 _LESSONS: dict[type, type[Lesson]] = {
-    StreamModel: StreamLesson,
+    StreamLearner: StreamLesson,
     ChainLearner: ChainLesson,
     LinearLearner: RowLesson,
     LinearEstimator: RowLesson,
@@ -230,5 +229,5 @@ def forget(model: Any) -> None:
         model.class_counts_ = np.zeros_like(model.class_counts_)
     if getattr(model, "_frequencies", None) is not None:
         model._frequencies = Frequencies()
-    if isinstance(model, StreamModel):
+    if isinstance(model, StreamLearner):
         model._player = None

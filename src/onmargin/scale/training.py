@@ -150,7 +150,7 @@ def fit(
     >>> folder = tempfile.TemporaryDirectory()
     >>> for k, line in enumerate(["a\tgood film\nb\tbad film\n", "b\tbad play\na\tgood play\nc\tno idea\n"]):
     ...     _ = pathlib.Path(folder.name, f"part{k}.txt").write_text(line * 20)
-    >>> model = scale.fit(stream.Classifier(), io.shards(f"{folder.name}/*.txt"), workers=1, epochs=3)
+    >>> model = scale.fit(stream.PassiveAggressiveClassifier(), io.shards(f"{folder.name}/*.txt"), workers=1, epochs=3)
     >>> model.classes_, model.predict_one("good idea"), model.totals_.rounds
     (['a', 'b', 'c'], 'a', 300)
     >>> folder.cleanup()

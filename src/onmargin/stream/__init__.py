@@ -1,23 +1,23 @@
 """Learning one example at a time: from dicts, lists of names, text and vectors, with features that may come later."""
 
 from onmargin.stream.auto import AutoClassifier, AutoRegressor
-from onmargin.stream.classifier import Classifier
+from onmargin.stream.classifier import PassiveAggressiveClassifier
 from onmargin.stream.label_ranker import LabelRanker
 from onmargin.stream.ordinal import OrdinalRegressor
-from onmargin.stream.regressor import Regressor
+from onmargin.stream.regressor import PassiveAggressiveRegressor
 from onmargin.stream.second_order import AROWClassifier, AROWRegressor, NHERDClassifier, SCWClassifier
-from onmargin.stream.uniclass import Uniclass
+from onmargin.stream.uniclass import PassiveAggressiveUniclass
 
 __all__ = [
     "AROWClassifier",
     "AROWRegressor",
     "AutoClassifier",
     "AutoRegressor",
-    "Classifier",
     "LabelRanker",
     "NHERDClassifier",
     "OrdinalRegressor",
-    "Regressor",
+    "PassiveAggressiveClassifier",
+    "PassiveAggressiveRegressor",
+    "PassiveAggressiveUniclass",
     "SCWClassifier",
-    "Uniclass",
 ]

@@ -70,5 +70,5 @@ def _targets(model: Any, y: Any) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         return np.full(len(y), nan)
     with np.errstate(over="ignore"):
-        targets[~np.isfinite(targets.astype(model.dtype))] = nan
+        targets[~np.isfinite(targets.astype(model.features_.dtype))] = nan
     return targets

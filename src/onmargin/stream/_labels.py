@@ -13,7 +13,7 @@ def check_label(label: Any, classes: list[Label]) -> Label:
         label = label.item()
     whole = isinstance(label, int) or (isinstance(label, float) and label.is_integer())
     if not (whole or isinstance(label, str)):
-        hint = ". For numbers use Regressor." if isinstance(label, float) else ""
+        hint = ". For numbers use PassiveAggressiveRegressor." if isinstance(label, float) else ""
         raise TypeError(f"a label must be a string or a whole number; got {label!r:.100}{hint}")
     if classes and isinstance(label, str) != isinstance(classes[0], str):
         raise ValueError(f"labels must be all strings or all numbers: {label!r} is new, and {classes[0]!r} is known")

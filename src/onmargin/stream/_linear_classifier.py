@@ -8,33 +8,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.stream import check_weight
-from onmargin.errors import ParameterError
 from onmargin.models.balance import balanced_factor, class_factors
+from onmargin.models.costs import classes_of_cost
 from onmargin.stream._labels import Label, check_label, code_of
-from onmargin.stream._linear_learner import LinearLearner
+from onmargin.stream._learner import StreamLearner
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearClassifier(LinearLearner):
+class LinearClassifier(StreamLearner):
     """A classifier over a linear model; classes may come at any time."""
 
     _labelled = True
 
     def __post_init__(self) -> None:
         self.classes_: list[Label] = []
-        if self.class_weight is not None:
+        if self._by_class() is not None:
             self.class_counts_: dict[Label, int] = {}
         super().__post_init__()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        cost = getattr(self, "cost", None)
-        if cost is not None and not isinstance(cost, str):
-            raise ParameterError(
-                "a matrix of costs needs to know all classes beforehand: set cost='absolute' or 'squared', or use "
-                f"onmargin.{type(self).__name__} with classes=",
-                ["cost"],
-            )
+        classes_of_cost(getattr(self, "cost", None))
+
+    def _by_class(self) -> Mapping[Any, float] | str | None:
+        """Return the factors on C by class, if the family has them."""
+        return getattr(self, "class_weight", None)
+
+    def _check_target(self, y: Any) -> Label:
+        label = check_label(y, self.classes_)
+        known = classes_of_cost(getattr(self, "cost", None))
+        if known and label not in known:
+            raise ValueError(f"cost is a matrix for the classes 0 to {len(known) - 1}; got the label {label!r:.100}")
+        return label
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn an example.
@@ -54,7 +59,7 @@ class LinearClassifier(LinearLearner):
         self : object
             The model, having learned.
         """
-        if self.class_weight is not None:
+        if self._by_class() is not None:
             self._learn_weighted(x, y, weight)
             return self
         player = self._player
@@ -66,11 +71,12 @@ class LinearClassifier(LinearLearner):
         """Learn an example by its weight times that of its class."""
         if check_weight(weight) == 0:
             return
-        label = check_label(y, self.classes_)
+        label = self._check_target(y)
         known = label in self.class_counts_
         count, total = self.class_counts_.get(label, 0) + 1, sum(self.class_counts_.values()) + 1
-        if isinstance(self.class_weight, Mapping):
-            (factor,) = class_factors(self.class_weight, [label])
+        by_class = self._by_class()
+        if isinstance(by_class, Mapping):
+            (factor,) = class_factors(by_class, [label])
         else:
             factor = balanced_factor(len(self.class_counts_) + (not known), count, total)
         player = self._player
@@ -82,7 +88,7 @@ class LinearClassifier(LinearLearner):
         """Learn an example when a label is new, or when the player is."""
         if check_weight(weight) == 0:
             return
-        label = check_label(y, self.classes_)
+        label = self._check_target(y)
         with self._opening(x) as player:
             if not player.learn_label(x, label, weight):
                 player.read(x)
@@ -94,7 +100,7 @@ class LinearClassifier(LinearLearner):
     def _meet(self, label: Label) -> None:
         """Make room for a label; margins between the others stay as they are."""
         known: list[Any] = self.classes_
-        classes = sorted([*known, label])
+        classes = sorted({*known, label, *classes_of_cost(getattr(self, "cost", None))})
         self._model.adopt(self.plan())
         self._model.meet([classes.index(one) for one in known], len(classes))
         self.classes_ = classes

@@ -1,17 +1,18 @@
 """Regressors of examples that come one at a time."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from math import isfinite
+from typing import Any, Self, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.stream import check_weight
-from onmargin.stream._linear_learner import LinearLearner
+from onmargin.stream._learner import StreamLearner
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearRegressor(LinearLearner):
+class LinearRegressor(StreamLearner):
     """A regressor over a linear model."""
 
     _labelled = False
@@ -72,6 +73,13 @@ class LinearRegressor(LinearLearner):
             What `predict_one` gives.
         """
         return self.predict_one(x)
+
+    def _check_target(self, y: Any) -> float:
+        if isinstance(y, str) or not isinstance(y, SupportsFloat):
+            raise TypeError(f"y must be a number; got {y!r:.100}")
+        if not isfinite(y):
+            raise ValueError(f"y must be a finite number; got {y!r}")
+        return float(y)
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
         return np.ones(1), float(self._model.mean()[1][0])

@@ -10,7 +10,7 @@ from onmargin.stream._shown import averages_, sweep_
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class Classifier(LinearClassifier, ClassifierOptions):
+class PassiveAggressiveClassifier(LinearClassifier, ClassifierOptions):
     r"""Passive-aggressive classifier of examples that come one at a time; features and classes may come later.
 
     An example whose class wins by a margin of 1 leaves the weights alone. Any other moves them just far enough: to the
@@ -41,7 +41,7 @@ class Classifier(LinearClassifier, ClassifierOptions):
     See Also
     --------
     onmargin.PassiveAggressiveClassifier : The same for matrices.
-    Regressor : Numbers instead of classes.
+    PassiveAggressiveRegressor : Numbers instead of classes.
     LabelRanker : Several labels an example.
 
     Notes
@@ -58,7 +58,7 @@ class Classifier(LinearClassifier, ClassifierOptions):
     Examples
     --------
     >>> from onmargin import stream
-    >>> model = stream.Classifier()
+    >>> model = stream.PassiveAggressiveClassifier()
     >>> for text, label in [("cheap pills now", "spam"), ("lunch at noon", "ham"), ("cheap watches", "spam")]:
     ...     model = model.learn_one(text, label)
     >>> model.predict_one("cheap lunch pills")

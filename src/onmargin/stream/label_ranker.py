@@ -1,24 +1,22 @@
 """Several labels an example, one example at a time."""
 
 from collections.abc import Iterable, Mapping
-from math import inf
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin._core.steps.step import Step
 from onmargin._core.stream import check_weight
-from onmargin._core.tasks.task import Task
-from onmargin._core.tasks.trial import Ranking
-from onmargin.models.columns import mix_labels
-from onmargin.models.rules import FLAG, Rule, Word
-from onmargin.models.updates import PAIRS, check_combination, projection
+from onmargin.models.described import described
+from onmargin.models.label_ranking import LabelRankerOptions
 from onmargin.stream._labels import Label, check_label, code_of
-from onmargin.stream._linear import LinearModel
+from onmargin.stream._learner import StreamLearner
 
 
-class LabelRanker(LinearModel):
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelRanker(StreamLearner, LabelRankerOptions):
     r"""Passive-aggressive label ranker of examples that come one at a time, with labels that may come later.
 
     An example has any number of relevant labels. If they all score at least 1 more than all others the weights stay;
@@ -27,45 +25,6 @@ class LabelRanker(LinearModel):
 
     Use it for tags and topics of records that arrive one by one. For a matrix that is at hand
     :class:`onmargin.LabelRanker` is faster, and has `fit`.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Aggressiveness, above 0: the largest step (PA-I), the sum of all steps of a round (other updates) or the price
-        of squared slack (PA-II). Smaller is more cautious and better under noise; ``inf`` gives plain PA.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, "squared_hinge" is PA-II, which needs ``update="max"``.
-    update : str, default="max"
-        Which pairs of labels a round moves, as for :class:`onmargin.LabelRanker`: "max", "simperc", "conproj",
-        "simproj", "simopt", "conopt" or "exact".
-    calibrate : bool, default=True
-        Whether to learn the calibration label too, and so which labels are relevant. False is the paper's algorithm,
-        which ranks labels and cannot predict sets.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each example, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first example that is not zero.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
-    n_features : int or None, default=None
-        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are
-        hashed to so many places, and memory stays what it is; names that share a place share a weight.
-    separator : str or None, default=None
-        The character between name and value in a list of names, such as ":" for ``["length:3"]``. None: names stand for
-        themselves.
-    dtype : {"float64", "float32"}, default="float64"
-        Type of the weights.
-    lowercase : bool, default=True
-        Whether texts are taken in lower case.
-    ngrams : tuple of int, default=(1, 1)
-        The shortest and the longest run of words of a text that is a feature.
-    weighting : {"tf", "binary", "log"}, default="tf"
-        What a feature of a text counts: how often it occurs, 1, or one plus the logarithm of how often.
-    normalize : bool, default=True
-        Whether texts have length 1.
-    idf : bool, default=False
-        Whether a feature of a text counts by one plus the logarithm of n / d, of the d among the n texts learned so far
-        that have it, each plus one.
 
     Attributes
     ----------
@@ -80,7 +39,7 @@ class LabelRanker(LinearModel):
     See Also
     --------
     onmargin.LabelRanker : The same for matrices.
-    Classifier : One label an example.
+    PassiveAggressiveClassifier : One label an example.
 
     Notes
     -----
@@ -105,61 +64,9 @@ class LabelRanker(LinearModel):
     ['beach', 'summer']
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = LinearModel._rules | {
-        "loss": (Word("hinge", "squared_hinge"),),
-        "update": (Word("max", *PAIRS),),
-        "calibrate": (FLAG,),
-    }
-
-    classes_: list[Label]
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        loss: str = "hinge",
-        update: str = "max",
-        calibrate: bool = True,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        average: bool | int = False,
-        n_features: int | None = None,
-        separator: str | None = None,
-        dtype: str = "float64",
-        lowercase: bool = True,
-        ngrams: tuple[int, int] = (1, 1),
-        weighting: str = "tf",
-        normalize: bool = True,
-        idf: bool = False,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.update = update
-        self.calibrate = calibrate
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.average = average
-        self.n_features = n_features
-        self.separator = separator
-        self.dtype = dtype
-        self.lowercase = lowercase
-        self.ngrams = ngrams
-        self.weighting = weighting
-        self.normalize = normalize
-        self.idf = idf
-        self.classes_ = []
-        self._ready()
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_combination(
-            f"update={self.update!r}",
-            {
-                "loss='hinge'": self.update == "max" or self.loss == "hinge",
-                "calibrate=False": self.update != "exact" or not self.calibrate,
-                "a finite C": self.update != "simperc" or inf > self.C,
-            },
-        )
+    def __post_init__(self) -> None:
+        self.classes_: list[Label] = []
+        super().__post_init__()
 
     def learn_one(self, x: Any, y: Iterable[Label], weight: float = 1.0) -> Self:
         """Learn an example.
@@ -182,7 +89,7 @@ class LabelRanker(LinearModel):
         """
         weight = check_weight(weight)
         if weight > 0:
-            labels = self._check_labels(y)
+            labels = self._check_target(y)
             with self._opening(x) as player:
                 player.read(x)
                 if not labels <= player.targets.keys():
@@ -192,7 +99,7 @@ class LabelRanker(LinearModel):
                 player.play(np.array(sorted(player.targets[label] for label in labels), dtype=np.float64), weight)
         return self
 
-    def _check_labels(self, y: Any) -> set[Any]:
+    def _check_target(self, y: Any) -> set[Any]:
         if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):
             hint = f": write {{{y!r}}} for one label" if isinstance(y, str) else ""
             raise TypeError(f"y must be a set, list or tuple of labels; got {y!r:.100}{hint}")
@@ -204,13 +111,11 @@ class LabelRanker(LinearModel):
         return set(labels)
 
     def _meet(self, labels: set[Any]) -> None:
-        """Make room for labels; the calibration label stays last."""
+        """Make room for labels; margins between the others stay as they are."""
         known: list[Any] = self.classes_
         classes = sorted(labels.union(known))
-        geometry = self._learner.geometry
-        places = [classes.index(label) for label in known]
-        mixing = mix_labels(places, len(classes), geometry.n_columns, calibrated=bool(self.calibrate))
-        self._learner.geometry = geometry.recombined(mixing)
+        self._model.adopt(self.plan())
+        self._model.meet([classes.index(label) for label in known], len(classes))
         self.classes_ = classes
 
     def predict_one(self, x: Any) -> set[Label]:
@@ -270,12 +175,6 @@ class LabelRanker(LinearModel):
         middle = scores[-1] if self.calibrate else 0.0
         return {label: score - middle for label, score in zip(self.classes_, scores, strict=False)}
 
-    def _task(self) -> Task:
-        return Ranking(every=self.update != "max", calibrated=bool(self.calibrate))
-
-    def _step(self) -> Step:
-        return projection(self.C, self.loss) if self.update == "max" else PAIRS[self.update](self.C)
-
     def _targets(self) -> dict[Any, float]:
         return {label: float(code) for code, label in enumerate(self.classes_)}
 
@@ -288,4 +187,4 @@ class LabelRanker(LinearModel):
         direction = np.eye(self._learner.geometry.n_columns)[code_of(label, self.classes_)]
         if self.calibrate:
             direction[-1] -= 1
-        return direction, float(direction @ self._learner.geometry.mean()[1])
+        return direction, float(direction @ self._model.mean()[1])

@@ -10,7 +10,7 @@ from onmargin.stream._shown import averages_, sweep_
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class Regressor(LinearRegressor, RegressorOptions):
+class PassiveAggressiveRegressor(LinearRegressor, RegressorOptions):
     r"""Passive-aggressive regressor of examples that come one at a time, with features that may come later.
 
     An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far enough:
@@ -39,7 +39,7 @@ class Regressor(LinearRegressor, RegressorOptions):
     See Also
     --------
     onmargin.PassiveAggressiveRegressor : The same for matrices.
-    Classifier : Classes instead of numbers.
+    PassiveAggressiveClassifier : Classes instead of numbers.
 
     Notes
     -----
@@ -55,7 +55,7 @@ class Regressor(LinearRegressor, RegressorOptions):
     Examples
     --------
     >>> from onmargin import stream
-    >>> model = stream.Regressor(C=0.1, epsilon=0.05)
+    >>> model = stream.PassiveAggressiveRegressor(C=0.1, epsilon=0.05)
     >>> for i in range(300):
     ...     x = {"size": i % 7 / 7, "town": "Ulm" if i % 2 else "Bonn"}
     ...     model = model.learn_one(x, 2 * x["size"] + (x["town"] == "Ulm"))

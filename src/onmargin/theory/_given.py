@@ -68,14 +68,14 @@ def _thresholds(run: Any, problem: Any, coef: Vector, thresholds: Vector) -> Vec
     return np.concatenate([coef.ravel(), thresholds.ravel()])
 
 
-def _ball(run: Any, problem: Any, centre: Vector, radius: Any = 0.0) -> Vector:
+def _ball(run: Any, problem: Any, center: Vector, radius: Any = 0.0) -> Vector:
     """From where the learner started; with a learned radius the height is one more coordinate."""
     if run.max_radius is None:
-        return np.asarray(centre - problem.start_at)
+        return np.asarray(center - problem.start_at)
     limit = float(run.max_radius)
     if not 0 <= radius <= limit:
         raise ValueError(f"a radius from 0 to max_radius={limit:g}")
-    return np.append(centre - problem.start_at, np.sqrt(limit**2 - radius**2) - limit)
+    return np.append(center - problem.start_at, np.sqrt(limit**2 - radius**2) - limit)
 
 
 def _chain(run: Any, problem: Any, coef: Vector, transitions: Vector, intercept: Any = 0.0) -> Vector:

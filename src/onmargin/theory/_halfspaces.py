@@ -151,11 +151,11 @@ def _onto_simplex(A: Vector, totals: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class Balls:
-    """Points that a ball of some radius should hold: the loss is [|x - u| - radius]_+, for centres counted from w_1."""
+    """Points that a ball of some radius should hold: the loss is [|x - u| - radius]_+, for centers counted from w_1."""
 
     points: Vector  # less w_1
     radius: float
-    start_at: Vector  # the centre of w_1
+    start_at: Vector  # the center of w_1
 
     @property
     def n_weights(self) -> int:

@@ -17,7 +17,7 @@ def ball_squared_distance(squared_distance: float, radius: float, max_radius: fl
     Parameters
     ----------
     squared_distance : float
-        :math:`\|u - w_1\|^2` of the centre.
+        :math:`\|u - w_1\|^2` of the center.
     radius : float
         e, from 0 to B.
     max_radius : float

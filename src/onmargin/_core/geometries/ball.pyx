@@ -57,7 +57,7 @@ cdef class Center(Geometry):
         self.clock, self.scale, self.squared_norm = state["clock"], state["scale"], state["squared_norm"]
         self.vector[:] = state["vector"]
 
-    def centre(self):
+    def center(self):
         """A copy of the center."""
         return self.scale * self.vector
 

@@ -31,7 +31,7 @@ class Client:
 
     See Also
     --------
-    onmargin.stream.Classifier : The model in this program.
+    onmargin.stream.PassiveAggressiveClassifier : The model in this program.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from inspect import signature
 from math import inf
 from typing import Any
 
@@ -14,7 +13,7 @@ from onmargin._core.text.names import Names
 from onmargin._core.text.reader import Reader
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
-from onmargin.apps.tasks import model_class, n_features
+from onmargin.apps.tasks import made, model_class, n_features
 from onmargin.stream._labels import check_label
 
 LARGEST = 1e100  # of numbers, as for those that are not written in names
@@ -62,7 +61,7 @@ def _number(model: Any, y: Any) -> set[Any]:
 
 
 def _labels(model: Any, y: Any) -> set[Any]:
-    return set(model._check_labels(y))
+    return set(model._check_target(y))
 
 
 def _tags(model: Any, y: Any) -> set[Any]:
@@ -116,19 +115,14 @@ class Student:
             raise ProblemError(str(error), 422) from error
         if given.get("C") == "inf":
             given["C"] = inf
-        unknown = sorted(given.keys() - signature(kind).parameters.keys())
-        if unknown:
-            accepted = ", ".join(signature(kind).parameters)
-            raise ProblemError(f"{kind.__name__} has no parameter {' or '.join(unknown)}; it has {accepted}", 422)
         if task == "ordinal" and "ranks" not in given:
             raise ProblemError('an ordinal model needs the ranks from low to high: {"ranks": [1, 2, 3]}', 422)
         try:
-            model = kind(**given)
-            model._check_parameters()
+            model = made(kind, given)
         except (TypeError, ValueError) as error:
             raise ProblemError(str(error), 422) from error
         student = cls(task, model, room)
-        size, most = model.get_params().get("n_features") or 1, room.weights // student.abreast
+        size, most = int(student.reading("n_features") or 1), room.weights // student.abreast
         if size > most:
             raise ProblemError(f"n_features must be at most {most} here; got {size}", 422)
         return student
@@ -137,10 +131,14 @@ class Student:
     def begun(self) -> bool:
         return hasattr(self.model, "_learner")
 
+    def reading(self, name: str) -> Any:
+        """An option of how examples are read; None, where the model has none of that name."""
+        return getattr(getattr(self.model, "features_", self.model), name, None)
+
     @property
     def abreast(self) -> int:
         """How many models learn side by side; vectors may have more than the names that are expected before."""
-        return max(1, len(self.model._called())) if hasattr(self.model, "_called") else 1
+        return max(1, len(self.model.models_)) if hasattr(self.model, "models_") else 1
 
     @property
     def classes(self) -> list[Any]:
@@ -158,7 +156,7 @@ class Student:
             return []
         weights = task.state()["weights"].tolist()
         votes = weights if task.hedge else [float(k == task.leader) for k in range(len(weights))]
-        found = zip(self.model._called(), task.losses().tolist(), votes, strict=True)
+        found = zip(self.model.models_, task.losses().tolist(), votes, strict=True)
         return [Expert(*one, leads=k == task.leader) for k, one in enumerate(found)]
 
     def check(self, examples: list[Example]) -> bool:
@@ -183,14 +181,14 @@ class Student:
         self._check_numbers(example)
         x = read(self.task, example.x)
         self.answer(x)
-        if getattr(self.model, "separator", None) and isinstance(x, list):
+        if self.reading("separator") and isinstance(x, list):
             self._names_of(x)  # numbers that are written in names are looked at too
         if self.task == "tag" and isinstance(example.y, list) and len(example.y) != len(x):
             raise ValueError(f"x has {len(x)} tokens, and y has {len(example.y)} labels")
         return TARGETS[self.task](self.model, example.y)
 
     def _check_numbers(self, example: Example) -> None:
-        if getattr(self.model, "dtype", "") == "float32":
+        if self.reading("dtype") == "float32":
             x = example.x.values() if isinstance(example.x, dict) else example.x
             for value in (*x, example.y):
                 if isinstance(value, float) and abs(value) > SINGLE:
@@ -214,7 +212,7 @@ class Student:
         columns = len(self.classes) + n_new
         if n_new:
             self._check_size(self.features, columns)
-        if self.task != "tag" and (getattr(self.model, "n_features", None) or not self._named()):
+        if self.task != "tag" and (self.reading("n_features") or not self._named()):
             return False
         most = sum(self._most(example.x) for example in examples)
         limit = min(self.room.features, self.room.weights // (self.abreast * max(1, columns)))
@@ -249,12 +247,12 @@ class Student:
         """Whether features go by names that are kept."""
         if not self.begun:
             return True
-        return self.model._names is not None and not getattr(self.model, "n_features", None)
+        return self.model._names is not None and not self.reading("n_features")
 
     def _most(self, x: Any) -> int:
         """The most names that an example can have."""
         if isinstance(x, str):
-            shortest, longest = self.model.ngrams
+            shortest, longest = self.reading("ngrams")
             return (len(x) + 1) // 2 * int(longest - shortest + 1)
         return sum(map(len, x)) if self.task == "tag" else len(x)
 
@@ -264,7 +262,7 @@ class Student:
         if isinstance(x, np.ndarray):
             return []
         if self.task == "tag":
-            reader = Reader(names, grow=True, dtype=np.float64, separator=self.model.separator)
+            reader = Reader(names, grow=True, dtype=np.float64, separator=self.reading("separator"))
         else:
             reader = self.model._reader(names)
         for part in x if self.task == "tag" else [x]:

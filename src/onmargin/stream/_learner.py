@@ -1,8 +1,9 @@
-"""What all learners of streams share: reading examples, looking at weights, and what is kept."""
+"""What all learners of streams share: reading examples, learning and predicting, looking at weights."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, ClassVar, Self
 
@@ -10,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.rows import Rows
-from onmargin._core.steps.step import Step
-from onmargin._core.stream import Player
-from onmargin._core.tasks.task import Task
-from onmargin._core.text.names import Hashed, Index, Names
+from onmargin._core.stream import Player, check_weight
+from onmargin._core.text.names import Index, Names
 from onmargin._core.text.reader import Reader
-from onmargin._core.text.words import Frequencies, Text
-from onmargin.errors import ExampleError
+from onmargin._core.text.words import Frequencies
+from onmargin.errors import ExampleError, ParameterError
+from onmargin.features.records import AS_THEY_COME, RecordFeatures, reading
 from onmargin.learner import Learner, Totals
-from onmargin.models.rules import FLAG, NOTHING, Character, Number, Rule, Word, check_parameters
+from onmargin.models.options import check_options
+from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.rules import Number
+from onmargin.models.several import Standing
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import Vectors, check_lengths, each, is_sparse, is_vector
 
@@ -26,108 +29,63 @@ from onmargin.stream._examples import Vectors, check_lengths, each, is_sparse, i
 Name = str | int
 
 
-@dataclass(frozen=True)
-class PowerOfTwo:
-    """The rule for the size of a table."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class StreamLearner:
+    """A learner of one example at a time over a `Model`.
 
-    def accepts(self, value: Any) -> bool:
-        return Number(2, 2**30, whole=True).accepts(value) and int(value).bit_count() == 1
+    A subclass inherits the options of a family, whose `plan` says how they learn, and says how targets are read and of
+    which columns a score is made (`_direction`).
 
-    def __str__(self) -> str:
-        return "a power of two between 2 and 2**30, such as 2**18"
-
-
-@dataclass(frozen=True)
-class Span:
-    """The rule for a pair of whole numbers, the first at most the second."""
-
-    def accepts(self, value: Any) -> bool:
-        return (
-            isinstance(value, tuple | list)
-            and len(value) == 2
-            and all(map(Number(1, 100, whole=True).accepts, value))
-            and value[0] <= value[1]
-        )
-
-    def __str__(self) -> str:
-        return "a pair of whole numbers from 1 to 100, such as (1, 2)"
-
-
-class StreamModel:
-    """A model that learns one example at a time.
-
-    A subclass stores its parameters, calls `_check_parameters`, and says what is learned (`_task`, `_step`,
-    `_geometry`) and of which columns a score is made (`_direction`).
+    Parameters
+    ----------
+    features : RecordFeatures or None, default=None
+        How examples are read: names that are kept or hashed, words of texts, the type of the weights. None: as
+        ``RecordFeatures()`` says.
     """
 
     # The player is no part of what is learned: a copy makes its own.
     __slots__ = ("__dict__", "__weakref__", "_player")
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        "C": (Number(0, above=True),),
-        "n_features": (NOTHING, PowerOfTwo()),
-        "separator": (NOTHING, Character()),
-        "dtype": (Word("float64", "float32"),),
-        "lowercase": (FLAG,),
-        "ngrams": (Span(),),
-        "weighting": (Word("tf", "binary", "log"),),
-        "normalize": (FLAG,),
-        "idf": (FLAG,),
-    }
+    features: RecordFeatures | None = reading()
 
+    plan: ClassVar[Callable[..., Plan]]  # of the options: how they learn
     # Whether the target of an example is a label or, if not, a number; None: it is neither.
     _labelled: ClassVar[bool | None] = None
 
-    n_features: int | None
-    separator: str | None
-    dtype: str
-    lowercase: bool
-    ngrams: tuple[int, int]
-    weighting: str
-    normalize: bool
-    idf: bool
-
-    # Of classifiers; those are dataclasses, whose annotations would be parameters.
-    class_weight: Mapping[Any, float] | str | None
-
-    _player: Player | None
-    _learner: Learner[Any]
-    _names: Index | None
-    _frequencies: Frequencies | None
-
-    def _task(self) -> Task:
-        """What is learned, of the classes known now."""
-        raise NotImplementedError
-
-    def _step(self) -> Step:
-        raise NotImplementedError
-
-    def _geometry(self, n_features: int, *, sparse: bool) -> Any:
-        """Weights that have learned nothing."""
-        raise NotImplementedError
+    def __post_init__(self) -> None:
+        self._player: Player | None = None
+        self._check_parameters()
 
     def _targets(self) -> dict[Any, float]:
-        """What known labels are for the task."""
+        """Return what known labels are for the task."""
         return {}
 
+    def _check_target(self, y: Any) -> Any:
+        """Return the target of an example as `learn_one` takes it, or refuse it."""
+        raise NotImplementedError
+
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
-        """How the score of a label is made of the vectors of weights, and its intercept."""
+        """Return how the score of a label is made of the vectors of weights, and its intercept."""
         raise NotImplementedError
 
     def _leading(self, x: Any) -> Any:
-        """The label whose score is explained if none is named; None: there is one score."""
+        """Return the label whose score is explained if none is named; None: there is one score."""
         return None
 
     def _check_parameters(self) -> None:
-        check_parameters(self, self._rules)
-
-    def _ready(self) -> None:
-        """The parameters are stored: check them."""
-        self._player = None
-        self._check_parameters()
+        check_options(self)
+        plan = self.plan()
+        if plan.learner is not None:
+            raise ParameterError(
+                f"kernel needs the rows of a matrix: use onmargin.{type(self).__name__}, or kernel=None", ["kernel"]
+            )
+        if self.features_.dtype not in {str(dtype) for dtype in plan.dtypes}:
+            raise ParameterError(
+                "these options need weights of double precision: features=RecordFeatures(dtype='float64')", ["features"]
+            )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name.
+        """Return the parameters by name.
 
         Parameters
         ----------
@@ -157,12 +115,21 @@ class StreamModel:
         vars(self).update(state)
         self._player = None
 
+    @property
+    def features_(self) -> RecordFeatures:
+        """How examples are read."""
+        return self.features or AS_THEY_COME
+
+    @property
+    def _learner(self) -> Learner[Any]:
+        return self._model.learner
+
     @contextmanager
     def _opening(self, x: Any) -> Iterator[Player]:
-        """The player, for an example like x. If it is the first and cannot be learned, nothing is begun."""
+        """Give the player, for an example like x. If it is the first and cannot be learned, nothing is begun."""
         before, player = dict(vars(self)), self._player
         try:
-            if not hasattr(self, "_learner"):
+            if "_model" not in before:
                 self._begin(x)
             yield self._opened()  # type: ignore[misc]
         except BaseException:
@@ -172,24 +139,32 @@ class StreamModel:
             raise
 
     def _begin(self, x: Any) -> None:
-        """A learner that has seen nothing, for examples like x."""
+        """Begin a model that has seen nothing, for examples like x."""
+        self._names: Index | None = None
         if is_vector(x):
-            if self.n_features is not None:
+            if self.features_.n_features is not None:
                 raise ValueError("n_features is the size of a table of names, and vectors have none: leave it out")
-            n_features, self._names = Vectors(None, self.dtype)(x).n_features, None
+            n_features = Vectors(None, self.features_.dtype)(x).n_features
         else:
-            self._names = Names() if self.n_features is None else Hashed(int(self.n_features).bit_length() - 1)
+            self._names = self.features_.index()
             n_features = len(self._names)
-        self._frequencies = Frequencies() if self.idf else None
+        self._frequencies = Frequencies() if self.features_.idf else None
         self._start(n_features, sparse=self._names is not None or is_sparse(x))
 
     def _start(self, n_features: int, *, sparse: bool) -> None:
-        """A learner that has seen nothing, for so many features."""
-        self._learner = Learner(self._task(), self._step(), self._geometry(n_features, sparse=sparse))
+        """Begin a model that has seen nothing, for so many features."""
+        self._model = Model.begin(
+            self.plan(), Shape(n_features, self.features_.dtype, sparse), n_columns=self._columns()
+        )
+        self._model.arrange(getattr(self, "classes_", ()))
+
+    def _columns(self) -> int:
+        """Return as many columns as a model begins with."""
+        return 1
 
     def _opened(self) -> Player | None:
-        """The player; None: nothing was learned yet."""
-        if self._player is None and hasattr(self, "_learner"):
+        """Return the player; None: nothing was learned yet."""
+        if self._player is None and "_model" in vars(self):
             if self._names is None:
                 self._player = Player(self._learner, None, self._vectors())
             else:
@@ -198,26 +173,61 @@ class StreamModel:
         return self._player
 
     def _vectors(self) -> Vectors:
-        return Vectors(self.n_features_ if hasattr(self, "_learner") else None, self.dtype)
+        return Vectors(self.n_features_ if "_model" in vars(self) else None, self.features_.dtype)
 
     def _reader(self, names: Index) -> Reader:
-        shortest, longest = self.ngrams
-        text = Text(
-            lowercase=bool(self.lowercase),
-            shortest=int(shortest),
-            longest=int(longest),
-            weighting=self.weighting,
-            normalize=bool(self.normalize),
-        )
-        return Reader(
-            names, grow=True, dtype=self.dtype, separator=self.separator, text=text, frequencies=self._frequencies
-        )
+        return self.features_.reader(names, vars(self).get("_frequencies"))
 
     def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         raise NotImplementedError
 
     def predict_one(self, x: Any) -> Any:
         raise NotImplementedError
+
+    def check_one(self, x: Any, y: Any = None, weight: float = 1.0) -> None:
+        """Refuse an example that `learn_one` would refuse, and learn nothing.
+
+        Parameters
+        ----------
+        x : dict, list of str, str or vector
+            The example, as for `learn_one`.
+        y : object, default=None
+            Its target, as for `learn_one`.
+        weight : float, default=1.0
+            Its weight.
+
+        Raises
+        ------
+        TypeError, ValueError
+            What `learn_one` would raise.
+        """
+        check_weight(weight)
+        self._check_target(y)
+        player = self._opened()
+        if player is None:
+            deepcopy(self).learn_one(x, y)
+        else:
+            player.scores(x)
+            self.names_one(x)
+
+    def names_one(self, x: Any) -> list[str]:
+        """Return the names of the features of an example, known or not.
+
+        Parameters
+        ----------
+        x : dict, list of str, str or vector
+            The example, as for `learn_one`.
+
+        Returns
+        -------
+        names : list of str
+            The names, each once, before any hashing; none for a vector.
+        """
+        if is_vector(x):
+            return []
+        names = Names()
+        self.features_.reader(names).read(x)
+        return names.names
 
     def learn_many(self, X: Iterable[Any], y: Any, weights: Iterable[float] | None = None) -> Self:
         """Learn examples one after the other: the same as so many calls of `learn_one`.
@@ -302,10 +312,10 @@ class StreamModel:
         weights : dict
             Weights by the name of the feature; with hashing and for vectors by its place.
         """
-        if not hasattr(self, "_learner"):
+        if "_model" not in vars(self):
             return {}
         direction, _ = self._direction(label)
-        return self._named(range(self.n_features_), direction @ self._vectors_of_weights()[:, : self.n_features_], top)
+        return self._named(range(self.n_features_), direction @ self._model.mean()[0][:, : self.n_features_], top)
 
     def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
         """What each feature of an example adds to a score, the largest first; with `intercept` they sum to it.
@@ -329,7 +339,7 @@ class StreamModel:
             return {}
         direction, _ = self._direction(self._leading(x) if label is None else label)
         places, values = player.features(x)
-        return self._named(places, direction @ self._vectors_of_weights()[:, places] * np.array(values), top)
+        return self._named(places, direction @ self._model.mean()[0][:, places] * np.array(values), top)
 
     def intercept(self, label: Any = None) -> float:
         """The intercept of a score.
@@ -344,10 +354,7 @@ class StreamModel:
         intercept : float
             What is added to weights times values.
         """
-        return float(self._direction(label)[1]) if hasattr(self, "_learner") else 0.0
-
-    def _vectors_of_weights(self) -> Any:
-        return self._learner.geometry.mean()[0]
+        return float(self._direction(label)[1]) if "_model" in vars(self) else 0.0
 
     def _named(self, places: Any, values: NDArray[np.float64], top: int | None) -> dict[Name, float]:
         """Values that are not zero by feature, those of largest size first."""
@@ -359,13 +366,36 @@ class StreamModel:
         return {int(places[k]) if names is None else names[places[k]]: float(values[k]) for k in order}
 
     @property
+    def models_(self) -> list[str]:
+        """The names of the models that learn side by side; before an example is seen those for named features."""
+        plan = self.plan()
+        if "_model" in vars(self):
+            return [expert.name for expert in self._model.experts(plan)]
+        return [] if plan.ensemble is None else [expert.name for expert in plan.ensemble.sparse]
+
+    def _standing(self) -> Standing:
+        if "_model" not in vars(self):
+            several = self.plan().ensemble is not None
+            raise AttributeError("nothing was learned yet" if several else "there is one model only")
+        found = self._model.standing(self.plan())
+        return replace(found, coef=[weights[:, : self.n_features_] for weights in found.coef])
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """The names of the features, in the order of their places; None for vectors, and where names are hashed."""
+        names = vars(self).get("_names")
+        if names is None and "_model" not in vars(self) and self.features_.n_features is None:
+            return []
+        return names.names if isinstance(names, Names) else None
+
+    @property
     def n_features_(self) -> int:
         """Number of features: names met so far, places of the table, or numbers in a vector."""
-        if not hasattr(self, "_learner"):
-            return self.n_features or 0
+        if "_model" not in vars(self):
+            return self.features_.n_features or 0
         return int(self._learner.geometry.n_features) if self._names is None else len(self._names)
 
     @property
     def totals_(self) -> Totals:
         """What the rounds so far came to."""
-        return self._learner.totals if hasattr(self, "_learner") else Totals(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return self._learner.totals if "_model" in vars(self) else Totals(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)

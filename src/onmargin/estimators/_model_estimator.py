@@ -1,0 +1,122 @@
+"""Estimators over a model: options of the passes, and calls that change all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy, deepcopy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from onmargin._core.rows import Rows
+from onmargin.estimators._batch import reach_target
+from onmargin.estimators._online import OnlineLearner, warn_of_margin
+from onmargin.learner import Learner, Offsets, Vector
+from onmargin.models.options import check_options, option
+from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.rules import FLAG, NOTHING, Instance, Number
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ModelEstimator(OnlineLearner):
+    """A scikit-learn estimator over a `Model`: validation and passes.
+
+    A subclass inherits the options of a family, whose `plan` says how they learn, and says how targets are read.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
+        before. None: all `max_iter` passes are made.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        If above 0, `fit` prints one line per pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
+    """
+
+    max_iter: int = option(1000, Number(1, whole=True))
+    tol: float | None = option(1e-3, Number(0), NOTHING)
+    n_iter_no_change: int = option(5, Number(1, whole=True))
+    shuffle: bool = option(True, FLAG)
+    verbose: int = option(0, FLAG, Number(0, whole=True))
+    random_state: int | np.random.RandomState | None = option(
+        None, NOTHING, Number(0, 2**32 - 1, whole=True), Instance(np.random.RandomState, "a RandomState")
+    )
+    warm_start: bool = option(False, FLAG)
+
+    plan: ClassVar[Callable[..., Plan]]  # of the options: how the parameters as they are now learn
+
+    @property
+    def _learner(self) -> Learner[Any]:  # type: ignore[override]
+        return self._model.learner
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in vars(self)
+
+    def _check_parameters(self) -> None:
+        check_options(self)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[Plan]:  # type: ignore[override]
+        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before."""
+        self._check_parameters()
+        before = dict(vars(self))
+        try:
+            if "_model" in before:
+                # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
+                self._model = copy(before["_model"])
+            yield self.plan()
+            self._model.learner.close()
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _go_on(self) -> bool:
+        """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""
+        warm = self.warm_start and "_model" in vars(self)
+        if warm:
+            self._model = deepcopy(self._model)
+        return warm
+
+    def _begin(self, plan: Plan, X: Any, n_columns: int = 1) -> None:
+        """Begin a model that has learned nothing, for rows like those of X."""
+        self._model = Model.begin(plan, Shape(self.n_features_in_, X.dtype, sparse.issparse(X)), X, n_columns)
+        if plan.simplex_margin is not None and X.shape[0] > 0:
+            warn_of_margin(plan.simplex_margin, float(max(X.max(), -X.min())))
+
+    def _fit(
+        self,
+        rows: Rows,
+        target: Vector,
+        weight: Vector | None,
+        train: Offsets | None = None,
+        judge: Callable[[], float] | None = None,
+    ) -> None:
+        """Pass over the rows, or those of `train`, until it is enough; `judge` says how good a pass was."""
+        if getattr(self, "target_loss", None) is not None:
+            reach_target(self, rows, target, weight)
+        else:
+            self._run_passes(rows, target, weight, train=train, judge=judge)
+
+    def _shown(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Return what users see of the columns, along the first axis: themselves."""
+        return columns
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags

@@ -1,0 +1,67 @@
+"""Passive-aggressive label ranking ([JMLR] sec. 7; [SIMPROJ] sec. 3 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from onmargin._core.tasks.trial import Ranking
+from onmargin.models import options as shared
+from onmargin.models.columns import label_columns
+from onmargin.models.options import option
+from onmargin.models.plan import Plan
+from onmargin.models.rules import FLAG, Number, Word
+from onmargin.models.updates import PAIRS, projection
+from onmargin.models.weights import budget, budget_policy, coef0, degree, gamma, kernel, space
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelRankerOptions:
+    """The options of the label ranker, in every face.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness, above 0: the largest step (PA-I), the sum of all steps of a round (other updates) or the price
+        of squared slack (PA-II). Smaller is more cautious and better under noise; ``inf`` gives plain PA.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "hinge" is PA-I, "squared_hinge" is PA-II, which needs ``update="max"``.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    update : str, default="max"
+        Which pairs of labels a round moves. "max": the one violated most. All that are violated at once: "simproj"
+        takes the mean of their projections, "simopt" weighs them, "exact" solves the joint problem (Sopopo). The like
+        on pairs in the wrong order only: "simperc", "conproj", "conopt". **"simproj" and "simopt" have no mistake
+        bound**, "conopt" has one for small C only; "simperc" needs a finite C, and "exact" ``calibrate=False``.
+    calibrate : bool, default=True
+        Whether to learn the calibration label too, and so which labels are relevant. False is the paper's algorithm,
+        which ranks labels and cannot predict sets. It cannot change once something was learned.
+    """
+
+    C: float = option(1.0, Number(0, above=True))
+    loss: str = option("hinge", Word("hinge", "squared_hinge"))
+    fit_intercept: bool = shared.fit_intercept()
+    intercept_scaling: float | str = shared.intercept_scaling()
+    average: bool | int = shared.average()
+    update: str = option("max", Word("max", *PAIRS))
+    calibrate: bool = option(True, FLAG)
+    kernel: str | Callable[[Any, Any], Any] | None = kernel()
+    gamma: float | str = gamma()
+    degree: int = degree()
+    coef0: float = coef0()
+    budget: int | None = budget()
+    budget_policy: str = budget_policy()
+
+    def plan(self) -> Plan:
+        """Return how these options learn."""
+        calibrated = bool(self.calibrate)
+        every = self.update != "max"
+        weights = space(self, PAIRS[self.update](self.C) if every else projection(self.C, self.loss), by_loss=False)
+        weights["fixed"]["calibrate"] = calibrated
+        return Plan(
+            task=lambda labels: Ranking(every=every, calibrated=calibrated),
+            columns=partial(label_columns, calibrated=calibrated),
+            **weights,
+        )

@@ -1,0 +1,68 @@
+"""Ordinal regression: one score, and thresholds that cut it into ranks ([SIMPROJ] sec. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.geometries.trials import Thresholds
+from onmargin._core.tasks.trial import Ordinal
+from onmargin.errors import ParameterError
+from onmargin.models import options as shared
+from onmargin.models.options import nothing_or, option
+from onmargin.models.plan import Plan, Shape
+from onmargin.models.rules import Labels, Number, Word
+from onmargin.models.several import Kind, averaging
+from onmargin.models.updates import TRIALS
+
+Rank = str | int | float
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OrdinalRegressorOptions:
+    """The options of ordinal regression, in every face.
+
+    Parameters
+    ----------
+    ranks : sequence of str or int, or None, default=None
+        The ranks from low to high, at least two. None: those of the first call, for matrices alone.
+    C : float, default=1.0
+        Aggressiveness, above 0: the sum of a round's steps is at most C. Smaller is more cautious and better under
+        noise.
+    update : {"max", "simperc", "conproj", "simproj", "simopt", "conopt", "exact"}, default="max"
+        Which thresholds a round moves, and how far: "max" the one most violated; "simperc" and "conproj" all that are
+        on the wrong side of the score, by a fixed step or by the mean of their projections; "simproj" the mean over
+        all that are too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
+        which has none either; "conopt" the same for those on the wrong side, which has one for small C; "exact" the
+        problem itself.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    """
+
+    ranks: Sequence[Rank] | None = nothing_or(None, Labels())
+    C: float = option(1.0, Number(0, above=True))
+    update: str = option("max", Word(*TRIALS))
+    average: bool | int = shared.average()
+
+    def plan(self) -> Plan:
+        """Return how these options learn; there is a threshold between any two ranks."""
+        average = averaging(self.average)
+
+        def thresholds(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
+            # A threshold is a coordinate of value -1.
+            return Thresholds(shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, bias=1.0, average=average)
+
+        return Plan(task=lambda labels: Ordinal(), step=TRIALS[self.update](self.C), weights=thresholds)
+
+
+def check_ranks(ranks: Sequence[Rank]) -> list[Rank]:
+    """Return the ranks from low to high: at least two, each named once, and numbers in their order."""
+    found = list(ranks)
+    if len(set(found)) < max(len(found), 2):
+        raise ParameterError(
+            f"ranks must be at least two, from low to high, each named once; got {ranks!r:.100}", ["ranks"]
+        )
+    if not isinstance(found[0], str) and found != sorted(found):
+        raise ParameterError(f"ranks that are numbers must go from low to high; got {ranks!r:.100}", ["ranks"])
+    return found

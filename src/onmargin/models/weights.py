@@ -1,0 +1,132 @@
+"""Which space weights are in: plain ones, on the simplex, or the feature space of a kernel; and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.steps.step import Step
+from onmargin.learner import Learner
+from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, on_simplex, swept, weights
+from onmargin.models.options import nothing_or, option
+from onmargin.models.plan import Shape
+from onmargin.models.rules import Member, Number, Word
+from onmargin.models.several import Kind, averaging
+
+# What a kernel and its budget are made with: none of it can change once something was learned.
+KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0", "budget", "budget_policy")
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+POLICIES = ("oldest", "smallest", "projection", "forgetron")
+
+
+def geometry() -> Any:
+    return option("euclidean", Word("euclidean", "entropic", *METRICS))
+
+
+def kernel(*words: str) -> Any:
+    return nothing_or(
+        None,
+        Word(*(words or KERNELS)),
+        Member("__call__", words="a function of two matrices"),
+        text="""
+        kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
+            Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and
+            a round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
+            "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
+        """,
+    )
+
+
+def gamma() -> Any:
+    return option(
+        "scale",
+        Word("scale", "auto"),
+        Number(0, above=True, below=True),
+        text="""
+        gamma : {"scale", "auto"} or float, default="scale"
+            Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of the first
+            call, "auto" is ``1 / n_features``.
+        """,
+    )
+
+
+def degree() -> Any:
+    return option(
+        3,
+        Number(0, 1000, whole=True),
+        text="""
+        degree : int, default=3
+            Of "poly", at least 0.
+        """,
+    )
+
+
+def coef0() -> Any:
+    return option(
+        0.0,
+        Number(above=True, below=True),
+        text="""
+        coef0 : float, default=0.0
+            Constant in "poly" and "sigmoid".
+        """,
+    )
+
+
+def budget() -> Any:
+    return nothing_or(
+        None,
+        Number(1, 2**31, whole=True),
+        text="""
+        budget : int or None, default=None
+            With a kernel, the most supports to keep, at least 1; no bound holds then. None: all.
+        """,
+    )
+
+
+def budget_policy() -> Any:
+    return option(
+        "projection",
+        Word(*POLICIES),
+        text="""
+        budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
+            What goes for a new support: that whose projection the new one can best take over, the oldest after all were
+            shrunk, the oldest as it is, or that of the smallest contribution.
+        """,
+    )
+
+
+def kernel_options(options: Any) -> dict[str, Any]:
+    """Return the options of the kernel, which cannot change."""
+    return {name: getattr(options, name) for name in KERNEL_OPTIONS}
+
+
+def space(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
+    """Return what a plan says of weights and how they move: linear, on the simplex or in the space of a kernel."""
+    word = getattr(options, "geometry", "euclidean")
+    fixed = kernel_options(options) | {"geometry": word} | swept(options)
+    if options.kernel is not None:
+        return {"step": step, "weights": _expansion(options), "learner": kernel_learner(options), "fixed": fixed}
+    if word == "entropic":
+        return {"step": step, "weights": on_simplex, "dtypes": (np.dtype(np.float64),), "fixed": fixed}
+    kind: Kind = GEOMETRIES[word]
+    ensemble = alternatives(options, kind, step, by_loss=by_loss)
+    return {"step": step, "weights": weights(options, kind), "ensemble": ensemble, "fixed": fixed}
+
+
+# Kernels are imported where one is asked for: they need SciPy.
+
+
+def _expansion(options: Any) -> Callable[[Shape, Kind | None, int], Geometry]:
+    from onmargin.models.expansion import expansion
+
+    return expansion(options, averaging(options.average))
+
+
+def kernel_learner(options: Any) -> Callable[[Any, Step, Geometry], Learner[Any]]:
+    """Return what makes a learner with the kernel of the options, for rows like those of a matrix."""
+    from onmargin.models.expansion import kernel_learner
+
+    return kernel_learner(options)

@@ -1,0 +1,13 @@
+"""Learners of streams made from parameters of which some say how records are read."""
+
+from inspect import signature
+
+from onmargin.features import RecordFeatures
+
+READING = tuple(signature(RecordFeatures).parameters)
+
+
+def made(kind, **parameters):
+    """A learner; parameters of `RecordFeatures` stand beside its own."""
+    reading = {name: parameters.pop(name) for name in READING if name in parameters}
+    return kind(**parameters, **({"features": RecordFeatures(**reading)} if reading else {}))
