@@ -15,6 +15,7 @@ from onmargin.estimators._checks import check_named, check_weight
 from onmargin.estimators._classes import segments
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import MatrixLike
+from onmargin.estimators._passes import early_stopping, validation_fraction
 from onmargin.learner import Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
 
@@ -26,8 +27,14 @@ class LinearClassifier(LinearEstimator):
     Parameters
     ----------
     early_stopping : bool, default=False
-        Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
+        Whether `fit` holds out a stratified part of the data, drawn by `random_state`, and judges passes by the
+        accuracy there instead of the mean loss.
+    validation_fraction : float, default=0.1
+        The part held out, between 0 and 1.
     """
+
+    early_stopping: bool = early_stopping()
+    validation_fraction: float = validation_fraction()
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """The class of each label; any, where a label is not known because its examples weigh nothing."""

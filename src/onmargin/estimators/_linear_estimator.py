@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from copy import copy, deepcopy
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,15 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._core.geometries.diagonal import Diagonal
 from onmargin._core.geometries.geometry import Columns
 from onmargin._core.rows import Rows
+from onmargin.estimators import _passes as passes
 from onmargin.estimators._batch import reach_target
 from onmargin.estimators._checks import check_numbers
-from onmargin.estimators._online import MatrixLike, OnlineLearner, warn_of_margin
-from onmargin.learner import Learner, Offsets, Vector, as_rows
+from onmargin.estimators._online import MatrixLike, OnlineLearner, learner_of_model, warn_of_margin
+from onmargin.learner import Offsets, Vector, as_rows
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.kernels import Linear
-from onmargin.models.options import check_options, option
 from onmargin.models.plan import Model, Plan, Shape
-from onmargin.models.rules import FLAG, NOTHING, Instance, Number
 from onmargin.models.updates import check_combination
 
 
@@ -40,10 +37,8 @@ class LinearEstimator(OnlineLearner):
     max_iter : int, default=1000
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
-    validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
+        before. If None, all `max_iter` passes are made.
     n_iter_no_change : int, default=5
         Passes without improvement that end `fit`.
     shuffle : bool, default=True
@@ -51,24 +46,19 @@ class LinearEstimator(OnlineLearner):
     verbose : int, default=0
         If above 0, `fit` prints one line per pass.
     random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
+        Seed of the shuffling.
     warm_start : bool, default=False
         Whether `fit` goes on from the weights it finds.
     """
 
-    max_iter: int = option(1000, Number(1, whole=True))
-    tol: float | None = option(1e-3, Number(0), NOTHING)
-    early_stopping: bool = option(False, FLAG)
-    validation_fraction: float = option(0.1, Number(0, 1, above=True, below=True))
-    n_iter_no_change: int = option(5, Number(1, whole=True))
-    shuffle: bool = option(True, FLAG)
-    verbose: int = option(0, FLAG, Number(0, whole=True))
-    random_state: int | np.random.RandomState | None = option(
-        None, NOTHING, Number(0, 2**32 - 1, whole=True), Instance(np.random.RandomState, "a RandomState")
-    )
-    warm_start: bool = option(False, FLAG)
+    max_iter: int = passes.max_iter()
+    tol: float | None = passes.tol()
+    n_iter_no_change: int = passes.n_iter_no_change()
+    shuffle: bool = passes.shuffle()
+    verbose: int = passes.verbose()
+    random_state: int | np.random.RandomState | None = passes.random_state()
+    warm_start: bool = passes.warm_start()
 
-    plan: ClassVar[Callable[..., Plan]]  # of the options: how the parameters as they are now learn
     _flat: ClassVar[bool] = False  # whether coef_ has one dimension
 
     def _splitter(self) -> Any:
@@ -79,38 +69,13 @@ class LinearEstimator(OnlineLearner):
         """Return how good these scores are; higher is better."""
         raise NotImplementedError
 
-    @property
-    def _learner(self) -> Learner[Any]:  # type: ignore[override]
-        return self._model.learner
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
-
-    def _check_parameters(self) -> None:
-        check_options(self)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[Plan]:  # type: ignore[override]
-        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before."""
-        self._check_parameters()
-        before = dict(vars(self))
-        try:
-            if "_model" in before:
-                # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
-                self._model = copy(before["_model"])
-            yield self.plan()
-            self._model.learner.close()
-        except BaseException:
-            self.__dict__ = before
-            raise
+    _learner = learner_of_model
 
     def _go_on(self) -> bool:
         """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""
-        warm = self.warm_start and "_model" in vars(self)
-        if warm:
+        if self.warm_start and "_model" in vars(self):
             self.densify()
-            self._model = deepcopy(self._model)
-        return warm
+        return super()._go_on()
 
     def _begin(self, plan: Plan, X: Any) -> None:
         """Begin a model that has learned nothing, for rows like those of X."""
@@ -118,7 +83,7 @@ class LinearEstimator(OnlineLearner):
         self.__dict__.pop("_sparse_metric", None)
         self._model = Model.begin(plan, Shape(self.n_features_in_, X.dtype, sparse.issparse(X)), X)
         if plan.simplex_margin is not None and X.shape[0] > 0:
-            warn_of_margin(plan.simplex_margin, float(max(X.max(), -X.min())))
+            warn_of_margin(plan.simplex_margin, plan.simplex_reach(X))
 
     def _fit(self, X: Any, y: NDArray[Any], rows: Rows, target: Vector, weight: Vector | None) -> None:
         """Pass over the rows, whose targets are y in the terms of the task, until it is enough."""
@@ -130,7 +95,7 @@ class LinearEstimator(OnlineLearner):
 
     def _hold_out(self, X: Any, y: NDArray[Any]) -> tuple[Offsets | None, Callable[[], float] | None]:
         """Which examples to learn (None: all), and with early stopping what judges a pass on the others."""
-        if not self.early_stopping:
+        if not getattr(self, "early_stopping", False):
             return None, None
         try:
             train, held_out = next(self._splitter().split(np.empty(len(y)), y))

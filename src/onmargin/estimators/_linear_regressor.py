@@ -13,6 +13,7 @@ from sklearn.model_selection import ShuffleSplit
 from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import MatrixLike
+from onmargin.estimators._passes import early_stopping, validation_fraction
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -22,8 +23,14 @@ class LinearRegressor(LinearEstimator):
     Parameters
     ----------
     early_stopping : bool, default=False
-        Whether `fit` holds out a part of the data and judges a pass by the R² there.
+        Whether `fit` holds out a part of the data, drawn by `random_state`, and judges passes by the R² there instead
+        of the mean loss.
+    validation_fraction : float, default=0.1
+        The part held out, between 0 and 1.
     """
+
+    early_stopping: bool = early_stopping()
+    validation_fraction: float = validation_fraction()
 
     _flat = True
 

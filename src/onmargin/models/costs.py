@@ -1,10 +1,12 @@
-"""The costs of predicting one class for another."""
+"""The costs of predicting one class for another, or one label of a token."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from onmargin.models.rules import Number
 
 
 def check_cost(cost: Any, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
@@ -15,12 +17,7 @@ def check_cost(cost: Any, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.f
             raise ValueError(f"cost must be 'absolute', 'squared' or a matrix; got {cost!r}")
         distance = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(np.float64)
         return distance if cost == "absolute" else distance**2
-    try:
-        matrix = np.ascontiguousarray(cost, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"cost must be finite numbers: {error}") from error
-    if not np.isfinite(matrix).all():
-        raise ValueError(f"cost must be finite numbers; got {matrix.tolist()}")
+    matrix = _numbers(cost, "cost")
     if matrix.shape != (n, n):
         raise ValueError(
             f"cost must have shape ({n}, {n}) for the classes {list(classes)!r:.200}; got {matrix.shape}. "
@@ -28,4 +25,37 @@ def check_cost(cost: Any, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.f
         )
     if (matrix < 0).any() or np.diagonal(matrix).any():
         raise ValueError(f"cost must be at least 0, and 0 on the diagonal; got {matrix.tolist()}")
+    return matrix
+
+
+def token_cost(given: Any, labels: Sequence[Any]) -> NDArray[np.float64]:
+    """Return what predicting a label (column) for the right one (row) counts: 1, or what is given.
+
+    That is a dict of factors by right label, or a matrix.
+    """
+    n = len(labels)
+    cost = 1 - np.eye(n)
+    if isinstance(given, Mapping):
+        for label, factor in given.items():
+            if not Number(0, above=True, below=True).accepts(factor):
+                raise ValueError(f"label_cost must be positive numbers; got {factor!r} for {label!r}")
+            if label in labels:
+                cost[labels.index(label)] *= factor
+    elif given is not None:
+        cost = _numbers(given, "label_cost")
+        if cost.shape != (n, n) or (cost[~np.eye(n, dtype=bool)] <= 0).any() or np.diagonal(cost).any():
+            raise ValueError(
+                f"label_cost must be positive, 0 on the diagonal, and of shape ({n}, {n}) for the labels "
+                f"{list(labels)}; got {given!r}. In partial_fit give classes= in the first call."
+            )
+    return cost
+
+
+def _numbers(given: Any, name: str) -> NDArray[np.float64]:
+    try:
+        matrix = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be finite numbers: {error}") from error
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name} must be finite numbers; got {matrix.tolist()}")
     return matrix

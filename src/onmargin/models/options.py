@@ -18,6 +18,11 @@ def option(default: Any, *accepted: Rule) -> Any:
     return field(default=default, metadata={"accepted": accepted})
 
 
+def required(*accepted: Rule) -> Any:
+    """Declare an option that has no default."""
+    return field(metadata={"accepted": accepted})
+
+
 # Options that several families share.
 
 
