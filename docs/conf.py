@@ -112,12 +112,14 @@ def include_option_table(app, docname, content):
         return
     from onmargin.models.compatible import TABLE
 
-    lines = [".. list-table::", "   :header-rows: 1", "", "   * - Option", "     - Needs", "     - Because"]
-    for choice, needs, why, _ in TABLE:
+    lines = [".. list-table::", "   :header-rows: 1", ""]
+    lines += ["   * - Learners of", "     - Option", "     - Needs", "     - Because"]
+    for row in TABLE:
         lines += [
-            f"   * - ``{choice.words}``",
-            f"     - ``{'``, ``'.join(need.words for need in needs)}``",
-            f"     - {why}",
+            f"   * - {row.of}",
+            f"     - ``{row.words}``",
+            f"     - ``{'``, ``'.join(need.words for need in row.needs)}``",
+            f"     - {row.why}",
         ]
     content[0] = content[0].replace(".. option-table::", "\n".join(lines))
 

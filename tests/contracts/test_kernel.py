@@ -318,7 +318,7 @@ def test_precomputed_must_be_square(kind):
 
 
 def test_ball_has_no_precomputed_kernel():
-    with pytest.raises(ValueError, match="kernel must be None, or 'linear' .* 'sigmoid', or a function"):
+    with pytest.raises(ValueError, match=r"kernel must be None, or 'linear' .* 'sigmoid', or a function"):
         PassiveAggressiveUniclass(kernel="precomputed").fit(rbf_kernel(X))
 
 

@@ -1,6 +1,7 @@
 """The docstring of a learner describes the parameters that its signature has, and signatures are short."""
 
 import re
+from dataclasses import MISSING
 from inspect import Parameter, signature
 
 import pytest
@@ -8,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 import onmargin
 from onmargin import stream
-from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.estimators._online import OnlineLearner
 from onmargin.models.options import check_options, declared
 
 LEARNERS = [
@@ -17,6 +18,7 @@ LEARNERS = [
     for value in (getattr(module, name) for name in module.__all__)
     if isinstance(value, type) and (issubclass(value, BaseEstimator) or module is stream)
 ]
+PLANNED = [kind for kind in LEARNERS if issubclass(kind, OnlineLearner) and hasattr(kind, "plan")]
 SECTION = re.compile(r"    Parameters\n    -+\n(.*?)(?=\n\n    \w[\w ]*\n    -+\n)", re.DOTALL)
 
 
@@ -42,10 +44,11 @@ def test_signatures_name_types_by_one_word(kind):
         assert "_SupportsArray" not in str(signature(function))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in LEARNERS if issubclass(kind, LinearEstimator)], ids=name_of)
+@pytest.mark.parametrize("kind", PLANNED, ids=name_of)
 def test_defaults_are_accepted_and_go_together(kind):
     """They are not looked at when a learner is made, so that learning begins sooner."""
-    options = kind()
+    required = {name: object() for name, (default, _) in declared(kind).items() if default is MISSING}
+    options = kind(**required)
     for name, (default, accepted) in declared(kind).items():
         assert not accepted or any(rule.accepts(default) for rule in accepted), name
     for name, value in vars(options).items():
@@ -59,7 +62,14 @@ def _same(value):
     return type(value)(f"{value}") if isinstance(value, float | str) and value else value
 
 
-@pytest.mark.parametrize("kind", [kind for kind in LEARNERS if issubclass(kind, LinearEstimator)], ids=name_of)
+@pytest.mark.parametrize("kind", PLANNED, ids=name_of)
 def test_few_classes_stand_above_an_estimator(kind):
     own = [base for base in kind.__mro__ if base.__module__.startswith("onmargin.")]
     assert len(own) <= 5
+
+
+@pytest.mark.parametrize("name", ["BlockClassifier", "ClassFeatureClassifier", "SequenceTagger", "StructuredPredictor"])
+def test_learners_of_more_than_rows_are_composed(name):
+    kind = getattr(onmargin, name)
+    assert kind in PLANNED
+    assert len([base for base in kind.__mro__ if base.__module__.startswith("onmargin.")]) <= 4

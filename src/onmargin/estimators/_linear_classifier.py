@@ -15,11 +15,10 @@ from onmargin.estimators._checks import check_named, check_weight
 from onmargin.estimators._classes import segments
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.estimators._model_estimator import early_stopping, validation_fraction
 from onmargin.estimators._online import MatrixLike
 from onmargin.learner import Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
-from onmargin.models.options import option
-from onmargin.models.rules import FLAG, Number
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -28,19 +27,15 @@ class LinearClassifier(LinearEstimator):
 
     Parameters
     ----------
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. None: all `max_iter` passes are made.
     early_stopping : bool, default=False
-        Whether `fit` holds out a stratified part of the data and judges a pass by the accuracy there.
+        Whether `fit` holds out a stratified part of the data, drawn by `random_state`, and judges passes by the
+        accuracy there instead of the mean loss.
     validation_fraction : float, default=0.1
         The part held out, between 0 and 1.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling and of the validation split.
     """
 
-    early_stopping: bool = option(False, FLAG)
-    validation_fraction: float = option(0.1, Number(0, 1, above=True, below=True))
+    early_stopping: bool = early_stopping()
+    validation_fraction: float = validation_fraction()
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """The class of each label; any, where a label is not known because its examples weigh nothing."""

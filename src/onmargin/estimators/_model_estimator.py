@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from copy import copy, deepcopy
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +14,46 @@ from onmargin._core.rows import Rows
 from onmargin.estimators._batch import reach_target
 from onmargin.estimators._online import OnlineLearner, warn_of_margin
 from onmargin.learner import Learner, Offsets, Vector
-from onmargin.models.options import check_options, option
+from onmargin.models.options import option
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import FLAG, NOTHING, Instance, Number
+
+
+def max_iter(default: int = 1000) -> Any:
+    return option(default, Number(1, whole=True))
+
+
+def tol(default: float | None = 1e-3) -> Any:
+    return option(default, Number(0), NOTHING)
+
+
+def n_iter_no_change() -> Any:
+    return option(5, Number(1, whole=True))
+
+
+def shuffle() -> Any:
+    return option(True, FLAG)
+
+
+def verbose() -> Any:
+    return option(0, FLAG, Number(0, whole=True))
+
+
+def random_state() -> Any:
+    seed = Number(0, 2**32 - 1, whole=True)
+    return option(None, NOTHING, seed, Instance(np.random.RandomState, "a RandomState"))
+
+
+def warm_start() -> Any:
+    return option(False, FLAG)
+
+
+def early_stopping() -> Any:
+    return option(False, FLAG)
+
+
+def validation_fraction() -> Any:
+    return option(0.1, Number(0, 1, above=True, below=True))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,7 +68,7 @@ class ModelEstimator(OnlineLearner):
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=1e-3
         `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
+        before. If None, all `max_iter` passes are made.
     n_iter_no_change : int, default=5
         Passes without improvement that end `fit`.
     shuffle : bool, default=True
@@ -46,55 +81,23 @@ class ModelEstimator(OnlineLearner):
         Whether `fit` goes on from the weights it finds.
     """
 
-    max_iter: int = option(1000, Number(1, whole=True))
-    tol: float | None = option(1e-3, Number(0), NOTHING)
-    n_iter_no_change: int = option(5, Number(1, whole=True))
-    shuffle: bool = option(True, FLAG)
-    verbose: int = option(0, FLAG, Number(0, whole=True))
-    random_state: int | np.random.RandomState | None = option(
-        None, NOTHING, Number(0, 2**32 - 1, whole=True), Instance(np.random.RandomState, "a RandomState")
-    )
-    warm_start: bool = option(False, FLAG)
-
-    plan: ClassVar[Callable[..., Plan]]  # of the options: how the parameters as they are now learn
+    max_iter: int = max_iter()
+    tol: float | None = tol()
+    n_iter_no_change: int = n_iter_no_change()
+    shuffle: bool = shuffle()
+    verbose: int = verbose()
+    random_state: int | np.random.RandomState | None = random_state()
+    warm_start: bool = warm_start()
 
     @property
     def _learner(self) -> Learner[Any]:  # type: ignore[override]
         return self._model.learner
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
-
-    def _check_parameters(self) -> None:
-        check_options(self)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[Plan]:  # type: ignore[override]
-        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before."""
-        self._check_parameters()
-        before = dict(vars(self))
-        try:
-            if "_model" in before:
-                # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
-                self._model = copy(before["_model"])
-            yield self.plan()
-            self._model.learner.close()
-        except BaseException:
-            self.__dict__ = before
-            raise
-
-    def _go_on(self) -> bool:
-        """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""
-        warm = self.warm_start and "_model" in vars(self)
-        if warm:
-            self._model = deepcopy(self._model)
-        return warm
-
     def _begin(self, plan: Plan, X: Any, n_columns: int = 1) -> None:
         """Begin a model that has learned nothing, for rows like those of X."""
         self._model = Model.begin(plan, Shape(self.n_features_in_, X.dtype, sparse.issparse(X)), X, n_columns)
         if plan.simplex_margin is not None and X.shape[0] > 0:
-            warn_of_margin(plan.simplex_margin, float(max(X.max(), -X.min())))
+            warn_of_margin(plan.simplex_margin, plan.simplex_reach(X))
 
     def _fit(
         self,

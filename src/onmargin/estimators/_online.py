@@ -24,7 +24,8 @@ from onmargin._core.tasks.task import Task
 from onmargin._late import fit_shards
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
-from onmargin.models.plan import Model
+from onmargin.models.options import check_options
+from onmargin.models.plan import Model, Plan
 from onmargin.models.rules import FLAG, NOTHING, Instance, Number, Rule, check_parameters
 from onmargin.models.updates import projection
 
@@ -66,9 +67,10 @@ def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class OnlineLearner(BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn estimator over a `Learner`.
+    """A scikit-learn estimator that learns in rounds.
 
-    A subclass adds the rules of its own parameters and says which task it learns (`_task`).
+    A subclass inherits the options of a family, whose `plan` says how they learn, and holds a `Model`. Where there is
+    no plan, it adds the rules of its parameters (`_rules`), says which task it learns (`_task`) and holds a `Learner`.
     """
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
@@ -98,6 +100,7 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
     _learner: Learner[Any]
 
     # Of estimators over a model; those are dataclasses, whose annotations would be parameters.
+    plan: ClassVar[Callable[..., Plan]]  # of the options: how the parameters as they are now learn
     _model: Model
     _sparse_coef: sparse.csr_matrix | None
     _sparse_metric: dict[str, tuple[NDArray[np.intp], NDArray[Any]]]
@@ -121,18 +124,25 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
         return self._dtypes
 
     def _check_parameters(self) -> None:
-        check_parameters(self, self._rules)
+        if hasattr(type(self), "plan"):
+            check_options(self)
+        else:
+            check_parameters(self, self._rules)
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Check the parameters first; if anything raises, the estimator is as it was before."""
+    def _all_or_nothing(self) -> Iterator[Any]:
+        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before."""
         self._check_parameters()
         before = dict(vars(self))
         try:
-            if hasattr(self, "_learner"):
-                # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
-                self._learner = copy(self._learner)
-            yield
+            # The geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
+            for name in before.keys() & {"_model", "_learner"}:
+                setattr(self, name, copy(before[name]))
+            if hasattr(type(self), "plan"):
+                yield self.plan()
+                self._model.learner.close()
+            else:
+                yield
         except BaseException:
             self.__dict__ = before
             raise
@@ -170,7 +180,8 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
         """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""
         warm = self.warm_start and hasattr(self, "_learner")
         if warm:
-            self._learner = deepcopy(self._learner)
+            for name in vars(self).keys() & {"_model", "_learner"}:
+                setattr(self, name, deepcopy(vars(self)[name]))
         return warm
 
     def _prepare(self) -> None:

@@ -17,7 +17,7 @@ from onmargin._core.text.names import Names
 from onmargin._core.text.reader import Reader
 from onmargin.learner import Offsets, as_rows
 
-Labels = list[list[Any]]
+LabelLists = list[list[Any]]
 # What the table of labels, tokens and errors of one sequence may take.
 MOST_BYTES = 1 << 32
 
@@ -80,7 +80,7 @@ def read_matrix(X: Any, lengths: ArrayLike | None) -> tuple[Rows, Offsets]:
     return rows, np.append(0, np.cumsum(sizes)).astype(np.intp)
 
 
-def read_labels(y: Any, ends: Offsets, *, flat: bool) -> Labels:
+def read_labels(y: Any, ends: Offsets, *, flat: bool) -> LabelLists:
     """A list of labels for each sequence; `flat`: they may come as one list for all tokens too."""
     given = items(y, "y", "label lists")
     if flat and not any(isinstance(item, Iterable) and not isinstance(item, str) for item in given):
@@ -121,7 +121,9 @@ def check_lengths(ends: Offsets, n_labels: int) -> None:
         )
 
 
-def label_segments(labels: Labels, known: Iterable[Any], live: Iterable[bool]) -> Iterator[tuple[int, int, set[Any]]]:
+def label_segments(
+    labels: LabelLists, known: Iterable[Any], live: Iterable[bool]
+) -> Iterator[tuple[int, int, set[Any]]]:
     """Cut the sequences where labels are learned for the first time: (start, stop, the labels new at start)."""
     seen = set(known)
     start, new = 0, set[Any]()

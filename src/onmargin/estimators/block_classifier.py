@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,17 +11,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels, plain
-from onmargin._core.tasks.task import Task
-from onmargin._core.tasks.trial import Block
-from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight, live
+from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._trials import read_trials, trial_weights, two_classes
 from onmargin.learner import Vector
-from onmargin.models.updates import check_combination
+from onmargin.models.described import described
+from onmargin.models.trials import BlockOptions
 
 
-class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: ignore[misc]
     r"""Classifier of blocks: trials of several instances, predicted by one vector of weights and all to be right.
 
     A trial is the rows of X of one group, :math:`x_1, \dots, x_k` with labels :math:`y_j = \pm 1`. If all of them have
@@ -40,43 +42,8 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
 
     Parameters
     ----------
-    C : float, default=1.0
-        Aggressiveness, above 0: the most that the step sizes of a trial may sum to. Smaller is more cautious and better
-        under noise. "simperc", "exact" and the entropic geometry need a finite C.
-    margin : float or None, default=None
-        The margin asked for, above 0. None: 1, and 0.1 for the entropic geometry, whose scores are at most the largest
-        number of a row. For plain weights it sets the scale of C: margin m with C is margin 1 with C / m.
-    update : str, default="max"
-        How a trial moves the weights. "max": onto the instance of largest loss alone. "exact": to the solution of the
-        problem above. "simproj" takes the mean of the projections onto all instances that lack the margin, "simopt"
-        weighs them; neither has a mistake bound. The like on wrong instances only, with one: "conproj", for small C
-        "conopt" and, with steps of a fixed size, "simperc".
-    fit_intercept : bool, default=False
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm. Off by default,
-        since rows that are differences of feature vectors have none, and the papers' blocks neither.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
     shuffle : bool, default=True
         Whether `fit` shuffles the trials before each pass; never the rows of a trial. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each trial; an integer above 1 is the trial it starts at.
-    geometry : {"euclidean", "entropic"}, default="euclidean"
-        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to. Where few
-        of very many features matter. It has the updates "max", "simperc", "conproj" and "simproj", needs a finite C,
-        and has no intercept and no averaging.
 
     Attributes
     ----------
@@ -155,41 +122,8 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
     (23, 500)
     """
 
-    classes_: NDArray[Any]
-    _last_group: Any  # of the call before; None: it had no groups
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        margin: float | None = None,
-        update: str = "max",
-        fit_intercept: bool = False,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        average: bool | int = False,
-        geometry: str = "euclidean",
-    ) -> None:
-        self.C = C
-        self.margin = margin
-        self.update = update
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.geometry = geometry
+    if TYPE_CHECKING:
+        _last_group: Any = field(init=False)  # of the call before; None: it had no groups
 
     def fit(
         self,
@@ -222,20 +156,21 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing():
-            self._check_combination()
+        with self._all_or_nothing() as plan:
             warm = self._go_on()
-            X, y, rows = self._validate(X, y, keep=warm)
+            if warm:
+                self._model.adopt(plan)
+            X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
             check_labels(y, *([self.classes_] if warm else []))
             ends, numbers, ids = read_trials(groups, sets, len(y))
             weight = check_weight(sample_weight, len(y))
             labels = live(y, weight)
             if not warm:
                 self.classes_ = two_classes(np.unique(labels), "fit")
-                self._begin(live(X, weight))
+                self._begin(plan, live(X, weight))
             self._check_known(labels)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
-            self._prepare()
+            self._model.arrange()
             self._last_group = None if ids is None else plain(ids[-1])
             self._run_passes(rows, target, weight, trials=ends, targets=ends)
         return self
@@ -275,10 +210,12 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing():
-            self._check_combination()
-            first = not hasattr(self, "_learner")
-            X, y, rows = self._validate(X, y, keep=not first)
+        with self._all_or_nothing() as plan:
+            first = "_model" not in vars(self)
+            if not first:
+                self.densify()
+                self._model.adopt(plan)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
             known = None if classes is None else check_classes(classes)
             check_labels(y, *([] if known is None else [known]), *([] if first else [self.classes_]))
             ends, numbers, ids = read_trials(groups, sets, len(y))
@@ -286,20 +223,20 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
             labels = live(y, weight)
             if first:
                 self.classes_ = two_classes(np.unique(labels) if known is None else known, "the first partial_fit")
-                self._begin(live(X, weight))
+                self._begin(plan, live(X, weight))
                 self._last_group = None
             elif known is not None and not np.array_equal(known, self.classes_):
                 raise ValueError(f"classes must stay the same: they are {self.classes_.tolist()}; got {classes!r}")
             self._check_known(labels)
             self._meet_group(ids)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
-            self._prepare()
+            self._model.arrange()
             self._learner.learn(rows, target, weight, trials=ends, targets=ends)
             self.n_iter_ = 1
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Scores of the rows, whatever their trial.
+        """Return the scores of the rows, whatever their trial.
 
         Parameters
         ----------
@@ -314,7 +251,7 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
         return self._scores(X)[:, 0]
 
     def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """The labels of the rows, whatever their trial.
+        """Return the labels of the rows, whatever their trial.
 
         Parameters
         ----------
@@ -331,7 +268,7 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
         return labels
 
     def trial_score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """The part of the trials that are perfect: every row on its side, and none with a score of zero.
+        """Return the part of the trials that are perfect: every row on its side, and none with a score of zero.
 
         Parameters
         ----------
@@ -376,14 +313,6 @@ class BlockClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
                 "trial another id in groups"
             )
         self._last_group = None if ids is None else plain(ids[-1])
-
-    def _task(self) -> Task:
-        return Block(self._asked())
-
-    def _check_combination(self) -> None:
-        super()._check_combination()
-        plain_weights = self.geometry == "euclidean"
-        check_combination("fit_intercept", {"geometry='euclidean'": plain_weights or not self.fit_intercept})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from copy import copy, deepcopy
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,18 +13,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from onmargin._core.rows import Rows
-from onmargin._core.steps.simultaneous import Largest
-from onmargin._core.steps.step import Step
-from onmargin._core.tasks.task import Multiclass, Task
-from onmargin.estimators._blocks import BlockLearner
 from onmargin.estimators._checks import check_weight
+from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._phi import Phi, Portion, as_phi
 from onmargin.learner import as_rows
-from onmargin.models.rules import NOTHING, Member, Rule, Word
-from onmargin.models.updates import check_combination
+from onmargin.models.described import described
+from onmargin.models.plan import Plan
+from onmargin.models.trials import ClassFeatureOptions
 
 
-class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[misc]
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptions):  # type: ignore[misc]
     r"""Classifier with one vector of weights over features :math:`\phi(x, r)` of example x and class r.
 
     The class predicted is the one of highest :math:`w \cdot \phi(x, r)`. An example that beats every rival by a margin
@@ -37,49 +38,6 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
     a mention and an entity), and where classes come and go: weights are of features, not of classes, so that a class
     never seen before is predicted as well as its features say. Where all that is known of a class is its examples,
     :class:`PassiveAggressiveClassifier` learns a prototype for each.
-
-    Parameters
-    ----------
-    phi : None, callable or transformer, default=None
-        Where the features come from. None: X is the features, an array of examples x classes x features. A callable
-        ``phi(x, label)`` gives the vector of one example and class; X is then any sequence of examples. A transformer
-        with ``learn_transform`` and ``transform``, such as :class:`onmargin.features.ClassTermFeatures`, learns as it
-        goes; a copy of it is used.
-    C : float, default=1.0
-        Aggressiveness, above 0: the sum of a round's steps is at most C, or the price of squared slack. Smaller is more
-        cautious and better under noise.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "squared_hinge" is PA-II, for ``update="max"`` only.
-    update : {"max", "simperc", "conproj", "simproj", "simopt", "conopt", "exact"}, default="max"
-        Which rivals a round moves away from, and how far: "max" the best one; "simperc" and "conproj" all that score at
-        least as high as the right class, by a fixed step or by the mean of the projections; "simproj" the mean over all
-        that come too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
-        which has none either; "conopt" the same for those that "conproj" takes, which has one for small C; "exact" the
-        problem itself.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
-    margin : float or None, default=None
-        The margin asked for, above 0. None: 1, and 0.1 for the entropic geometry, whose scores are at most the largest
-        number of a row.
-    geometry : {"euclidean", "entropic"}, default="euclidean"
-        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to. Where few
-        of very many features matter, and none of them speaks against a class. It has the updates "max", "simperc",
-        "conproj" and "simproj", needs a finite C, and has no averaging.
 
     Attributes
     ----------
@@ -132,45 +90,9 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
     """
 
     _flat = True
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = BlockLearner._rules | {
-        "phi": (NOTHING, Member("__call__", "learn_transform", words="a function phi(x, label), or a transformer")),
-        "loss": (Word("hinge", "squared_hinge"),),
-    }
 
-    _phi: Phi
-
-    def __init__(
-        self,
-        *,
-        phi: Any = None,
-        C: float = 1.0,
-        loss: str = "hinge",
-        update: str = "max",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        average: bool | int = False,
-        margin: float | None = None,
-        geometry: str = "euclidean",
-    ) -> None:
-        self.phi = phi
-        self.C = C
-        self.loss = loss
-        self.update = update
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.margin = margin
-        self.geometry = geometry
+    if TYPE_CHECKING:
+        _phi: Phi = field(init=False)
 
     def fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -196,15 +118,16 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing():
-            self._check_combination()
+        with self._all_or_nothing() as plan:
             warm = self._go_on()
+            if warm:
+                self._model.adopt(plan)
             self._phi = deepcopy(self._phi) if warm else as_phi(self.phi)
             parts, weight = self._read(X, y, classes, sample_weight)
             rows, ends, codes = _joined(list(parts))
             if not warm:
-                self._begin_with(rows)
-            self._prepare()
+                self._begin_with(plan, rows)
+            self._model.arrange()
             self._run_passes(self._rows(rows), codes.astype(np.float64), weight, trials=ends)
         return self
 
@@ -230,16 +153,18 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing():
-            self._check_combination()
-            first = not hasattr(self, "_learner")
+        with self._all_or_nothing() as plan:
+            first = "_model" not in vars(self)
+            if not first:
+                self.densify()
+                self._model.adopt(plan)
             self._phi = as_phi(self.phi) if first else copy(self._phi)  # which finds its classes before all is well
             parts, weight = self._read(X, y, classes, sample_weight)
             start = 0
             for rows, ends, codes in parts:
                 if start == 0 and first:
-                    self._begin_with(rows)
-                self._prepare()
+                    self._begin_with(plan, rows)
+                self._model.arrange()
                 stop = start + len(codes)
                 weighted = None if weight is None else weight[start:stop]
                 self._learner.learn(self._rows(rows), codes.astype(np.float64), weighted, trials=ends)
@@ -248,7 +173,7 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores of every class.
+        """Return the scores of every class.
 
         Parameters
         ----------
@@ -258,14 +183,14 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
         Returns
         -------
         scores : ndarray of shape (n_samples, n_classes)
-            One column a class, in the order of ``classes_``.
+            One column per class, in the order of ``classes_``.
         """
         check_is_fitted(self)
         scores = self._learner.scores(self._rows(self._phi.read(X)))
         return scores.reshape(-1, len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of highest score.
+        """Return the class of highest score.
 
         Parameters
         ----------
@@ -287,25 +212,6 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
         self._fitted()
         return self._phi.classes
 
-    def _bias(self) -> float:
-        return 0.0
-
-    def _task(self) -> Task:
-        return Multiclass(self._asked(), every=True)
-
-    def _step(self) -> Step:
-        return Largest(self.C, squared=True) if self.loss == "squared_hinge" else super()._step()
-
-    def _check_combination(self) -> None:
-        super()._check_combination()
-        hinge = self.loss == "hinge"
-        check_combination(f"update={self.update!r}", {"loss='hinge'": self.update == "max" or hinge})
-        check_combination("geometry='entropic'", {"loss='hinge'": self.geometry == "euclidean" or hinge})
-
-    def _most(self, X: Any) -> float:
-        """Of the difference of two rows."""
-        return float(X.max() - X.min())
-
     def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Any, Any]:
         """The parts of the data as rows, and the weights of the examples."""
         labels = column_or_1d(y, warn=True)
@@ -318,9 +224,9 @@ class ClassFeatureClassifier(ClassifierMixin, BlockLearner):  # type: ignore[mis
         live = np.ones(n, bool) if weight is None else weight > 0
         return self._phi.learn(X, labels, classes, live), weight
 
-    def _begin_with(self, rows: Any) -> None:
+    def _begin_with(self, plan: Plan, rows: Any) -> None:
         self.n_features_in_ = rows.shape[1]
-        self._begin(rows)
+        self._begin(plan, rows)
 
     def _rows(self, rows: Any) -> Rows:
         if rows.shape[1] != self.n_features_in_:

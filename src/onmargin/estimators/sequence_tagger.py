@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import Any, Self
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes
-from onmargin.estimators._chain_sweep import ChainSweep
-from onmargin.estimators._sequences import read_labels
+from onmargin._core.geometries.chain import EdgePaths
+from onmargin._core.rows import Rows
+from onmargin._core.text.names import Names
+from onmargin.estimators._checks import check_weight
+from onmargin.estimators._model_estimator import ModelEstimator, max_iter, tol
+from onmargin.estimators._sequences import (
+    LabelLists,
+    check_kinds,
+    check_lengths,
+    is_matrix,
+    label_segments,
+    read_labels,
+    read_matrix,
+    read_named,
+)
+from onmargin.learner import Offsets, Vector
+from onmargin.models.chain import Chain, ChainStanding, TaggerOptions, transition_coef_of, transitions_of
+from onmargin.models.described import described
+from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import Number
+from onmargin.models.several import grid, names_of
 
 
-class SequenceTagger(ChainSweep):
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
     r"""Tagger of sequences: a passive-aggressive linear chain that learns online and goes on learning.
 
-    A sequence :math:`x = (x_1, \dots, x_m)` of tokens, each a few features out of many, is labelled by
+    A sequence :math:`x = (x_1, \dots, x_m)` of tokens, each a few features out of many, is labeled by
 
     .. math::
         \hat y = \arg\max_z s(z), \qquad s(z) = \sum_i W_{z_i} \cdot x_i + \sum_{i > 1} T_{z_{i-1} z_i},
 
-    found by Viterbi's algorithm. A wrong labelling moves the weights to the solution of
+    found by Viterbi's algorithm. A wrong labeling moves the weights to the solution of
 
     .. math::
         \min_{W, T} \tfrac12 \|(W, T) - (W_t, T_t)\|^2 + C\,\xi \quad\text{s.t.}\quad
         s(y) \ge s(q) + \sqrt{\rho(y, q)} - \xi,
 
-    where :math:`\rho` counts the wrong tokens and q is the labelling to be beaten (`update`).
+    where :math:`\rho` counts the wrong tokens and q is the labeling to be beaten (`update`).
 
     Use it to tag words, chunks, names or any steps in a row where the labels of neighbours matter: it learns a sequence
     at a time, meets new features and new labels whenever they come, and needs no corpus in memory. Where labels of
@@ -39,53 +61,13 @@ class SequenceTagger(ChainSweep):
 
     Parameters
     ----------
-    C : float, sequence of float or "auto", default=1.0
-        Aggressiveness, above 0: a bound on the step. Smaller is more cautious; inf makes every update plain PA. Several
-        values: a chain for each, all learned in one pass; "auto" is a grid of nine from 0.001 to 10. Not with
-        "perceptron", which has none.
-    loss : "hinge" or "squared_hinge", default="hinge"
-        How slack is paid for: linearly (PA-I) or squared (PA-II).
-    update : "prediction", "max_loss" or "perceptron", default="prediction"
-        The labelling to be beaten: the predicted one, or the one of largest loss, which also teaches from sequences
-        that are labelled right by too small a margin. "perceptron" takes a step of 1 against a wrong prediction.
-    cost : "hamming" or "squared_hamming", default="hamming"
-        :math:`\rho`: the number of wrong tokens, or its square, which asks for a margin of 1 for each. With
-        "max_loss", "hamming" takes time and memory that grow with the square of a sequence's length.
-    label_cost : dict, array-like of shape (n_classes, n_classes) or None, default=None
-        What a wrong token counts: 1; by its right label {label: cost}, 1 for those left out; or by its right and its
-        predicted label, in the order of ``classes_``. "max_loss" needs the "squared_hamming" sum then.
-    transition_features : None, "all" or tuple of str, default=None
-        Features of a token that also weigh the step to it from the label before: those whose names start with one of
-        these strings, or all. Each takes n_classes² weights: 20 labels and 100,000 features fill a third of a GB, twice
-        that with averaging. What a tagger began with it keeps until it is fitted anew.
-    separator : str or None, default=":"
-        In tokens that are lists of strings, what is between a feature's name and its value: "length:3". Without a
-        number after it, or after a backslash, it is a part of the name. None: all of a string is the name.
-    fit_intercept : bool, default=True
-        Whether every token has one more feature of constant value.
-    intercept_scaling : "auto" or float, default="auto"
-        That value, above 0. "auto" is 0.3 times the norm of the first token that is not empty, then fixed.
     max_iter : int, default=10
         Most passes that `fit` makes. `partial_fit` makes one.
     tol : float or None, default=None
         `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
+        before. If None, all `max_iter` passes are made.
     shuffle : bool, default=True
         Whether `fit` shuffles the sequences before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
-    average : bool, int or None, default=None
-        Whether to predict with the mean of the weights after each sequence; an integer above 1 is the sequence it
-        starts at. None: if `fit` comes first, and not if `partial_fit` or `learn_one` does. What a tagger began with it
-        keeps until it is fitted anew.
-    combine : {"leader", "hedge"}, default="leader"
-        With several C, label by that of the least cost so far, or each token by a vote of all that AdaHedge weighs.
 
     Attributes
     ----------
@@ -112,7 +94,7 @@ class SequenceTagger(ChainSweep):
     t_ : float
         One plus the number of sequences learned.
     totals_ : Totals
-        Rounds (sequences), mistakes (sequences not labelled right), updates, losses, dual value, cost (the sum of
+        Rounds (sequences), mistakes (sequences not labeled right), updates, losses, dual value, cost (the sum of
         :math:`\rho`) and the largest squared norm of a difference :math:`\Phi(x, y) - \Phi(x, q)` that was learned.
 
     See Also
@@ -152,46 +134,14 @@ class SequenceTagger(ChainSweep):
     ['DET', 'INTJ', 'NOUN', 'VERB']
     """
 
-    def __init__(
-        self,
-        *,
-        C: float | Sequence[float] | str = 1.0,
-        loss: str = "hinge",
-        update: str = "prediction",
-        cost: str = "hamming",
-        label_cost: Mapping[Any, float] | ArrayLike | None = None,
-        transition_features: str | tuple[str, ...] | None = None,
-        separator: str | None = ":",
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 10,
-        tol: float | None = None,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        average: bool | int | None = None,
-        combine: str = "leader",
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.update = update
-        self.cost = cost
-        self.label_cost = label_cost
-        self.transition_features = transition_features
-        self.separator = separator
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.combine = combine
+    max_iter: int = max_iter(10)
+    tol: float | None = tol(None)
+
+    if TYPE_CHECKING:
+        _names: Names | None = field(init=False)  # None: X is a matrix
+        _codes: dict[Any, int] = field(init=False)
+        _chosen_by: str | tuple[str, ...] | None = field(init=False)  # the transition_features that it began with
+        _n_asked: int = field(init=False)  # features of which it is known whether they weigh steps
 
     def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all sequences in several passes; their features are looked up once.
@@ -213,15 +163,16 @@ class SequenceTagger(ChainSweep):
         self : object
             The fitted tagger.
         """
-        with self._all_or_nothing():
-            self._check_combination()
-            if not self._go_on():
-                self._begin_chain(X, average=int(self.average is None or self.average))
+        with self._all_or_nothing() as plan:
+            if self._go_on():
+                self._model.adopt(plan)
+            else:
+                self._begin_chain(X, self.plan(averaged=True))
             rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight)
             self._meet(set().union(*(row for i, row in enumerate(labels) if weight is None or weight[i] > 0)))
             self._check_labels("fit")
             self._make_room(rows.n_features)
-            self._prepare()
+            self._model.arrange(self.classes_.tolist())
             self.n_features_in_ = rows.n_features
             rows = rows.widened(self._learner.geometry.n_features)
             self._run_passes(rows, self._targets(labels), weight, trials=ends, targets=ends)
@@ -256,10 +207,11 @@ class SequenceTagger(ChainSweep):
         self : object
             The tagger, having learned.
         """
-        with self._all_or_nothing():
-            self._check_combination()
-            if not hasattr(self, "_learner"):
-                self._begin_chain(X, average=int(self.average or 0))
+        with self._all_or_nothing() as plan:
+            if "_model" in vars(self):
+                self._model.adopt(plan)
+            else:
+                self._begin_chain(X, plan)
             named = [] if classes is None else check_classes(classes).tolist()
             rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight, named)
             self._meet(named)
@@ -288,7 +240,7 @@ class SequenceTagger(ChainSweep):
         return self.partial_fit([sequence], [labels])
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[list[Any]]:
-        """The best labels of each sequence; features that were never learned count nothing.
+        """Return the best labels of each sequence; features that were never learned count nothing.
 
         Parameters
         ----------
@@ -304,12 +256,12 @@ class SequenceTagger(ChainSweep):
         """
         check_is_fitted(self)
         rows, ends = self._read(X, lengths, grow=False)
-        classes, path = self.classes_.tolist(), self._paths(rows, ends).tolist()
+        classes, path = self.classes_.tolist(), Chain(self._model).paths(rows, ends).tolist()
         labels = [classes[code] for code in path]
         return [labels[start:stop] for start, stop in pairwise(ends.tolist())]
 
     def predict_one(self, sequence: Any) -> list[Any]:
-        """The best labels of one sequence.
+        """Return the best labels of one sequence.
 
         Parameters
         ----------
@@ -326,7 +278,7 @@ class SequenceTagger(ChainSweep):
     def decode(
         self, X: Any, n_best: int = 1, *, lengths: ArrayLike | None = None
     ) -> list[list[tuple[float, list[Any]]]]:
-        """The best few labellings of each sequence, with their scores.
+        """Return the best few labelings of each sequence, with their scores.
 
         Parameters
         ----------
@@ -339,7 +291,7 @@ class SequenceTagger(ChainSweep):
 
         Returns
         -------
-        labellings : list of lists of (score, labels)
+        labelings : list of lists of (score, labels)
             For each sequence, best first. With ``combine="hedge"`` a score is the sum of the votes for the labels.
         """
         check_is_fitted(self)
@@ -349,11 +301,11 @@ class SequenceTagger(ChainSweep):
         classes = self.classes_.tolist()
         return [
             [(float(score), [classes[code] for code in path]) for score, path in zip(scores, paths, strict=True)]
-            for scores, paths in self._best_paths(rows, ends, n_best)
+            for scores, paths in Chain(self._model).best_paths(rows, ends, n_best)
         ]
 
     def score(self, X: Any, y: Any, *, lengths: ArrayLike | None = None) -> float:
-        """The part of the tokens that get their right label.
+        """Return the part of the tokens that get their right label.
 
         Parameters
         ----------
@@ -375,17 +327,17 @@ class SequenceTagger(ChainSweep):
         if ends[-1] == 0:
             raise ValueError("X has no tokens: the part of them that is right needs at least one")
         right = [self._codes.get(label, -1) for row in labels for label in row]
-        return float(np.mean(self._paths(rows, ends) == right))
+        return float(np.mean(Chain(self._model).paths(rows, ends) == right))
 
     def weights(self, label: Any, top: int | None = None) -> dict[Any, float]:
-        """The weights of a label by feature, heaviest first, those of zero left out.
+        """Return the weights of a label by feature, heaviest first, those of zero left out.
 
         Parameters
         ----------
         label : object
             One of ``classes_``.
         top : int or None, default=None
-            How many; None: all.
+            How many. If None, all.
 
         Returns
         -------
@@ -393,4 +345,174 @@ class SequenceTagger(ChainSweep):
             {feature: weight}; a feature of a matrix goes by its number.
         """
         check_is_fitted(self)
-        return self._heaviest(label, top)
+        if label not in self._codes:
+            raise ValueError(f"label must be one of {self.classes_.tolist()}, got {label!r}")
+        if not (top is None or Number(1, whole=True).accepts(top)):
+            raise ValueError(f"top must be an integer of at least 1, or None, got {top!r}")
+        coef = self.coef_[self._codes[label]]
+        order = np.argsort(-np.abs(coef), kind="stable")[: np.count_nonzero(coef)][:top]
+        return {(int(j) if self._names is None else self._names.names[j]): float(coef[j]) for j in order}
+
+    @property
+    def coef_(self) -> Vector:
+        """Weights of the features for each label."""
+        coef: Vector = self._chain().leader.mean()[0][:, : self.n_features_in_]
+        return coef
+
+    @property
+    def intercept_(self) -> Vector:
+        """Intercepts, in score units."""
+        return self._chain().leader.mean()[1]
+
+    @property
+    def transitions_(self) -> Vector:
+        """Weights from a token's label (row) to the next one's (column)."""
+        return transitions_of(self._chain().leader)
+
+    @property
+    def transition_coef_(self) -> Vector:
+        """Weights of the features of a token for the step to it: by label before, label and feature."""
+        return transition_coef_of(self._edges(), self.n_features_in_)
+
+    @property
+    def transition_feature_names_(self) -> list[str]:
+        """Names of the features that weigh steps, in the order of ``transition_coef_``."""
+        chosen = np.flatnonzero(self._edges().places[: self.n_features_in_] >= 0)
+        names = self.feature_names_
+        return [names[j] for j in chosen]
+
+    @property
+    def feature_names_(self) -> list[str]:
+        """Names of the features, in the order of ``coef_``."""
+        self._fitted()
+        if self._names is None:
+            raise AttributeError("features of a matrix have no names")
+        return self._names.names.copy()
+
+    @property
+    def sweep_(self) -> ChainStanding:
+        """How the chains of all values of C stand."""
+        fixed = self._chain().model.fixed
+        return self._chain().standing(names_of(grid(self.C) if fixed is None else fixed["C"]), self.n_features_in_)
+
+    def _chain(self) -> Chain:
+        self._fitted()
+        return Chain(self._model)
+
+    def _edges(self) -> EdgePaths:
+        leader = self._chain().leader
+        if not isinstance(leader, EdgePaths):
+            raise AttributeError("no features weigh the transitions: set transition_features before learning")
+        return leader
+
+    def _called(self) -> list[str]:
+        """What the chains are called; none: there is just one."""
+        return names_of(grid(self.C))
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[Any]:
+        """Take names back too, if anything raises."""
+        names = getattr(self, "_names", None)
+        known = 0 if names is None else len(names)
+        with super()._all_or_nothing() as plan:
+            try:
+                yield plan
+            except BaseException:
+                if names is not None:
+                    names.forget(known)
+                raise
+
+    def _begin_chain(self, X: Any, plan: Plan) -> None:
+        """Begin a chain that has learned nothing; features and further labels come as they are met."""
+        self._names = None if is_matrix(X) else Names()
+        self.n_features_in_ = 0
+        self.classes_ = np.array([], dtype=object)
+        self._codes = {}
+        self._chosen_by, self._n_asked = self.transition_features, 0
+        if self._names is None and self._chosen_by not in (None, "all"):
+            raise ValueError(
+                f"transition_features must be 'all' or None for a matrix, whose features have no names; got "
+                f"{self.transition_features!r}"
+            )
+        # It has a column without a label, for as long as there is none.
+        self._model = Model.begin(plan, Shape(0, np.float64, sparse=True))
+
+    def _read(self, X: Any, lengths: ArrayLike | None, *, grow: bool) -> tuple[Rows, Offsets]:
+        """Return the tokens as rows, and the offsets of the sequences; X must be of the kind of the first X."""
+        matrix = is_matrix(X)
+        if matrix != (self._names is None):
+            learned = "a matrix of tokens" if matrix is False else "features by name"
+            raise TypeError(f"this tagger has learned from {learned}: X must be the same, got {type(X).__name__}")
+        if self._names is not None:
+            if lengths is not None:
+                raise ValueError(
+                    "lengths= belongs to a matrix of tokens; a list of sequences says itself how long they are"
+                )
+            return read_named(X, self._names, grow=grow, separator=self.separator)
+        rows, ends = read_matrix(X, lengths)
+        if rows.n_features < self.n_features_in_ or (rows.n_features > self.n_features_in_ and not grow):
+            raise ValueError(f"X has {rows.n_features} features, and this tagger has {self.n_features_in_}")
+        return rows, ends
+
+    def _read_examples(
+        self, X: Any, y: Any, lengths: ArrayLike | None, sample_weight: ArrayLike | None, named: Iterable[Any] = ()
+    ) -> tuple[Rows, Offsets, LabelLists, Vector | None]:
+        """Return sequences to learn: their tokens, offsets, labels and weights; `named` are labels to come."""
+        rows, ends = self._read(X, lengths, grow=True)
+        labels = read_labels(y, ends, flat=self._names is None)
+        check_kinds(chain(self._codes, named, *labels))
+        if self.update == "max_loss" and self.cost == "hamming":
+            check_lengths(ends, len({*self._codes, *named}.union(*labels)))
+        return rows, ends, labels, check_weight(sample_weight, len(labels))
+
+    def _learn_in_order(self, rows: Rows, ends: Offsets, labels: LabelLists, weight: Vector | None) -> None:
+        """Play one round per sequence; labels and features have weights from where they are first learned."""
+        live = np.ones(len(labels), bool) if weight is None else weight > 0
+        for start, stop, newcomers in label_segments(labels, self._codes, live):
+            if not self._meet(newcomers):
+                self._model.arrange(self.classes_.tolist())
+            part, offsets = rows.part(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
+            self._make_room(part.width())
+            self._learner.learn(
+                part.widened(self._learner.geometry.n_features),
+                self._targets(labels[start:stop]),
+                None if weight is None else weight[start:stop],
+                trials=offsets,
+                targets=offsets,
+            )
+
+    def _meet(self, labels: Iterable[Any]) -> bool:
+        """Give new labels weights of zero; return whether there are any."""
+        known = self.classes_.tolist()
+        classes = sorted({*known, *labels})
+        if len(classes) == len(known):
+            return False
+        Chain(self._model).meet([classes.index(label) for label in known], len(classes))
+        self.classes_ = np.array(classes)
+        self._codes = {label: code for code, label in enumerate(classes)}
+        self._model.arrange(classes)
+        return True
+
+    def _check_labels(self, call: str) -> None:
+        if not self._codes:
+            raise ValueError(
+                f"{call} met no label: every sequence is empty, or weighs 0. Give one that can be learned."
+            )
+
+    def _make_room(self, n_features: int) -> None:
+        """Have weights for so many features, and some more to come."""
+        Chain(self._model).make_room(n_features)
+        if self._chosen_by is not None and n_features > self._n_asked:
+            self._learner.geometry.choose(self._n_asked, self._chosen(self._n_asked, n_features))
+            self._n_asked = n_features
+
+    def _chosen(self, start: int, stop: int) -> NDArray[np.bool_]:
+        """Return which of these features weigh the steps to their token too."""
+        if self._names is None or self._chosen_by == "all":
+            return np.ones(stop - start, dtype=bool)
+        prefixes = tuple(self._chosen_by or ())
+        return np.array([name.startswith(prefixes) for name in self._names.names[start:stop]], dtype=bool)
+
+    def _targets(self, labels: LabelLists) -> Vector:
+        """Return the columns of the labels; those never learned, of sequences that are skipped, do not matter."""
+        return np.array([self._codes.get(label, 0) for row in labels for label in row], dtype=np.float64)

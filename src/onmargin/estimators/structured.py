@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from onmargin.estimators._joint_features import Named
-from onmargin.estimators._structure_checks import StructureModel, check_model, cost_of
-from onmargin.estimators._structures import StructureLearner, noted
-from onmargin.models.rules import FLAG, Number, Rule, Word
+from onmargin.estimators._checks import check_weight
+from onmargin.estimators._model_estimator import ModelEstimator
+from onmargin.learner import Offsets, Vector
+from onmargin.models.described import described
+from onmargin.models.joint_features import Features, Named, features_like
+from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.structure_checks import check_model, cost_of
+from onmargin.models.structures import Example, StructureOptions, noted, play_round
 
 
-class StructuredPredictor(StructureLearner):
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class StructuredPredictor(ModelEstimator, StructureOptions):
     r"""Passive-aggressive learner of structures: matchings, orders, trees, segmentations, whatever can be searched for.
 
     You say what structures are, in a `model` of three methods: features :math:`\phi(x, y)` of an input and a structure,
@@ -33,50 +41,6 @@ class StructuredPredictor(StructureLearner):
     Use it when an answer has parts that depend on each other and you can find the best answer: by a sort, a shortest
     path, an assignment, a dynamic programme. The search is called once or twice a round and takes nearly all the time.
     Where an answer is one of a few classes, :class:`PassiveAggressiveClassifier` is compiled, and has costs as well.
-
-    Parameters
-    ----------
-    model : object
-        What structures are. It has
-
-        - ``joint_features(x, y)``: the features of a structure. A dict of name: value, whose names may be new at any
-          time; or a vector, a sparse row or a pair ``(indices, values)``, of which the model then says in
-          ``n_features`` how many there are;
-        - ``argmax(weights, x)``: a structure of highest score. `weights` is a mapping for features that are named
-          (``weights[name]`` is 0 for an unknown name, ``weights.score(features)`` the score of some), otherwise an
-          array. They are there to be read, and go on learning;
-        - ``cost(y, z)``: a number at least 0, and 0 if z is right;
-        - for ``update="max_loss"``, ``cost_augmented_argmax(weights, x, y)``: the structure z of highest score plus
-          :math:`\sqrt{\rho(y, z)}`, the square root of its cost.
-    C : float, default=1.0
-        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more cautious
-        and better under noise; ``inf`` gives plain PA.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, "squared_hinge" is PA-II.
-    update : {"prediction", "max_loss"}, default="prediction"
-        The rival of the right structure. "prediction": the one predicted, so that a right prediction changes nothing.
-        "max_loss": the one of largest loss, which asks for a margin too; it takes a second search.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
-    average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
-    check_rounds : int, default=20
-        In so many first rounds the model's answers are compared with each other, and an error says what does not fit:
-        a search that misses the right structure though it scores higher, features that change, a right structure that
-        costs something. 0 for a search that is approximate.
 
     Attributes
     ----------
@@ -142,43 +106,8 @@ class StructuredPredictor(StructureLearner):
     (5, ['mon', 'tue', 'wed', 'thu'])
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = StructureLearner._rules | {
-        "loss": (Word("hinge", "squared_hinge"),),
-        "update": (Word("prediction", "max_loss"),),
-        "average": (FLAG, Number(0, 2**63 - 1, whole=True)),
-        "check_rounds": (Number(0, whole=True),),
-    }
-
-    def __init__(
-        self,
-        *,
-        model: StructureModel,
-        C: float = 1.0,
-        loss: str = "hinge",
-        update: str = "prediction",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-        average: bool | int = False,
-        check_rounds: int = 20,
-    ) -> None:
-        self.model = model
-        self.C = C
-        self.loss = loss
-        self.update = update
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.average = average
-        self.check_rounds = check_rounds
+    if TYPE_CHECKING:
+        _features: Features = field(init=False)
 
     def fit(self, X: Sequence[Any], Y: Sequence[Any], sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all the data in as many passes as it takes.
@@ -197,11 +126,9 @@ class StructuredPredictor(StructureLearner):
         self : object
             The fitted estimator.
         """
-        with self._all_or_nothing():
+        with self._all_or_nothing() as plan:
             examples, weight = self._read(X, Y, sample_weight)
-            if not self._go_on():
-                self._begin(examples, weight)
-            self._prepare()
+            self._set_out(plan, examples, weight, go_on=self._go_on())
             self._make_passes(lambda order: self._play(examples, weight, order), len(examples))
         return self
 
@@ -222,13 +149,12 @@ class StructuredPredictor(StructureLearner):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing():
+        with self._all_or_nothing() as plan:
             examples, weight = self._read(X, Y, sample_weight)
-            if not hasattr(self, "_learner"):
-                self._begin(examples, weight)
-            elif len(examples) > 1:
-                self._learner = deepcopy(self._learner)  # the model may raise when some rounds have been played
-            self._prepare()
+            begun = "_model" in vars(self)
+            if begun and len(examples) > 1:
+                self._model = deepcopy(self._model)  # the model may raise when some rounds have been played
+            self._set_out(plan, examples, weight, go_on=begun)
             self._play(examples, weight)
             self.n_iter_ = 1
         return self
@@ -248,17 +174,15 @@ class StructuredPredictor(StructureLearner):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing():
+        with self._all_or_nothing() as plan:
             check_model(self.model, self.update)
-            if not hasattr(self, "_learner"):
-                self._begin([(x, y)], None)
-            self._prepare()
-            self._round(x, y)
+            self._set_out(plan, [(x, y)], None, go_on="_model" in vars(self))
+            play_round(self, self._features, self._learner, (x, y))
             self.n_iter_ = 1
         return self
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
-        """The structure of highest score for each input.
+        """Return the structure of highest score for each input.
 
         Parameters
         ----------
@@ -278,7 +202,7 @@ class StructuredPredictor(StructureLearner):
         return structures
 
     def predict_one(self, x: Any) -> Any:
-        """The structure of highest score for one input.
+        """Return the structure of highest score for one input.
 
         Parameters
         ----------
@@ -293,7 +217,7 @@ class StructuredPredictor(StructureLearner):
         return self.model.argmax(self._predicting(), x)
 
     def score_of(self, x: Any, y: Any) -> float:
-        """The score of a structure.
+        """Return the score of a structure.
 
         Parameters
         ----------
@@ -312,7 +236,7 @@ class StructuredPredictor(StructureLearner):
         return float(self._features.products(weights, features).sum())
 
     def score(self, X: Sequence[Any], Y: Sequence[Any], sample_weight: ArrayLike | None = None) -> float:
-        """One less the mean cost of the predictions: the part that is right, if a wrong structure costs 1.
+        """Return one less the mean cost of the predictions: the part that is right, if a wrong structure costs 1.
 
         Parameters
         ----------
@@ -362,3 +286,47 @@ class StructuredPredictor(StructureLearner):
     def _predicting(self) -> Any:
         check_is_fitted(self)
         return self.weights_
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[Any]:
+        """Take names back too if anything raises: the model may, when rounds have been played on a copy of weights."""
+        learned = (self._features, self._features.size, self._learner.geometry) if "_model" in vars(self) else None
+        with super()._all_or_nothing() as plan:
+            try:
+                yield plan
+            except BaseException:
+                if learned is not None:
+                    features, size, geometry = learned
+                    features.restore(size, geometry)
+                raise
+
+    def _read(
+        self, X: Iterable[Any], Y: Iterable[Any], sample_weight: ArrayLike | None
+    ) -> tuple[list[Example], Vector | None]:
+        check_model(self.model, self.update)
+        inputs, structures = list(X), list(Y)
+        if len(inputs) != len(structures):
+            raise ValueError(f"X and Y must have as many examples; got {len(inputs)} and {len(structures)}")
+        if not inputs:
+            raise ValueError("X has no examples: at least one is needed")
+        return list(zip(inputs, structures, strict=True)), check_weight(sample_weight, len(inputs))
+
+    def _set_out(self, plan: Plan, examples: list[Example], weight: Vector | None, *, go_on: bool) -> None:
+        """Follow the plan, from what was learned or from nothing: with features like those of the first that counts."""
+        if go_on:
+            self._model.adopt(plan)
+        else:
+            first = 0 if weight is None else int(np.flatnonzero(weight)[0])
+            with noted(first):
+                given = self.model.joint_features(*examples[first])
+                self._features = features_like(given, getattr(self.model, "n_features", None))
+            self._model = Model.begin(plan, Shape(self._features.size, np.float64, sparse=True))
+        self._model.arrange()
+
+    def _play(self, examples: list[Example], weight: Vector | None, order: Offsets | None = None) -> None:
+        """Play one round for each example, in the given order; those of weight 0 are skipped."""
+        for i in range(len(examples)) if order is None else order.tolist():
+            if weight is None or weight[i] > 0:
+                with noted(i):
+                    example_weight = None if weight is None else weight[i : i + 1]
+                    play_round(self, self._features, self._learner, examples[i], example_weight)

@@ -34,7 +34,8 @@ def off(option: str) -> Choice:
 
 
 def equal(option: str, *values: Any) -> Choice:
-    words = " or ".join(map(repr, values))
+    *others, last = map(repr, values)
+    words = f"{', '.join(others)} or {last}" if others else last
     holds = lambda value: isinstance(value, str) and value in values  # noqa: E731
     return Choice(option, f"{option}={words}", holds, choice=f"{option}={{!r}}")
 
@@ -43,6 +44,10 @@ def other_than(option: str, *values: Any) -> Choice:
     words = " and ".join(map(repr, values))
     holds = lambda value: not isinstance(value, str) or value not in values  # noqa: E731
     return Choice(option, f"another {option} than {words}", holds, f"{option}={{!r}}", f"another {option} than {{!r}}")
+
+
+def on(option: str) -> Choice:
+    return Choice(option, option, bool)
 
 
 def several(value: Any) -> bool:
@@ -59,15 +64,29 @@ BOTH_AVERAGES = equal("average", "best")
 # Updates to which no margin but their own makes a difference: fixed steps, on mistakes alone, and MIRA's 1 / C.
 WITHOUT_MARGIN = ("simperc", "perceptron", "mira")
 METRICS = ("adaptive", "normalized")
+# The updates of a trial that there are on the simplex: SimOpt and the exact solution are not had from projections.
+ON_SIMPLEX = ("max", "simperc", "conproj", "simproj")
+
+# What a round receives: options of the same name may have other values, and other needs.
+ROWS, TRIALS, SEQUENCES, STRUCTURES = "rows", "trials", "sequences", "structures"
 
 
 class Requirement(NamedTuple):
-    """A choice that goes with certain values of other options only, and why; `having`: of learners with that option."""
+    """A choice that goes with certain values of other options only, and why.
+
+    It concerns options of learners whose rounds receive `of`, and with `along` only those who made that choice too.
+    """
 
     choice: Choice
     needs: tuple[Choice, ...]
     why: str
-    having: str = ""
+    of: str = ROWS
+    along: Choice | None = None
+
+    @property
+    def words(self) -> str:
+        """What is chosen."""
+        return self.choice.words if self.along is None else f"{self.choice.words} with {self.along.words}"
 
 
 # Values of options that an options object does not have are not asked for.
@@ -99,7 +118,6 @@ TABLE = (
         (off("calibrate"),),
         "there is a closed form for pairs of relevant and other labels alone",
     ),
-    Requirement(equal("update", "exact"), (FINITE_C,), "the joint problem is solved in units of C", having="ranks"),
     Requirement(equal("radius", "learn"), (A_MAX_RADIUS,), "a radius that is learned grows up to a bound"),
     Requirement(given("max_radius"), (equal("radius", "learn"),), "only a radius that is learned has a bound"),
     Requirement(
@@ -136,6 +154,33 @@ TABLE = (
         "the step is taken in the metric of the weights, one rival at a time",
     ),
     Requirement(given("budget"), (A_KERNEL, off("average")), "a budget is of supports, whose coefficients move"),
+    Requirement(
+        equal("update", "simperc", "exact"), (FINITE_C,), "C is the size of the step, or bounds the problem", TRIALS
+    ),
+    Requirement(
+        other_than("update", "max"),
+        (equal("loss", "hinge"),),
+        "updates of several half-spaces at once are defined for PA-I",
+        TRIALS,
+    ),
+    Requirement(
+        equal("geometry", "entropic"),
+        (off("average"), equal("update", *ON_SIMPLEX), FINITE_C, equal("loss", "hinge")),
+        "weights on the simplex are multiplied, and found by line searches that C bounds",
+        TRIALS,
+    ),
+    Requirement(
+        on("fit_intercept"), (equal("geometry", "euclidean"),), "weights on the simplex have no intercept", TRIALS
+    ),
+    Requirement(
+        equal("update", "max_loss"),
+        (equal("cost", "squared_hamming"),),
+        "the labeling of largest loss is found by dynamic programming if the margin is a sum over the tokens",
+        SEQUENCES,
+        along=given("label_cost"),
+    ),
+    Requirement(equal("update", "perceptron"), (equal("loss", "hinge"),), "its step is 1, whatever is lost", SEQUENCES),
+    Requirement(SEVERAL_C, (other_than("update", "perceptron"),), "the Perceptron has no C", SEQUENCES),
 )
 
 
@@ -145,13 +190,16 @@ class Conflict(NamedTuple):
     choice: Choice
     value: Any
     missing: dict[Choice, Any]  # with the values there are instead
+    along: Choice | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (self.choice.option, *(need.option for need in self.missing))
+        along = () if self.along is None else (self.along.option,)
+        return (self.choice.option, *along, *(need.option for need in self.missing))
 
     def __str__(self) -> str:
         choice = self.choice.choice.format(self.value) or self.choice.words
+        choice = choice if self.along is None else f"{choice} with {self.along.words}"
         needs = [need.need.format(value) or need.words for need, value in self.missing.items()]
         return f"{choice} needs {', '.join(needs)}"
 
@@ -159,11 +207,13 @@ class Conflict(NamedTuple):
 def broken(options: Any, values: Mapping[str, Any]) -> list[Conflict]:
     """Return the requirements that options do not meet, of which `values` are not at their defaults."""
     found = []
-    for choice, needs, _, having in TABLE:
-        if having and not hasattr(options, having):
-            continue
-        if choice.option in values and choice.holds(value := values[choice.option]):
-            asked = {need: getattr(options, need.option) for need in needs if hasattr(options, need.option)}
+    of = getattr(options, "round_of", ROWS)
+    for row in TABLE:
+        choice, along = row.choice, row.along
+        if row.of == of and choice.option in values and choice.holds(value := values[choice.option]):
+            if along is not None and not along.holds(getattr(options, along.option)):
+                continue
+            asked = {need: getattr(options, need.option) for need in row.needs if hasattr(options, need.option)}
             if missing := {need: other for need, other in asked.items() if not need.holds(other)}:
-                found.append(Conflict(choice, value, missing))
+                found.append(Conflict(choice, value, missing, along))
     return found

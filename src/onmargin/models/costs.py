@@ -1,10 +1,12 @@
-"""The costs of predicting one class for another."""
+"""The costs of predicting one class for another, or one label of a token."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from onmargin.models.rules import Number
 
 
 def check_cost(cost: Any, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
@@ -17,12 +19,7 @@ def check_cost(cost: Any, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.f
         return distance if cost == "absolute" else distance**2
     if isinstance(cost, Mapping):
         cost = _by_name(cost, list(classes))
-    try:
-        matrix = np.ascontiguousarray(cost, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"cost must be finite numbers: {error}") from error
-    if not np.isfinite(matrix).all():
-        raise ValueError(f"cost must be finite numbers; got {matrix.tolist()}")
+    matrix = _numbers(cost, "cost")
     if matrix.shape != (n, n):
         raise ValueError(
             f"cost must have shape ({n}, {n}) for the classes {list(classes)!r:.200}; got {matrix.shape}. "
@@ -49,3 +46,36 @@ def _by_name(cost: Mapping[Any, Any], classes: list[Any]) -> list[list[Any]]:
     if not all(isinstance(row, Mapping) for row in cost.values()):
         raise ValueError(f"cost by name must be {{right class: {{predicted class: cost}}}}; got {cost!r:.100}")
     return [[cost.get(one, {}).get(other, float(one != other)) for other in classes] for one in classes]
+
+
+def token_cost(given: Any, labels: Sequence[Any]) -> NDArray[np.float64]:
+    """Return what predicting a label (column) for the right one (row) counts: 1, or what is given.
+
+    That is a dict of factors by right label, or a matrix.
+    """
+    n = len(labels)
+    cost = 1 - np.eye(n)
+    if isinstance(given, Mapping):
+        for label, factor in given.items():
+            if not Number(0, above=True, below=True).accepts(factor):
+                raise ValueError(f"label_cost must be positive numbers; got {factor!r} for {label!r}")
+            if label in labels:
+                cost[labels.index(label)] *= factor
+    elif given is not None:
+        cost = _numbers(given, "label_cost")
+        if cost.shape != (n, n) or (cost[~np.eye(n, dtype=bool)] <= 0).any() or np.diagonal(cost).any():
+            raise ValueError(
+                f"label_cost must be positive, 0 on the diagonal, and of shape ({n}, {n}) for the labels "
+                f"{list(labels)}; got {given!r}. In partial_fit give classes= in the first call."
+            )
+    return cost
+
+
+def _numbers(given: Any, name: str) -> NDArray[np.float64]:
+    try:
+        matrix = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be finite numbers: {error}") from error
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name} must be finite numbers; got {matrix.tolist()}")
+    return matrix

@@ -13,7 +13,7 @@ from onmargin._core.geometries.standardized import Standardized
 from onmargin._core.several.steps import Projections, Steps
 from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Step
 from onmargin._core.tasks.task import Binary, OneVsRest, Softmax, Task
-from onmargin.models.several import Kind, abreast, with_average
+from onmargin.models.several import Kind, abreast, combination, side_by_side, with_average
 
 
 class Expert(NamedTuple):
@@ -142,6 +142,8 @@ class Ensemble:
     hedge: bool  # by a vote, instead of following the leader
     by_loss: bool  # judged by their losses instead of their mistakes
     retirable: bool = False  # some may be left out as the stream goes on
+    side_by_side: Callable[..., Geometry] = side_by_side  # how their weights lie
+    combination: Callable[..., Task] = combination  # the task that plays all of theirs
 
     def by_name(self) -> dict[str, Expert]:
         """Return all models by their names."""

@@ -22,6 +22,11 @@ def option(default: Any, *accepted: Rule, text: str = "") -> Any:
     return field(default=default, metadata={"accepted": accepted, "text": text})
 
 
+def required(*accepted: Rule) -> Any:
+    """Declare an option that has no default."""
+    return field(metadata={"accepted": accepted})
+
+
 # Options that several families share.
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.geometries.trials import Thresholds
 from onmargin._core.tasks.trial import Ordinal
 from onmargin.errors import ParameterError
 from onmargin.models import options as shared
+from onmargin.models.compatible import TRIALS
 from onmargin.models.options import nothing_or, option
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import Labels, Number, Word
 from onmargin.models.several import Kind, averaging
-from onmargin.models.updates import TRIALS
+from onmargin.models.updates import TRIALS as UPDATES
 
 Rank = str | int | float
 
@@ -40,9 +42,11 @@ class OrdinalRegressorOptions:
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
     """
 
+    round_of: ClassVar[str] = TRIALS  # of thresholds
+
     ranks: Sequence[Rank] | None = nothing_or(None, Labels())
     C: float = option(1.0, Number(0, above=True))
-    update: str = option("max", Word(*TRIALS))
+    update: str = option("max", Word(*UPDATES))
     average: bool | int = shared.average()
 
     def plan(self) -> Plan:
@@ -53,7 +57,7 @@ class OrdinalRegressorOptions:
             # A threshold is a coordinate of value -1.
             return Thresholds(shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, bias=1.0, average=average)
 
-        return Plan(task=lambda labels: Ordinal(), step=TRIALS[self.update](self.C), weights=thresholds)
+        return Plan(task=lambda labels: Ordinal(), step=UPDATES[self.update](self.C), weights=thresholds)
 
 
 def check_ranks(ranks: Sequence[Rank]) -> list[Rank]:

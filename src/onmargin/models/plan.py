@@ -24,9 +24,7 @@ from onmargin.models.rules import Number
 from onmargin.models.several import (
     Kind,
     Standing,
-    combination,
     recombined,
-    side_by_side,
     standing,
     weights_of,
     without_laggards,
@@ -41,6 +39,11 @@ class Shape(NamedTuple):
     n_features: int
     dtype: Any
     sparse: bool
+
+
+def largest_entry(X: Any) -> float:
+    """Return the largest score, up to its sign, that weights on the simplex can give a row of X."""
+    return float(max(X.max(), -X.min()))
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class Plan:
     fixed: Mapping[str, Any] = field(default_factory=dict)  # options that cannot change once something was learned
     adjust: Callable[[Any], None] | None = None  # has a geometry take over options that may change as it learns
     simplex_margin: float | None = None  # the largest margin asked of weights on the simplex, which may be out of reach
+    simplex_reach: Callable[[Any], float] = largest_entry  # of the rows of a matrix: the largest margin in reach
 
 
 class Model(Part):
@@ -104,7 +108,8 @@ class Model(Part):
         else:
             experts = ensemble.sparse if shape.sparse else ensemble.dense
             members = list(map(attrgetter("name"), experts)) if ensemble.retirable else None
-            geometry = side_by_side(kinds_of(experts), 1, partial(plan.weights, shape), sparse=shape.sparse)
+            place = ensemble.side_by_side
+            geometry = place(kinds_of(experts), 1, partial(plan.weights, shape), sparse=shape.sparse)
         make = plan.learner
         model = cls(
             Learner(Task(), plan.step, geometry) if make is None else make(X, plan.step, geometry),
@@ -138,7 +143,7 @@ class Model(Part):
         if ensemble is None:
             self.learner.task = judge
             return
-        self.learner.task = combination(
+        self.learner.task = ensemble.combination(
             self.learner.geometry,
             ensemble.tasks(len(labels), judge, self._experts),
             judge,

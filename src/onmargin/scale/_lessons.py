@@ -13,12 +13,13 @@ from onmargin._core.text.names import Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies
 from onmargin._parts import put_together, take_apart
-from onmargin.estimators._blocks import BlockLearner
-from onmargin.estimators._chain import ChainLearner
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.estimators.block_classifier import BlockClassifier
+from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
 from onmargin.estimators.dual_ascent import DualAscentClassifier
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
+from onmargin.estimators.sequence_tagger import SequenceTagger
 from onmargin.io.sharding import Batch
 from onmargin.scale._findings import Findings
 from onmargin.scale._mixing import can_mix
@@ -128,7 +129,7 @@ class ChainLesson(Lesson):
 
     def begin(self, found: Findings) -> None:
         model = self.model
-        model._begin_chain([], average=int(model.average is None or model.average))
+        model._begin_chain([], model.plan(averaged=True))
         model._names = Names(found.names or ())
         for first in found.firsts:
             model.partial_fit(first.X, first.y)
@@ -178,7 +179,7 @@ class StreamLesson(Lesson):
 
 _LESSONS: dict[type, type[Lesson]] = {
     StreamLearner: StreamLesson,
-    ChainLearner: ChainLesson,
+    SequenceTagger: ChainLesson,
     LinearLearner: RowLesson,
     LinearEstimator: RowLesson,
     QuasiAdditiveClassifier: RowLesson,
@@ -188,7 +189,7 @@ _LESSONS: dict[type, type[Lesson]] = {
 def check_kind(model: Any) -> type[Lesson]:
     """How its kind of model takes batches; one whose weights cannot be mixed is refused."""
     found = next((lesson for kind, lesson in _LESSONS.items() if isinstance(model, kind)), None)
-    if found is None or isinstance(model, BlockLearner | DualAscentClassifier):
+    if found is None or isinstance(model, BlockClassifier | ClassFeatureClassifier | DualAscentClassifier):
         raise TypeError(
             "shards are for classifiers, regressors, label rankers, taggers and models of onmargin.stream with plain "
             f"weights or confidences; got {type(model).__name__}"

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from onmargin.estimators._chain_sweep import ChainSweep
-from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._online import OnlineLearner
 from onmargin.estimators.block_classifier import BlockClassifier
 from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
@@ -122,10 +120,10 @@ def _refuse(model: Any) -> None:
         raise NoTheorem(NONE[model.update])
     if getattr(model, "kernel", None) is not None:
         raise NoTheorem("with a kernel the best competitor is in its feature space: certify speaks of kernel=None only")
-    if isinstance(model, LinearEstimator):
+    planned = hasattr(model, "plan")
+    if planned:
         model._check_parameters()
-    linear = isinstance(model, LinearEstimator) and model.plan().ensemble is not None
-    if linear or (isinstance(model, ChainSweep) and model._called()):
+    if planned and model.plan().ensemble is not None:
         raise NoTheorem("of several models at once certify says nothing: their regret_bound is in sweep_ or experts_")
     if isinstance(model, _SECOND_ORDER) or getattr(model, "geometry", "") in METRICS:
         raise NoTheorem("certify knows no theorem for weights that each move at a rate of their own")

@@ -4,7 +4,7 @@ from math import inf, sqrt
 from reprlib import repr as shortened
 from typing import Any, Protocol
 
-from onmargin.estimators._joint_features import Features
+from onmargin.models.joint_features import Features
 
 
 class StructureModel(Protocol):

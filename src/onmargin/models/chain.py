@@ -1,0 +1,269 @@
+"""Sequences: a linear chain of labels, or one chain per value of C ([JMLR] sec. 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onmargin._core import rounds
+from onmargin._core.geometries.chain import EdgePaths, Paths
+from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.rows import Rows
+from onmargin._core.several.geometries import SeveralPaths
+from onmargin._core.several.tasks import SeveralSequences
+from onmargin._core.tasks.sequence import Sequence as Labeling
+from onmargin._core.tasks.sequence import decode, decode_best
+from onmargin._core.tasks.task import Task
+from onmargin.learner import Offsets, Vector
+from onmargin.models import compatible
+from onmargin.models import options as shared
+from onmargin.models.columns import Places, intercept_value, label_columns
+from onmargin.models.compatible import several
+from onmargin.models.costs import token_cost
+from onmargin.models.experts import Ensemble, Expert, same_task
+from onmargin.models.options import option
+from onmargin.models.plan import Labels, Model, Plan, Shape
+from onmargin.models.rules import FLAG, NOTHING, Character, Number, Numbers, Strings, Word
+from onmargin.models.several import Kind, Standing, grid, names_of, standing
+from onmargin.models.updates import RIVALS, projection
+
+# Tokens that are scored at a time.
+_AT_ONCE = 1 << 16
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TaggerOptions:
+    r"""The options of the tagger of sequences.
+
+    Parameters
+    ----------
+    C : float, sequence of float or "auto", default=1.0
+        Aggressiveness, above 0: a bound on the step. Smaller is more cautious; inf makes every update plain PA. If a
+        sequence, one chain per value is trained in the same pass; "auto" is a grid of nine from 0.001 to 10. Not with
+        "perceptron", which has none.
+    loss : "hinge" or "squared_hinge", default="hinge"
+        How slack is paid for: linearly (PA-I) or squared (PA-II).
+    update : "prediction", "max_loss" or "perceptron", default="prediction"
+        The labeling to be beaten: the predicted one, or the one of largest loss, which also teaches from sequences
+        that are labeled right by too small a margin. "perceptron" takes a step of 1 against a wrong prediction.
+    cost : "hamming" or "squared_hamming", default="hamming"
+        :math:`\rho`: the number of wrong tokens, or its square, which asks for a margin of 1 for each. With
+        "max_loss", "hamming" takes time and memory that grow with the square of a sequence's length.
+    label_cost : dict, array-like of shape (n_classes, n_classes) or None, default=None
+        What a wrong token counts: 1; by its right label {label: cost}, 1 for those left out; or by its right and its
+        predicted label, in the order of ``classes_``. "max_loss" needs the "squared_hamming" sum then.
+    transition_features : None, "all" or tuple of str, default=None
+        Features of a token that also weigh the step to it from the label before: those whose names start with one of
+        these strings, or all. Each takes n_classes² weights: 20 labels and 100,000 features fill a third of a GB, twice
+        that with averaging. It is fixed when learning begins, until the tagger is fitted again.
+    separator : str or None, default=":"
+        In tokens that are lists of strings, what is between a feature's name and its value: "length:3". Without a
+        number after it, or after a backslash, it is a part of the name. If None, all of a string is the name.
+    fit_intercept : bool, default=True
+        Whether every token has one more feature of constant value.
+    intercept_scaling : "auto" or float, default="auto"
+        That value, above 0. "auto" is 0.3 times the norm of the first token that is not empty, then fixed.
+    average : bool, int or None, default=None
+        Whether to predict with the mean of the weights after each sequence; an integer above 1 is the sequence it
+        starts at. If None, weights are averaged if `fit` comes first, and not if `partial_fit` or `learn_one` does. It
+        is fixed when learning begins, until the tagger is fitted again.
+    combine : {"leader", "hedge"}, default="leader"
+        With several C, label by the chain of the least cost so far, or each token by a vote of all, weighted by
+        AdaHedge.
+    """
+
+    C: float | Sequence[float] | str = option(1.0, Number(0, above=True), Numbers(0, above=True), Word("auto"))
+    loss: str = option("hinge", Word("hinge", "squared_hinge"))
+    update: str = option("prediction", Word("prediction", "max_loss", "perceptron"))
+    cost: str = option("hamming", Word("hamming", "squared_hamming"))
+    label_cost: Mapping[Any, float] | ArrayLike | None = option(None)
+    transition_features: str | tuple[str, ...] | None = option(None, Word("all"), Strings(), NOTHING)
+    separator: str | None = option(":", Character(), NOTHING)
+    fit_intercept: bool = shared.fit_intercept()
+    intercept_scaling: float | str = shared.intercept_scaling()
+    average: bool | int | None = option(None, FLAG, Number(0, 2**63 - 1, whole=True), NOTHING)
+    combine: str = shared.combine("leader")
+
+    round_of: ClassVar[str] = compatible.SEQUENCES
+
+    def plan(self, *, averaged: bool = False) -> Plan:
+        """Return how these options learn; `averaged` is what `average` is where it is None."""
+        values = grid(self.C)
+        C: Any = 1.0 if several(self.C) else self.C
+        named = zip(names_of(values), values, strict=True)
+        experts = tuple(Expert(name, Paths, "", projection(value, self.loss)) for name, value in named)
+        ensemble = Ensemble(
+            experts,
+            experts,
+            same_task,
+            hedge=self.combine == "hedge",
+            by_loss=True,
+            side_by_side=_chains,
+            combination=_labelings,
+        )
+        return Plan(
+            task=partial(_labeling, self),
+            step=RIVALS["perceptron"](C) if self.update == "perceptron" else projection(C, self.loss),
+            weights=_weights(self, int(averaged if self.average is None else self.average)),
+            ensemble=ensemble if values else None,
+            fixed={"C": values},
+        )
+
+
+def _labeling(options: TaggerOptions, labels: Labels) -> Task:
+    return Labeling(
+        token_cost(options.label_cost, list(labels)),
+        squared=options.cost == "squared_hamming",
+        max_loss=options.update == "max_loss",
+    )
+
+
+def _weights(options: TaggerOptions, average: int) -> Callable[[Shape, Kind | None, int], Geometry]:
+    kind = Paths if options.transition_features is None else EdgePaths
+    bias = intercept_value(fit=options.fit_intercept, scaling=options.intercept_scaling)
+
+    def make(shape: Shape, other: Kind | None, n_columns: int) -> Geometry:
+        return kind(shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, bias=bias, average=average)
+
+    return make
+
+
+def _chains(kinds: Sequence[Kind], n_columns: int, make: Callable[[Kind, int], Any], *, sparse: bool) -> Geometry:
+    return SeveralPaths([make(kind, n_columns) for kind in kinds])
+
+
+def _labelings(
+    geometry: Geometry, tasks: Sequence[Task], judge: Any, before: Task, *, width: int, hedge: bool, by_loss: bool
+) -> Task:
+    """Return the task of chains side by side; votes are weighted as by the one before, if there was any."""
+    task = SeveralSequences(judge, len(tasks), hedge=hedge)
+    if isinstance(before, SeveralSequences):
+        task.__setstate__(before.state())
+    return task
+
+
+@dataclass(frozen=True)
+class ChainStanding(Standing):
+    """How the taggers that learned side by side stand; what a labeling costs is what its model loses.
+
+    Attributes
+    ----------
+    cost : ndarray of shape (n_models,)
+        What the labelings of each model have cost so far, as ``totals_.cost``.
+    transitions : list of ndarray
+        The weights from label to label of each model, as ``transitions_``.
+    transition_coef : list of ndarray
+        Those of the `transition_features` of each, as ``transition_coef_``; none if there are no such features.
+    """
+
+    cost: NDArray[np.float64]
+    transitions: list[Vector]
+    transition_coef: list[Vector]
+
+
+class Chain:
+    """The chain of a model, or its chains side by side: labels and features to come, weights, and decoding."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @property
+    def geometry(self) -> Any:
+        return self.model.learner.geometry
+
+    @property
+    def combined(self) -> Any:
+        """The task that combines chains side by side; None if there is one chain."""
+        return self.model.combined
+
+    @property
+    def leader(self) -> Paths:
+        """The chain whose weights are shown."""
+        combined = self.combined
+        chain: Paths = self.geometry if combined is None else self.geometry.leaves()[combined.leader]
+        return chain
+
+    def meet(self, places: Places, n_labels: int) -> None:
+        """Make room for `n_labels` labels, of which those known so far go to `places`; new ones weigh nothing."""
+        mixing = label_columns(places, n_labels, calibrated=False)
+        if mixing is not None:
+            self.model.learner.geometry = self.geometry.recombined(mixing)
+
+    def make_room(self, n_features: int) -> None:
+        """Have weights for so many features, and some more to come."""
+        if n_features > self.geometry.n_features:
+            self.model.learner.geometry = self.geometry.resized(max(n_features, 2 * self.geometry.n_features))
+
+    def paths(self, rows: Rows, ends: Offsets) -> NDArray[np.int32]:
+        """Return the best labels of all tokens."""
+        leader = self.leader
+        at_once = _AT_ONCE // leader.n_columns if isinstance(leader, EdgePaths) else _AT_ONCE
+        paths = [
+            decode(*self._scores(rows, ends[start : stop + 1]), ends[start : stop + 1] - ends[start])
+            for start, stop in _pieces(ends, at_once)
+        ]
+        return np.concatenate([np.zeros(0, np.int32), *paths])
+
+    def best_paths(self, rows: Rows, ends: Offsets, n: int) -> Iterator[tuple[Vector, NDArray[np.int32]]]:
+        """Yield the scores and labels of the n best labelings of each sequence."""
+        for i in range(len(ends) - 1):
+            yield decode_best(*self._scores(rows, ends[i : i + 2]), n)
+
+    def _scores(self, rows: Rows, ends: Offsets) -> tuple[Vector, Vector]:
+        """Return the emissions of the tokens of these sequences, and the transitions."""
+        tokens = rows.part(ends[0], ends[-1]).widened(self.geometry.n_features)
+        combined = self.combined
+        if combined is None or not combined.hedge:
+            return chain_scores(self.leader, tokens)
+        votes: tuple[Vector, Vector] = combined.tallied(
+            [decode(*chain_scores(chain, tokens), ends - ends[0]) for chain in self.geometry.leaves()]
+        )
+        return votes
+
+    def standing(self, names: list[str], n_features: int) -> ChainStanding:
+        """Return how chains side by side stand, each with the weights of so many features."""
+        combined = self.combined
+        if combined is None:
+            raise AttributeError("there is one model only")
+        found = standing(combined, self.geometry, names)
+        chains = self.geometry.leaves()
+        return ChainStanding(
+            **vars(found) | {"coef": [coef[:, :n_features] for coef in found.coef]},
+            cost=combined.losses(),
+            transitions=[transitions_of(chain) for chain in chains],
+            transition_coef=[transition_coef_of(chain, n_features) for chain in chains if isinstance(chain, EdgePaths)],
+        )
+
+
+def transitions_of(chain: Paths) -> Vector:
+    """Return the weights from label to label."""
+    return chain.mean_transitions()[:, : chain.n_columns]
+
+
+def transition_coef_of(chain: EdgePaths, n_features: int) -> Vector:
+    """Return the weights of steps by label before, label and feature, of those of so many features that have any."""
+    n_chosen = int(chain.places[:n_features].max(initial=-1)) + 1
+    return np.moveaxis(chain.mean_by_pair()[:n_chosen], 0, 2)
+
+
+def chain_scores(chain: Paths, tokens: Rows) -> tuple[Vector, Vector]:
+    """Return emissions of the tokens and transitions, padding included; to each token where they have features."""
+    emissions = np.empty((tokens.n_rows, chain.n_scores))
+    rounds.score(chain, tokens, emissions)
+    if isinstance(chain, EdgePaths):
+        return emissions, chain.mean_transitions_to(tokens)
+    return emissions, chain.mean_transitions()
+
+
+def _pieces(ends: Offsets, at_once: int) -> Iterator[tuple[int, int]]:
+    """Yield the sequences that are decoded together."""
+    start = 0
+    while start < len(ends) - 1:
+        stop = max(int(np.searchsorted(ends, ends[start] + at_once)), start + 1)
+        yield start, min(stop, len(ends) - 1)
+        start = min(stop, len(ends) - 1)

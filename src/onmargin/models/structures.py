@@ -1,0 +1,115 @@
+"""Structures: rounds that ask a model of the user for features, a search and costs ([JMLR] sec. 8 and 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.tasks.task import Structured
+from onmargin.learner import Learner, Vector
+from onmargin.models import compatible
+from onmargin.models import options as shared
+from onmargin.models.joint_features import Features
+from onmargin.models.options import option, required
+from onmargin.models.plan import Plan, Shape
+from onmargin.models.rules import Number, Word
+from onmargin.models.several import Kind, averaging
+from onmargin.models.structure_checks import Inspector, StructureModel, cost_of
+from onmargin.models.updates import projection
+
+# An input and its right structure.
+Example = tuple[Any, Any]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StructureOptions:
+    r"""The options of the learner of structures.
+
+    Parameters
+    ----------
+    model : object
+        What structures are. It has
+
+        - ``joint_features(x, y)``: the features of a structure. A dict of name: value, whose names may be new at any
+          time; or a vector, a sparse row or a pair ``(indices, values)``, of which the model then says in
+          ``n_features`` how many there are;
+        - ``argmax(weights, x)``: a structure of highest score. `weights` is a mapping for features that are named
+          (``weights[name]`` is 0 for an unknown name, ``weights.score(features)`` the score of some), otherwise an
+          array. They are there to be read, and go on learning;
+        - ``cost(y, z)``: a number at least 0, and 0 if z is right;
+        - for ``update="max_loss"``, ``cost_augmented_argmax(weights, x, y)``: the structure z of highest score plus
+          :math:`\sqrt{\rho(y, z)}`, the square root of its cost.
+    C : float, default=1.0
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more cautious
+        and better under noise; ``inf`` gives plain PA.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "hinge" is PA-I, "squared_hinge" is PA-II.
+    update : {"prediction", "max_loss"}, default="prediction"
+        The rival of the right structure. "prediction": the one predicted, so that a right prediction changes nothing.
+        "max_loss": the one of largest loss, which asks for a margin too; it takes a second search.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    check_rounds : int, default=20
+        In so many first rounds the model's answers are compared with each other, and an error says what does not fit:
+        a search that misses the right structure though it scores higher, features that change, a right structure that
+        costs something. 0 for a search that is approximate.
+    """
+
+    model: StructureModel = required()
+    C: float = option(1.0, Number(0, above=True))
+    loss: str = option("hinge", Word("hinge", "squared_hinge"))
+    update: str = option("prediction", Word("prediction", "max_loss"))
+    average: bool | int = shared.average()
+    check_rounds: int = option(20, Number(0, whole=True))
+
+    round_of: ClassVar[str] = compatible.STRUCTURES
+
+    def plan(self) -> Plan:
+        """Return how these options learn."""
+        average = averaging(self.average)
+
+        def weights(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
+            return Euclidean(shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, average=average)
+
+        return Plan(task=lambda labels: Structured(), step=projection(self.C, self.loss), weights=weights)
+
+
+@contextmanager
+def noted(example: int) -> Iterator[None]:
+    """Have an error say which example of the call it came from."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"This was example {example} of the call, counted from 0.")
+        raise
+
+
+def play_round(
+    options: StructureOptions,
+    features: Features,
+    learner: Learner[Euclidean],
+    example: Example,
+    weight: Vector | None = None,
+) -> None:
+    """Predict, find the rival and learn. What may raise comes before the weights move."""
+    model: Any = options.model
+    x, y = example
+    weights = features.learning(learner.geometry)
+    inspector = Inspector(model, features, weights, x, y) if learner.totals.rounds < options.check_rounds else None
+    rival = predicted = model.argmax(weights, x)
+    if inspector:
+        inspector.check_prediction(predicted)
+    rival_cost = cost = cost_of(model, y, predicted)
+    if options.update == "max_loss":
+        rival = model.cost_augmented_argmax(weights, x, y)
+        if inspector:
+            inspector.check_rival(rival, predicted)
+        rival_cost = cost_of(model, y, rival)
+    right, wrong = (features.read(model.joint_features(x, z)) for z in (y, rival))
+    features.learn(learner, right, wrong, np.array([sqrt(rival_cost), cost]), weight)

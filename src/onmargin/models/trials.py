@@ -1,0 +1,175 @@
+"""Trials of several rows over one vector of weights: blocks, and classes with features ([SIMPROJ] sec. 2 to 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from onmargin._core.geometries.additive import Entropic
+from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.geometries.trials import AdditiveBlocks, Blocks
+from onmargin._core.steps.simultaneous import Largest
+from onmargin._core.tasks.task import Multiclass
+from onmargin._core.tasks.trial import Block
+from onmargin.models import compatible
+from onmargin.models import options as shared
+from onmargin.models.columns import intercept_value
+from onmargin.models.options import nothing_or, option
+from onmargin.models.plan import Plan, Shape
+from onmargin.models.rules import FLAG, NOTHING, Member, Number, Word
+from onmargin.models.several import Kind, averaging
+from onmargin.models.updates import SIMPLEX_TRIALS, TRIALS
+
+
+def aggressiveness() -> Any:
+    return option(1.0, Number(0, above=True))
+
+
+def margin() -> Any:
+    return option(None, Number(0, above=True, below=True), NOTHING)
+
+
+def update() -> Any:
+    return option("max", Word(*TRIALS))
+
+
+def geometry() -> Any:
+    return option("euclidean", Word("euclidean", "entropic"))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BlockOptions:
+    """The options of the classifier of blocks.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Aggressiveness, above 0: the most that the step sizes of a trial may sum to. Smaller is more cautious and better
+        under noise. "simperc", "exact" and the entropic geometry need a finite C.
+    margin : float or None, default=None
+        The margin asked for, above 0. If None, it is 1, and 0.1 for the entropic geometry, whose scores are at most the
+        largest number of a row. For plain weights it sets the scale of C: margin m with C is margin 1 with C / m.
+    update : str, default="max"
+        How a trial moves the weights. "max": onto the instance of largest loss alone. "exact": to the solution of the
+        problem above. "simproj" takes the mean of the projections onto all instances that lack the margin, "simopt"
+        weighs them; neither has a mistake bound. The like on wrong instances only, with one: "conproj", for small C
+        "conopt" and, with steps of a fixed size, "simperc".
+    fit_intercept : bool, default=False
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm. Off by default,
+        since rows that are differences of feature vectors have none, and the papers' blocks neither.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights after each trial; an integer above 1 is the trial it starts at.
+    geometry : {"euclidean", "entropic"}, default="euclidean"
+        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to. Where few
+        of very many features matter. It has the updates "max", "simperc", "conproj" and "simproj", needs a finite C,
+        and has no intercept and no averaging.
+    """
+
+    C: float = aggressiveness()
+    margin: float | None = margin()
+    update: str = update()
+    fit_intercept: bool = option(False, FLAG)
+    intercept_scaling: float | str = shared.intercept_scaling()
+    average: bool | int = shared.average()
+    geometry: str = geometry()
+
+    round_of: ClassVar[str] = compatible.TRIALS
+
+    def plan(self) -> Plan:
+        """Return how these options learn."""
+        bias = intercept_value(fit=self.fit_intercept, scaling=self.intercept_scaling)
+        return Plan(task=lambda labels: Block(_margin(self)), **_one_vector(self, bias))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassFeatureOptions:
+    """The options of the classifier over features of example and class.
+
+    Parameters
+    ----------
+    phi : None, callable or transformer, default=None
+        Where the features come from. If None, X is the features, an array of examples x classes x features. A callable
+        ``phi(x, label)`` gives the vector of one example and class; X is then any sequence of examples. A transformer
+        with ``learn_transform`` and ``transform``, such as :class:`onmargin.features.ClassTermFeatures`, learns as it
+        goes; a copy of it is used.
+    C : float, default=1.0
+        Aggressiveness, above 0: the sum of a round's steps is at most C, or the price of squared slack. Smaller is more
+        cautious and better under noise.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        "squared_hinge" is PA-II, for ``update="max"`` only.
+    update : {"max", "simperc", "conproj", "simproj", "simopt", "conopt", "exact"}, default="max"
+        Which rivals a round moves away from, and how far: "max" the best one; "simperc" and "conproj" all that score at
+        least as high as the right class, by a fixed step or by the mean of the projections; "simproj" the mean over all
+        that come too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
+        which has none either; "conopt" the same for those that "conproj" takes, which has one for small C; "exact" the
+        problem itself.
+    average : bool or int, default=False
+        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+    margin : float or None, default=None
+        The margin asked for, above 0. If None, it is 1, and 0.1 for the entropic geometry, whose scores are at most the
+        largest number of a row.
+    geometry : {"euclidean", "entropic"}, default="euclidean"
+        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to. Where few
+        of very many features matter, and none of them speaks against a class. It has the updates "max", "simperc",
+        "conproj" and "simproj", needs a finite C, and has no averaging.
+    """
+
+    phi: Any = nothing_or(
+        None, Member("__call__", "learn_transform", words="a function phi(x, label), or a transformer")
+    )
+    C: float = aggressiveness()
+    loss: str = option("hinge", Word("hinge", "squared_hinge"))
+    update: str = update()
+    average: bool | int = shared.average()
+    margin: float | None = margin()
+    geometry: str = geometry()
+
+    round_of: ClassVar[str] = compatible.TRIALS
+
+    def plan(self) -> Plan:
+        """Return how these options learn."""
+        parts = _one_vector(self, 0.0)  # an intercept would be the same for all classes
+        if self.loss == "squared_hinge":
+            parts["step"] = Largest(self.C, squared=True)
+        return Plan(
+            task=lambda labels: Multiclass(_margin(self), every=True), **parts | {"simplex_reach": _largest_difference}
+        )
+
+
+def _margin(options: Any) -> float:
+    """Return the margin: far below 1 on the simplex, where scores are at most the largest number of a row."""
+    if options.margin is not None:
+        return float(options.margin)
+    return 0.1 if options.geometry == "entropic" else 1.0
+
+
+def _largest_difference(X: Any) -> float:
+    """Return the largest margin that weights on the simplex can give the difference of two rows of X."""
+    return float(X.max() - X.min())
+
+
+def _one_vector(options: Any, bias: float) -> dict[str, Any]:
+    """Return what a plan says of one vector of weights, plain or on the simplex, and of how trials move it."""
+    fixed = {"geometry": options.geometry}
+    if options.geometry == "entropic":
+        return {
+            "step": SIMPLEX_TRIALS[options.update](options.C),
+            "weights": _on_simplex,
+            "dtypes": (np.dtype(np.float64),),
+            "simplex_margin": _margin(options),
+            "fixed": fixed,
+        }
+    average = averaging(options.average)
+
+    def weights(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
+        return Blocks(shape.n_features, n_columns, shape.dtype, sparse=shape.sparse, bias=bias, average=average)
+
+    return {"step": TRIALS[options.update](options.C), "weights": weights, "fixed": fixed}
+
+
+def _on_simplex(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
+    return AdditiveBlocks(Entropic(shape.n_features, n_columns))
