@@ -1,7 +1,9 @@
 """Learners for river: its interface, and the compiled learners of ``onmargin.stream`` behind it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from river import base
 
@@ -9,6 +11,8 @@ from onmargin import stream
 from onmargin.features.records import RecordFeatures, reading
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
 from onmargin.models.described import described
+from onmargin.models.label_ranking import LabelRankerOptions
+from onmargin.models.ordinal import OrdinalRegressorOptions
 from onmargin.models.passive_aggressive import ClassifierOptions, RegressorOptions
 from onmargin.models.second_order import (
     AROWClassifierOptions,
@@ -18,12 +22,17 @@ from onmargin.models.second_order import (
 )
 from onmargin.models.uniclass import UniclassOptions
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
     "AROWClassifier",
     "AROWRegressor",
     "AutoClassifier",
     "AutoRegressor",
+    "LabelRanker",
     "NHERDClassifier",
+    "OrdinalRegressor",
     "PassiveAggressiveClassifier",
     "PassiveAggressiveRegressor",
     "PassiveAggressiveUniclass",
@@ -38,9 +47,15 @@ def _named(x: dict[Any, Any]) -> dict[Any, Any]:
     return {str(name): value for name, value in x.items()}
 
 
+def _records(X: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as examples."""
+    records: list[dict[str, Any]] = X.rename(columns=str).to_dict("records")
+    return records
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class Classifier(base.Classifier):  # type: ignore[misc]
-    """A classifier of river over one of `onmargin.stream`, whose options it inherits.
+class Learner:
+    """What all models here share: they hold a learner of `onmargin.stream`, whose options they inherit.
 
     Parameters
     ----------
@@ -54,23 +69,62 @@ class Classifier(base.Classifier):  # type: ignore[misc]
     learner: ClassVar[type[Any]]  # the class of `model`
 
     def __post_init__(self) -> None:
-        self.model = self.learner(**self._get_params())
+        self.model = self.learner(**self._get_params())  # type: ignore[attr-defined]
 
-    @property
-    def _multiclass(self) -> bool:
-        return True
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """Predict the rows of a frame: the same as so many calls of `predict_one`.
 
-    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        Parameters
+        ----------
+        X : DataFrame
+            Features by name.
+
+        Returns
+        -------
+        predictions : Series
+            One for each row.
+        """
+        import pandas as pd
+
+        return pd.Series([self.predict_one(x) for x in _records(X)], index=X.index)  # type: ignore[attr-defined]
+
+
+class _Supervised(Learner):
+    """A model that learns from targets."""
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn an example.
 
         Parameters
         ----------
         x : dict
             Features by name: numbers or categories.
-        y : bool or int or str
-            Its label.
+        y : bool, int, str or float
+            Its label or its target.
+        w : float, default=1.0
+            Its weight, a factor on C.
         """
-        self.model.learn_one(_named(x), y)
+        self.model.learn_one(_named(x), y, w)
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn the rows of a frame: the same as so many calls of `learn_one`.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Features by name.
+        y : Series
+            Their labels or their targets.
+        """
+        self.model.learn_many(_records(X), y.tolist())
+
+
+class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
+    """A classifier of river."""
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Return the class of highest score.
@@ -90,35 +144,8 @@ class Classifier(base.Classifier):  # type: ignore[misc]
         return self.model.predict_one(_named(x))
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class Regressor(base.Regressor):  # type: ignore[misc]
-    """A regressor of river over one of `onmargin.stream`, whose options it inherits.
-
-    Parameters
-    ----------
-    features : RecordFeatures or None, default=None
-        How examples are read: names that are kept or hashed, the type of the weights. None: as ``RecordFeatures()``
-        says.
-    """
-
-    features: RecordFeatures | None = reading()
-
-    learner: ClassVar[type[Any]]  # the class of `model`
-
-    def __post_init__(self) -> None:
-        self.model = self.learner(**self._get_params())
-
-    def learn_one(self, x: dict[Any, Any], y: float) -> None:
-        """Learn an example.
-
-        Parameters
-        ----------
-        x : dict
-            Features by name: numbers or categories.
-        y : float
-            Its target.
-        """
-        self.model.learn_one(_named(x), y)
+class Regressor(_Supervised, base.MiniBatchRegressor):  # type: ignore[misc]
+    """A regressor of river."""
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Return the predicted target.
@@ -137,36 +164,89 @@ class Regressor(base.Regressor):  # type: ignore[misc]
         return prediction
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class AnomalyDetector(base.AnomalyDetector):  # type: ignore[misc]
-    """An anomaly detector of river over a learner of `onmargin.stream`, whose options it inherits.
-
-    Parameters
-    ----------
-    features : RecordFeatures or None, default=None
-        How examples are read: names that are kept or hashed, the type of the weights. None: as ``RecordFeatures()``
-        says.
-    """
-
-    features: RecordFeatures | None = reading()
-
-    learner: ClassVar[type[Any]]  # the class of `model`
+class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[misc]
+    """A multi-label classifier of river."""
 
     def __post_init__(self) -> None:
-        self.model = self.learner(**self._get_params())
+        super().__post_init__()
+        self.labels: dict[Any, None] = {}  # all that examples spoke of, in their order
 
-    def learn_one(self, x: dict[Any, Any]) -> None:
+    def learn_one(self, x: dict[Any, Any], y: dict[Any, bool], w: float = 1.0) -> None:
         """Learn an example.
 
         Parameters
         ----------
         x : dict
             Features by name: numbers or categories.
+        y : dict
+            Whether each label is relevant.
+        w : float, default=1.0
+            Its weight, a factor on C.
         """
-        self.model.learn_one(_named(x))
+        self.model.learn_one(_named(x), [label for label, relevant in y.items() if relevant], w)
+        self.labels.update(dict.fromkeys(y))
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, bool]:
+        """Return which labels are relevant.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+        **kwargs : dict
+            Not used, present for river's sake.
+
+        Returns
+        -------
+        labels : dict
+            Whether each label that was seen is relevant.
+        """
+        relevant = self.model.predict_one(_named(x))
+        return {label: label in relevant for label in self.labels}
+
+
+class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
+    """An anomaly detector of river."""
+
+    def learn_one(self, x: dict[Any, Any], w: float = 1.0) -> None:
+        """Learn an example.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name: numbers or categories.
+        w : float, default=1.0
+            Its weight, a factor on C.
+        """
+        self.model.learn_one(_named(x), weight=w)
+
+    def learn_many(self, X: pd.DataFrame) -> None:
+        """Learn the rows of a frame: the same as so many calls of `learn_one`.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Features by name.
+        """
+        self.model.learn_many(_records(X))
+
+    def predict_one(self, x: dict[Any, Any]) -> int:
+        """Return whether an example is usual.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+
+        Returns
+        -------
+        inlier : int
+            1 for a usual example, -1 for an anomaly.
+        """
+        return int(self.model.predict_one(_named(x)))
 
     def score_one(self, x: dict[Any, Any]) -> float:
-        """How far outside the ball an example is.
+        """Return how far outside the ball an example is.
 
         Parameters
         ----------
@@ -436,3 +516,70 @@ class PassiveAggressiveUniclass(AnomalyDetector, UniclassOptions):
     """
 
     learner = stream.PassiveAggressiveUniclass
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelRanker(MultiLabelClassifier, LabelRankerOptions):
+    """Passive-aggressive label ranker: every relevant label above every other one, by a margin.
+
+    Use it as any multi-label classifier of river, for tags and topics. `predict_one` needs ``calibrate=True``; the
+    ranking is ``model.model.rank_one(x)``.
+
+    Attributes
+    ----------
+    model : onmargin.stream.LabelRanker
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.LabelRanker : The same with text, vectors and explanations.
+
+    Examples
+    --------
+    >>> from onmargin.river import LabelRanker
+    >>> model = LabelRanker()
+    >>> for _ in range(5):
+    ...     model.learn_one({"sun": 1, "waves": 1}, {"beach": True, "winter": False})
+    ...     model.learn_one({"snow": 1}, {"beach": False, "winter": True})
+    >>> model.predict_one({"waves": 1})
+    {'beach': True, 'winter': False}
+    """
+
+    learner = stream.LabelRanker
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class OrdinalRegressor(Classifier, OrdinalRegressorOptions):
+    """Ordinal regression: one score, and thresholds that cut it into ranks.
+
+    Use it as any classifier of river where the classes have an order, such as ratings.
+
+    Parameters
+    ----------
+    ranks : sequence of str or int
+        The ranks from low to high, at least two.
+
+    Attributes
+    ----------
+    model : onmargin.stream.OrdinalRegressor
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.OrdinalRegressor : The same with text, vectors and explanations.
+
+    Examples
+    --------
+    >>> from onmargin.river import OrdinalRegressor
+    >>> model = OrdinalRegressor(ranks=["bad", "fair", "good"])
+    >>> for _ in range(5):
+    ...     model.learn_one({"awful": 1}, "bad")
+    ...     model.learn_one({"decent": 1}, "fair")
+    ...     model.learn_one({"great": 1}, "good")
+    >>> model.predict_one({"great": 1})
+    'good'
+    """
+
+    learner = stream.OrdinalRegressor

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 river = pytest.importorskip("river", reason="river is an extra: pip install onmargin[river]")
@@ -10,6 +11,7 @@ river = pytest.importorskip("river", reason="river is an extra: pip install onma
 from river import anomaly, compose, datasets, evaluate, feature_extraction, metrics, preprocessing  # noqa: E402
 from river.checks import yield_checks  # noqa: E402
 
+from onmargin import river as river_models  # noqa: E402
 from onmargin import stream  # noqa: E402
 from onmargin.features import RecordFeatures  # noqa: E402
 from onmargin.river import (  # noqa: E402
@@ -17,7 +19,9 @@ from onmargin.river import (  # noqa: E402
     AROWRegressor,
     AutoClassifier,
     AutoRegressor,
+    LabelRanker,
     NHERDClassifier,
+    OrdinalRegressor,
     PassiveAggressiveClassifier,
     PassiveAggressiveRegressor,
     PassiveAggressiveUniclass,
@@ -39,6 +43,7 @@ MODELS = [
     NHERDClassifier(strategy="joint"),
     SCWClassifier(),
 ]
+# River's checks of the others need data sets that have to be fetched, or labels that are no ranks: they have tests below.
 
 
 QUICK = [MODELS[0], MODELS[3]]  # one of each kind; the others are left to --full
@@ -110,3 +115,57 @@ def test_anomalies():
     assert min(map(detector.score_one, odd)) > np.quantile([detector.score_one(x) for x in usual], 0.9)
     assert detector.clone().score_one({"a": 1.0}) == 0
     assert anomaly.QuantileFilter(detector, q=0.95).clone() is not None
+
+
+def records():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
+    return X, pd.Series(np.where(X["a"] > 0, "up", "down")), X["a"] - X["b"]
+
+
+@pytest.mark.parametrize("name", ["PassiveAggressiveClassifier", "AROWRegressor", "AutoClassifier"])
+def test_frames_are_so_many_examples(name):
+    X, classes, numbers = records()
+    y = numbers if name.endswith("Regressor") else classes
+    frames, singles = (getattr(river_models, name)() for _ in range(2))
+    frames.learn_many(X[:15], y[:15])
+    frames.learn_many(X[15:], y[15:])
+    for x, target in zip(X.to_dict("records"), y, strict=True):
+        singles.learn_one(x, target)
+    assert frames.model.weights() == singles.model.weights()
+    predicted = frames.predict_many(X[5:9])
+    assert predicted.index.tolist() == [5, 6, 7, 8]
+    assert predicted.tolist() == [singles.predict_one(x) for x in X[5:9].to_dict("records")]
+
+
+def test_weights_of_examples():
+    X, y, _ = records()
+    model, other = PassiveAggressiveClassifier(C=0.01), stream.PassiveAggressiveClassifier(C=0.01)
+    weights = [1.0 + k % 3 for k in range(len(X))]
+    examples = list(zip(X.to_dict("records"), y, weights, strict=True))
+    evaluate.progressive_val_score([(x, target, {"w": w}) for x, target, w in examples], model, metrics.Accuracy())
+    for x, target, w in examples:
+        other.learn_one(x, target, w)
+    assert model.model.weights() == other.weights()
+
+
+def test_labels():
+    model = LabelRanker()
+    metric = metrics.multioutput.MicroAverage(metrics.F1())
+    for k in range(40):
+        y = {"even": k % 2 == 0, "third": k % 3 == 0, "never": False}
+        x = {f"r{k % 6}": 1.0}
+        predicted = model.predict_one(x)
+        if k >= 12:
+            assert predicted.keys() == y.keys()
+            metric.update(y, predicted)
+        model.learn_one(x, y)
+    assert metric.get() == 1.0
+
+
+def test_ranks_are_classes():
+    model = OrdinalRegressor(ranks=[1, 2, 3])
+    examples = [({"x": k % 3 - 1.0}, k % 3 + 1) for k in range(90)]
+    assert evaluate.progressive_val_score(examples, model, metrics.Accuracy()).get() > 0.9
+    with pytest.raises(ValueError, match="ranks are needed"):
+        OrdinalRegressor()
