@@ -43,7 +43,7 @@ MODELS = [
     NHERDClassifier(strategy="joint"),
     SCWClassifier(),
 ]
-# River's checks of the others need data sets that have to be fetched, or labels that are no ranks: they have tests below.
+# River's checks of the others need data sets to be fetched, or labels that are no ranks: they have tests below.
 
 
 QUICK = [MODELS[0], MODELS[3]]  # one of each kind; the others are left to --full
