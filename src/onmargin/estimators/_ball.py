@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from onmargin._checks import check_sparse
 from onmargin._core.geometries.ball import (
     Ball,
     BudgetedBall,
@@ -90,6 +91,7 @@ class BallLearner(BudgetOption, BatchConversion):
 
     def _begin(self, X: Any, weight: Vector | None) -> int:
         """A ball that has seen nothing, or the first example of any weight; how many rows that took."""
+        check_sparse(X)  # whose first row is taken before `as_rows` looks at all of them
         height = 0.0 if self.max_radius is None else float(self.max_radius)
         simplex = self.geometry == "entropic"
         if self.kernel is not None:
