@@ -17,6 +17,7 @@ from onmargin._core.steps.step import Step
 from onmargin._core.tasks.sequence import Sequence, decode, decode_best
 from onmargin._core.tasks.task import Task
 from onmargin._core.text.names import Names
+from onmargin._core.turns import TakingTurns
 from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._online import OnlineLearner
@@ -70,15 +71,16 @@ class ChainLearner(OnlineLearner):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        names = getattr(self, "_names", None)
-        known = 0 if names is None else len(names)
-        with super()._all_or_nothing():
-            try:
-                yield
-            except BaseException:
-                if names is not None:
-                    names.forget(known)
-                raise
+        with TakingTurns(self):
+            names = getattr(self, "_names", None)
+            known = 0 if names is None else len(names)
+            with super()._all_or_nothing():
+                try:
+                    yield
+                except BaseException:
+                    if names is not None:
+                        names.forget(known)
+                    raise
 
     def _read(self, X: Any, lengths: ArrayLike | None, *, grow: bool) -> tuple[Rows, Offsets]:
         """The tokens as rows, and the offsets of the sequences; a tagger keeps to the kind of its first X."""

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from onmargin._core.geometries.diagonal import Diagonal
 from onmargin._core.geometries.geometry import Columns
 from onmargin._core.rows import Rows
+from onmargin._core.turns import TakingTurns
 from onmargin.estimators._batch import reach_target
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._online import MatrixLike, OnlineLearner, warn_of_margin
@@ -91,18 +92,23 @@ class LinearEstimator(OnlineLearner):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Plan]:  # type: ignore[override]
-        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before."""
+        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before.
+
+        Other threads that call the estimator to learn wait until the block is over.
+        """
         self._check_parameters()
-        before = dict(vars(self))
-        try:
-            if "_model" in before:
-                # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
-                self._model = copy(before["_model"])
-            yield self.plan()
-            self._model.learner.close()
-        except BaseException:
-            self.__dict__ = before
-            raise
+        with TakingTurns(self):
+            before = dict(vars(self))
+            try:
+                if "_model" in before:
+                    # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are
+                    # played.
+                    self._model = copy(before["_model"])
+                yield self.plan()
+                self._model.learner.close()
+            except BaseException:
+                self.__dict__ = before
+                raise
 
     def _go_on(self) -> bool:
         """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""

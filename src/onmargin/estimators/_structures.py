@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.tasks.task import Structured, Task
+from onmargin._core.turns import TakingTurns
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._joint_features import Features, features_like
 from onmargin.estimators._online import OnlineLearner
@@ -48,15 +49,18 @@ class StructureLearner(OnlineLearner):
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """The model may raise when rounds have been played. Weights are a copy then, and names are taken back."""
-        learned = (self._features, self._features.size, self._learner.geometry) if hasattr(self, "_learner") else None
-        with super()._all_or_nothing():
-            try:
-                yield
-            except BaseException:
-                if learned is not None:
-                    features, size, geometry = learned
-                    features.restore(size, geometry)
-                raise
+        with TakingTurns(self):
+            learned = (
+                (self._features, self._features.size, self._learner.geometry) if hasattr(self, "_learner") else None
+            )
+            with super()._all_or_nothing():
+                try:
+                    yield
+                except BaseException:
+                    if learned is not None:
+                        features, size, geometry = learned
+                        features.restore(size, geometry)
+                    raise
 
     def _read(
         self, X: Iterable[Any], Y: Iterable[Any], sample_weight: ArrayLike | None

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes
+from onmargin._core.turns import TakingTurns
 from onmargin.estimators._chain_sweep import ChainSweep
 from onmargin.estimators._sequences import read_labels
 from onmargin.models.rules import Number
@@ -303,8 +304,9 @@ class SequenceTagger(ChainSweep):
             One label for each token.
         """
         check_is_fitted(self)
-        rows, ends = self._read(X, lengths, grow=False)
-        classes, path = self.classes_.tolist(), self._paths(rows, ends).tolist()
+        with TakingTurns(self):  # features read by name must have weights
+            rows, ends = self._read(X, lengths, grow=False)
+            classes, path = self.classes_.tolist(), self._paths(rows, ends).tolist()
         labels = [classes[code] for code in path]
         return [labels[start:stop] for start, stop in pairwise(ends.tolist())]
 
@@ -345,11 +347,12 @@ class SequenceTagger(ChainSweep):
         check_is_fitted(self)
         if not Number(1, whole=True).accepts(n_best):
             raise ValueError(f"n_best must be an integer of at least 1, got {n_best!r}")
-        rows, ends = self._read(X, lengths, grow=False)
-        classes = self.classes_.tolist()
+        with TakingTurns(self):
+            rows, ends = self._read(X, lengths, grow=False)
+            classes, best = self.classes_.tolist(), list(self._best_paths(rows, ends, n_best))
         return [
             [(float(score), [classes[code] for code in path]) for score, path in zip(scores, paths, strict=True)]
-            for scores, paths in self._best_paths(rows, ends, n_best)
+            for scores, paths in best
         ]
 
     def score(self, X: Any, y: Any, *, lengths: ArrayLike | None = None) -> float:
@@ -370,12 +373,13 @@ class SequenceTagger(ChainSweep):
             Between 0 and 1.
         """
         check_is_fitted(self)
-        rows, ends = self._read(X, lengths, grow=False)
-        labels = read_labels(y, ends, flat=self._names is None)
-        if ends[-1] == 0:
-            raise ValueError("X has no tokens: the part of them that is right needs at least one")
-        right = [self._codes.get(label, -1) for row in labels for label in row]
-        return float(np.mean(self._paths(rows, ends) == right))
+        with TakingTurns(self):
+            rows, ends = self._read(X, lengths, grow=False)
+            labels = read_labels(y, ends, flat=self._names is None)
+            if ends[-1] == 0:
+                raise ValueError("X has no tokens: the part of them that is right needs at least one")
+            right = [self._codes.get(label, -1) for row in labels for label in row]
+            return float(np.mean(self._paths(rows, ends) == right))
 
     def weights(self, label: Any, top: int | None = None) -> dict[Any, float]:
         """The weights of a label by feature, heaviest first, those of zero left out.

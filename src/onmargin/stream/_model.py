@@ -16,6 +16,7 @@ from onmargin._core.tasks.task import Task
 from onmargin._core.text.names import Hashed, Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies, Text
+from onmargin._core.turns import Turns
 from onmargin.errors import ExampleError
 from onmargin.learner import Learner, Totals
 from onmargin.models.rules import FLAG, NOTHING, Character, Number, Rule, Word, check_parameters
@@ -60,8 +61,8 @@ class StreamModel:
     `_geometry`) and of which columns a score is made (`_direction`).
     """
 
-    # The player is no part of what is learned: a copy makes its own.
-    __slots__ = ("__dict__", "__weakref__", "_player")
+    # The player and the turns of threads are no part of what is learned: a copy makes its own.
+    __slots__ = ("__dict__", "__weakref__", "_player", "_turns")
 
     _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
         "C": (Number(0, above=True),),
@@ -91,6 +92,7 @@ class StreamModel:
     class_weight: Mapping[Any, float] | str | None
 
     _player: Player | None
+    _turns: Turns
     _learner: Learner[Any]
     _names: Index | None
     _frequencies: Frequencies | None
@@ -123,7 +125,7 @@ class StreamModel:
 
     def _ready(self) -> None:
         """The parameters are stored: check them."""
-        self._player = None
+        self._player, self._turns = None, Turns()
         self._check_parameters()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -155,21 +157,25 @@ class StreamModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._player = None
+        self._player, self._turns = None, Turns()
 
     @contextmanager
     def _opening(self, x: Any) -> Iterator[Player]:
-        """The player, for an example like x. If it is the first and cannot be learned, nothing is begun."""
-        before, player = dict(vars(self)), self._player
-        try:
-            if not hasattr(self, "_learner"):
-                self._begin(x)
-            yield self._opened()  # type: ignore[misc]
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            self._player = player
-            raise
+        """The player, for an example like x. If it is the first and cannot be learned, nothing is begun.
+
+        Other threads wait until the block is over.
+        """
+        with self._turns:
+            before, player = dict(vars(self)), self._player
+            try:
+                if not hasattr(self, "_learner"):
+                    self._begin(x)
+                yield self._opened()  # type: ignore[misc]
+            except BaseException:
+                vars(self).clear()
+                vars(self).update(before)
+                self._player = player
+                raise
 
     def _begin(self, x: Any) -> None:
         """A learner that has seen nothing, for examples like x."""
@@ -190,11 +196,13 @@ class StreamModel:
     def _opened(self) -> Player | None:
         """The player; None: nothing was learned yet."""
         if self._player is None and hasattr(self, "_learner"):
-            if self._names is None:
-                self._player = Player(self._learner, None, self._vectors())
-            else:
-                self._player = Player(self._learner, self._reader(self._names))
-            self._player.targets = self._targets()
+            with self._turns:
+                if self._names is None:
+                    player = Player(self._learner, None, self._vectors(), self._turns)
+                else:
+                    player = Player(self._learner, self._reader(self._names), None, self._turns)
+                player.targets = self._targets()
+                self._player = self._player or player
         return self._player
 
     def _vectors(self) -> Vectors:

@@ -169,12 +169,13 @@ class Uniclass(StreamModel):
         if player is not None:
             player.learn(x, 0.0, weight)
         elif check_weight(weight) > 0:
-            begun = hasattr(self, "_learner")
-            with self._opening(x) as player:
-                if begun or self.init == "zero":
-                    player.learn(x, 0.0, weight)
-                else:
-                    self._settle_at(x, player)
+            with self._turns:
+                begun = hasattr(self, "_learner")
+                with self._opening(x) as player:
+                    if begun or self.init == "zero":
+                        player.learn(x, 0.0, weight)
+                    else:
+                        self._settle_at(x, player)
         return self
 
     def _settle_at(self, x: Any, player: Player) -> None:
