@@ -1,5 +1,8 @@
 """Whatever happens to a file, it gives the model that was saved or a ModelFileError, and runs nothing."""
 
+import errno
+import fcntl
+import itertools
 import json
 import os
 import pickle
@@ -13,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
+from safetensors.numpy import save as save_bytes
 from safetensors.numpy import save_file
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -237,16 +241,98 @@ def names(path):
     return sorted(os.listdir(path.parent))
 
 
-@pytest.mark.parametrize("function", ["save_file", "_flush"])
-def test_a_save_that_fails_leaves_the_old_file(saved, path, monkeypatch, function):
-    def fail(*_, **__):
-        raise OSError("no space left on device")
+class Faults:
+    """Calls of the operating system that fail from a given one on, or once."""
 
+    NAMES = ("open", "chmod", "write", "fsync", "replace", "close", "unlink", "stat")
+
+    def __init__(self, monkeypatch, fails):
+        self.calls, self.fails = [], fails
+        for name in self.NAMES:
+            monkeypatch.setattr(os, name, self.wrap(name, getattr(os, name)))
+
+    def wrap(self, name, function):
+        def call(*arguments, **options):
+            self.calls.append(name)
+            if name == "write":  # by pieces, as a pipe or a full disk may take it
+                arguments = arguments[0], arguments[1][:1000]
+            if self.fails(len(self.calls) - 1, name):
+                if name == "close":
+                    function(*arguments)  # the handle is gone, whatever the answer
+                raise OSError(errno.EIO, "injected")
+            return function(*arguments, **options)
+
+        return call
+
+
+def test_a_save_whose_calls_fail_leaves_the_old_file_or_the_new_one(saved, path, monkeypatch):
     path.write_bytes(saved)
-    monkeypatch.setattr(model_file, function, fail)
-    with pytest.raises(OSError, match="no space left"):
-        onmargin.save(PassiveAggressiveClassifier(), path)
-    assert path.read_bytes() == saved
+    other = PassiveAggressiveClassifier().partial_fit(np.eye(50), np.arange(50))
+    with monkeypatch.context() as patch:
+        calls = Faults(patch, lambda k, name: False).calls
+        onmargin.save(other, path)
+    new = path.read_bytes()
+    assert {"open", "chmod", "write", "fsync", "replace", "close"} <= set(calls)
+    assert calls.count("write") > 10
+    for k in range(len(calls)):
+        path.write_bytes(saved)
+        with monkeypatch.context() as patch:
+            Faults(patch, lambda now, name, k=k: now == k)
+            try:
+                onmargin.save(other, path)
+                silent = True
+            except OSError:
+                silent = False
+        assert path.read_bytes() == new if silent else path.read_bytes() in (saved, new), calls[k]
+        assert [name for name in names(path) if not name.endswith(".tmp")] == [path.name]
+    # What a failed removal left behind goes with the next save.
+    onmargin.save(other, path)
+    assert names(path) == [path.name]
+
+
+def test_files_are_those_of_the_library(path):
+    arrays = {
+        name: np.arange(6).reshape(shape).astype(name)
+        for name, shape in zip(model_file.DTYPES, itertools.cycle([(6,), (2, 3), (1, 6, 1)]), strict=False)
+    } | {"none": np.zeros((0, 3)), "one": np.ones(()), "größe": np.ones(1), "columns": np.ones((3, 2)).T}
+    text = 'quote " backslash \\ \n tab \t bell \x07 é 日 \x7f'
+    ours = b"".join(model_file._pieces(text, arrays))
+    contiguous = {name: np.array(array, order="C") for name, array in arrays.items()}
+    assert ours == save_bytes(contiguous, metadata={"onmargin": text})
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of Unix")
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077, 0o002])
+def test_a_new_file_has_the_permissions_of_the_umask(path, umask):
+    before = os.umask(umask)
+    try:
+        onmargin.save(MODEL, path)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no locks of this kind")
+def test_temporary_files_of_the_dead_are_removed_and_those_of_the_living_stay(path):
+    dead = path.with_name(f".{path.name}.{'0' * 16}.tmp")
+    others = [path.with_name(f".other.{'0' * 16}.tmp"), path.with_name(f".{path.name}.tmp")]
+    for file in (dead, *others):
+        file.touch()
+    living = path.with_name(f".{path.name}.{'1' * 16}.tmp")
+    with living.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        onmargin.save(MODEL, path)
+        assert names(path) == sorted(file.name for file in (path, living, *others))
+    onmargin.save(MODEL, path)
+    assert names(path) == sorted(file.name for file in (path, *others))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such files")
+def test_what_is_no_regular_file_is_not_replaced(path):
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="a device, a pipe or a socket"):
+        onmargin.save(MODEL, path)
+    assert path.is_fifo()
     assert names(path) == [path.name]
 
 
@@ -262,6 +348,9 @@ onmargin.save(onmargin.PassiveAggressiveClassifier(), {str(path)!r})
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
     assert path.read_bytes() == saved
     assert anatomy(onmargin.load(path)) == anatomy(MODEL)
+    assert len(names(path)) == 2
+    onmargin.save(MODEL, path)
+    assert names(path) == [path.name]
 
 
 def test_folders_that_cannot_be_written_to(tmp_path):

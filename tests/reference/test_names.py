@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onmargin._core.text.names import Names
+from onmargin._core.text.names import Hashed, Names
 from onmargin._core.text.reader import Reader
 
 # Few letters make many repetitions; all of Unicode makes strings of every width.
@@ -138,3 +138,38 @@ def test_what_is_no_row_is_refused(row, message, dtype):
 def test_values_too_large_for_the_weights_are_refused():
     with pytest.raises(ValueError, match="finite"):
         Reader(Names(), grow=True, dtype=np.float32).read({"a": 1e39})
+
+
+def pairs_by_highest_bit():
+    """Blocks of 16 bytes whose difference a word brings in and the next takes out, in a multiplicative hash."""
+    first = bytes(16)
+    second = bytearray(16)
+    second[7] = second[15] = 0x80
+    second[11] = 0x80
+    return first, bytes(second)
+
+
+def pairs_by_complement():
+    """Blocks of 16 bytes whose words are each other's complements: equal products modulo 2^64 - 1."""
+    return b"onmarginfeatures", bytes(0xFF - c for c in b"onmarginfeatures")
+
+
+def pairs_by_order():
+    """Blocks of 16 bytes with their words exchanged."""
+    return b"onmarginfeatures", b"featuresonmargin"
+
+
+@pytest.mark.parametrize("pairs", [pairs_by_highest_bit, pairs_by_complement, pairs_by_order])
+@pytest.mark.parametrize("before", [0, 256], ids=["short", "long"])
+def test_names_made_of_colliding_pairs_are_found_as_fast_as_others(pairs, before):
+    # 2^12 names from 12 pairs, which share one slot if the pairs collide whatever the secrets are.
+    made = [bytes(before) + b"".join(blocks) for blocks in itertools.product(pairs(), repeat=12)]
+    n_probes = Names([name.decode("latin-1") for name in made]).probes()
+    # Linear probing in a table at most half full: 1.5 slots for a name, on average.
+    assert n_probes < 2 * len(made)
+
+
+def test_the_places_of_hashed_names_never_change():
+    # Model files of hashed features depend on them.
+    names = ["", "a", "word", "eight888", "nine bytes", "sixteen bytes...", "Wörter", "日本語", "x" * 1000]
+    assert [Hashed(18).get(name) for name in names] == [0, 150569, 6130, 219447, 165558, 189997, 2801, 178492, 162597]

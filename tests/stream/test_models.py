@@ -1,6 +1,7 @@
 """What models of streams say of themselves: weights, explanations, texts, tables of fixed size."""
 
 import copy
+import itertools
 import math
 import pickle
 import re
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from onmargin import stream
 from onmargin.features import RecordFeatures
+from tests.examples import examples
 from tests.stream.cases import CASES, LABELLED, MODELS, Case, learned, state
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -82,23 +84,29 @@ def test_parameters_make_the_same_model(name):
 letters = st.text("abC_ 1éß.,\n", max_size=30)
 
 
+@examples(300)
 @given(
     st.lists(letters, min_size=1, max_size=6),
-    st.sampled_from([(1, 1), (1, 2), (2, 3)]),
+    st.sampled_from([None, 2**5, 2**18]),
+    st.sampled_from([(1, 1), (1, 2), (2, 2), (2, 3), (1, 5), (4, 6), (100, 100)]),
     st.sampled_from(["tf", "binary", "log"]),
     st.tuples(st.booleans(), st.booleans(), st.booleans()),
 )
-def test_texts_are_those_of_a_plain_reading(texts, ngrams, weighting, flags):
+def test_texts_are_those_of_a_plain_reading(texts, n_features, ngrams, weighting, flags):
     lowercase, normalize, idf = flags
-    reading = RecordFeatures(ngrams=ngrams, lowercase=lowercase, weighting=weighting, normalize=normalize, idf=idf)
+    reading = RecordFeatures(
+        n_features=n_features, ngrams=ngrams, lowercase=lowercase, weighting=weighting, normalize=normalize, idf=idf
+    )
     model = stream.PassiveAggressiveRegressor(features=reading, fit_intercept=False)
     seen = Counter()
     for n_texts, text in enumerate(texts, start=1):
         words = re.findall(r"\w\w+", text.lower() if lowercase else text)
-        grams = Counter(
-            " ".join(words[i : i + n]) for n in range(ngrams[0], ngrams[1] + 1) for i in range(len(words) - n + 1)
-        )
         model.learn_one(text, 1.0)
+        grams = Counter(
+            model._names.get(" ".join(words[i : i + n]))
+            for n in range(ngrams[0], ngrams[1] + 1)
+            for i in range(len(words) - n + 1)
+        )
         seen.update(grams.keys())
         value = {"tf": float, "binary": lambda count: 1.0, "log": lambda count: 1 + math.log(count)}[weighting]
         expected = {
@@ -106,9 +114,34 @@ def test_texts_are_those_of_a_plain_reading(texts, ngrams, weighting, flags):
             for gram, count in grams.items()
         }
         length = math.sqrt(sum(x * x for x in expected.values())) if normalize else 1.0
-        places, values = model._opened().features(text)
-        found = {model._names.names[place]: x for place, x in zip(places, values, strict=True)}
+        found = dict(zip(*model._opened().features(text), strict=True))
         assert found == pytest.approx({gram: x / (length or 1.0) for gram, x in expected.items()})
+
+
+SHORT_TEXTS = ["", " ", "a", "word", "Wörter", "two words", "three short words", "\ud800", "a b c"]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("weighting", ["tf", "binary", "log"])
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("idf", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_texts_shorter_than_an_ngram_have_no_such_ngrams(lowercase, weighting, normalize, idf, dtype):
+    options = {"lowercase": lowercase, "weighting": weighting, "normalize": normalize, "idf": idf, "dtype": dtype}
+    for n_features in (None, 2, 2**10):
+        for ngrams in itertools.combinations_with_replacement((1, 2, 3, 4, 9, 100), 2):
+            reading = RecordFeatures(n_features=n_features, ngrams=ngrams, **options)
+            one, many = (stream.PassiveAggressiveClassifier(features=reading) for _ in range(2))
+            labels = [i % 2 for i in range(len(SHORT_TEXTS))]
+            for text, label in zip(SHORT_TEXTS, labels, strict=True):
+                one.learn_one(text, label)
+            many.learn_many(SHORT_TEXTS, labels)
+            assert state(one) == state(many)
+            assert one.predict_many(SHORT_TEXTS) == many.predict_many(SHORT_TEXTS)
+            fewest = ngrams[0]
+            assert [bool(one._opened().features(text)[0]) for text in SHORT_TEXTS] == [
+                len(re.findall(r"\w\w+", text)) >= fewest for text in SHORT_TEXTS
+            ]
 
 
 def test_document_frequencies_are_learned_not_looked_up():

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from onmargin._core.rows import Rows
 from onmargin._core.text.reader import Reader
+from onmargin._core.turns import Turns
 
 def check_weight(weight: float) -> float: ...
 
@@ -13,8 +14,14 @@ class Player:
     targets: dict[Hashable, float]
     outward: bool
     def __init__(
-        self, learner: Any, reader: Reader | None = None, vector: Callable[[Any], Rows] | None = None
+        self,
+        learner: Any,
+        reader: Reader | None = None,
+        vector: Callable[[Any], Rows] | None = None,
+        turns: Turns | None = None,
     ) -> None: ...
+    @property
+    def turns(self) -> Turns: ...
     @property
     def learner(self) -> Any: ...
     @property

@@ -12,6 +12,7 @@ from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
 from onmargin._core.text.names cimport Hashed
 from onmargin._core.text.reader cimport Reader, _Column
+from onmargin._core.turns cimport Turns
 
 
 cdef extern from "Python.h":
@@ -56,6 +57,8 @@ cdef class Player:
     as they are now; it must be called again whenever one was replaced. Weights grow with the names: those of a geometry
     that is full are doubled, and the learner gets the new geometry. A call that raises leaves all as it was.
 
+    Threads take turns: a call waits until that of another thread is over. `turns` may be held for several calls.
+
     targets : what a label is for the task, for `learn_label`
     outward : whether features that are not known count when scores are taken, as they do for distances
     """
@@ -65,6 +68,8 @@ cdef class Player:
     cdef readonly object vector
     cdef public dict targets
     cdef public bint outward
+    cdef readonly Turns turns
+    cdef bint reading  # an example, whose code may run meanwhile
     cdef Task task
     cdef Step step
     cdef Geometry geometry
@@ -75,8 +80,9 @@ cdef class Player:
     cdef Rows rows  # of the vector that is looked at
     cdef Row x
 
-    def __init__(self, learner, Reader reader=None, vector=None):
+    def __init__(self, learner, Reader reader=None, vector=None, Turns turns=None):
         self.learner = learner
+        self.turns = Turns() if turns is None else turns
         self.reader, self.vector = reader, vector
         self.targets = {}
         self.hashes = reader is not None and reader.text is not None and isinstance(reader.names, Hashed)
@@ -92,6 +98,15 @@ cdef class Player:
 
     cdef int receive(self, x, bint grow, bint learn) except -1:
         """Make x the row of the round; its features have weights."""
+        if self.reading:
+            raise RuntimeError("the model was called from within an example that it is reading")
+        self.reading = True
+        try:
+            return self.receive_row(x, grow, learn)
+        finally:
+            self.reading = False
+
+    cdef int receive_row(self, x, bint grow, bint learn) except -1:
         cdef Reader reader = self.reader
         if reader is None:
             self.rows = self.vector(x)
@@ -124,30 +139,45 @@ cdef class Player:
     def learn(self, x, y, weight=1.0):
         """Play a round, whose target is one number; with weight 0 nothing happens."""
         cdef double w = check_weight(weight), target
-        if w > 0:
-            target = self.target(y)
-            self.receive(x, True, True)
-            self.play_row(&target, 1, w)
+        self.turns.enter()
+        try:
+            if w > 0:
+                target = self.target(y)
+                self.receive(x, True, True)
+                self.play_row(&target, 1, w)
+        finally:
+            self.turns.leave()
 
     def learn_label(self, x, y, weight=1.0):
         """Play a round, whose target is that of a label. False: it is not known, and nothing happened."""
         cdef double w = check_weight(weight), target
         cdef PyObject* known
-        if w == 0:
+        self.turns.enter()
+        try:
+            if w == 0:
+                return True
+            known = known_label(self.targets, y)
+            if known == NULL:
+                return False
+            target = <object>known
+            self.receive(x, True, True)
+            self.play_row(&target, 1, w)
             return True
-        known = known_label(self.targets, y)
-        if known == NULL:
-            return False
-        target = <object>known
-        self.receive(x, True, True)
-        self.play_row(&target, 1, w)
-        return True
+        finally:
+            self.turns.leave()
 
     def learn_many(self, tuple X, list y, list weights, Py_ssize_t first, bint labelled):
         """Play rounds with the examples from the first on, up to one whose label is not known or that is refused.
 
         Answers which one it is; it has left no trace. Without weights all are 1.
         """
+        self.turns.enter()
+        try:
+            return self.play_many(X, y, weights, first, labelled)
+        finally:
+            self.turns.leave()
+
+    cdef Py_ssize_t play_many(self, tuple X, list y, list weights, Py_ssize_t first, bint labelled) except -1:
         cdef _Column memory = _Column()
         cdef double* aims = <double*>memory.room((2 * (len(X) - first) + 1) * sizeof(double))
         cdef Py_ssize_t n = self.aim(y, weights, first, labelled, aims, len(X) - first)
@@ -213,12 +243,20 @@ cdef class Player:
         return target
 
     def read(self, x):
-        """Take an example that is to be learned, with its names."""
-        self.receive(x, True, True)
+        """Take an example that is to be learned, with its names. Hold `turns` until it was played."""
+        self.turns.enter()
+        try:
+            self.receive(x, True, True)
+        finally:
+            self.turns.leave()
 
     def play(self, y, double weight):
         """Play a round with the example that was read, whose target is an array of numbers."""
-        self.play_row(<double*>address(y, "d", len(y)), len(y), weight)
+        self.turns.enter()
+        try:
+            self.play_row(<double*>address(y, "d", len(y)), len(y), weight)
+        finally:
+            self.turns.leave()
 
     cdef Py_ssize_t look(self, x) except -1:
         """Take the scores that predict, of the averaged weights where the geometry averages; how many there are."""
@@ -228,24 +266,39 @@ cdef class Player:
 
     def scores(self, x):
         """The scores of an example."""
-        cdef Py_ssize_t c, n = self.look(x)
-        return [self.stage.r.s[c] for c in range(n)]
+        cdef Py_ssize_t c, n
+        self.turns.enter()
+        try:
+            n = self.look(x)
+            return [self.stage.r.s[c] for c in range(n)]
+        finally:
+            self.turns.leave()
 
     def best(self, x):
         """The first column of highest score; of one column, whether its score is at least zero."""
-        cdef Py_ssize_t c, best = 0, n = self.look(x)
-        cdef double* s = self.stage.r.s
-        if n == 1:
-            return 1 if s[0] >= 0 else 0
-        for c in range(1, n):
-            if s[c] > s[best]:
-                best = c
-        return best
+        cdef Py_ssize_t c, best = 0, n
+        cdef double* s
+        self.turns.enter()
+        try:
+            n = self.look(x)
+            s = self.stage.r.s
+            if n == 1:
+                return 1 if s[0] >= 0 else 0
+            for c in range(1, n):
+                if s[c] > s[best]:
+                    best = c
+            return best
+        finally:
+            self.turns.leave()
 
     def features(self, x):
         """The places and the values of the features of an example that are known."""
-        self.receive(x, False, False)
-        return self.entries()
+        self.turns.enter()
+        try:
+            self.receive(x, False, False)
+            return self.entries()
+        finally:
+            self.turns.leave()
 
     def entries(self):
         """The places and the values of the features of the example that was read last."""

@@ -21,6 +21,7 @@ from onmargin._checks import check_sparse
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
+from onmargin._core.turns import TakingTurns
 from onmargin._late import fit_shards
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
@@ -131,21 +132,25 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Any]:
-        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before."""
+        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before.
+
+        Other threads that call the estimator to learn wait until the block is over.
+        """
         self._check_parameters()
-        before = dict(vars(self))
-        try:
-            # The geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
-            for name in before.keys() & {"_model", "_learner"}:
-                setattr(self, name, copy(before[name]))
-            if hasattr(type(self), "plan"):
-                yield self.plan()
-                self._model.learner.close()
-            else:
-                yield
-        except BaseException:
-            self.__dict__ = before
-            raise
+        with TakingTurns(self):
+            before = dict(vars(self))
+            try:
+                # The geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
+                for name in before.keys() & {"_model", "_learner"}:
+                    setattr(self, name, copy(before[name]))
+                if hasattr(type(self), "plan"):
+                    yield self.plan()
+                    self._model.learner.close()
+                else:
+                    yield
+            except BaseException:
+                self.__dict__ = before
+                raise
 
     def _validate(
         self, X: Any, y: Any, *, keep: bool, dtypes: tuple[Any, ...] | None = None

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from onmargin._checks import check_classes, check_labels
+from onmargin._checks import check_classes, check_labels, check_sparse
 from onmargin._parts import Part
 from onmargin.estimators._classes import label_codes
 from onmargin.learner import Offsets
@@ -154,7 +154,7 @@ class Transformed(Part):
 
     def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
         # What is not checked here is wrong in the first part already.
-        X = check_array(X, accept_sparse="csr", dtype="numeric", input_name="X")
+        X = check_array(check_sparse(X), accept_sparse="csr", dtype="numeric", input_name="X")
         check_labels(y, *([self.transformer.classes_] if hasattr(self.transformer, "classes_") else []))
         known = None if classes is None else check_classes(classes)
 
@@ -173,7 +173,7 @@ class Transformed(Part):
 
 def _examples(X: Any) -> Sequence[Any]:
     """X example by example; a sparse matrix row by row."""
-    return [X[[i]] for i in range(X.shape[0])] if sparse.issparse(X) else X
+    return [X[[i]] for i in range(X.shape[0])] if sparse.issparse(check_sparse(X)) else X
 
 
 def as_phi(phi: Any) -> Phi:

@@ -16,6 +16,7 @@ from onmargin._checks import check_classes
 from onmargin._core.geometries.chain import EdgePaths
 from onmargin._core.rows import Rows
 from onmargin._core.text.names import Names
+from onmargin._core.turns import TakingTurns
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._model_estimator import ModelEstimator, max_iter, tol
 from onmargin.estimators._sequences import (
@@ -255,8 +256,9 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
             One label for each token.
         """
         check_is_fitted(self)
-        rows, ends = self._read(X, lengths, grow=False)
-        classes, path = self.classes_.tolist(), Chain(self._model).paths(rows, ends).tolist()
+        with TakingTurns(self):  # features read by name must have weights
+            rows, ends = self._read(X, lengths, grow=False)
+            classes, path = self.classes_.tolist(), Chain(self._model).paths(rows, ends).tolist()
         labels = [classes[code] for code in path]
         return [labels[start:stop] for start, stop in pairwise(ends.tolist())]
 
@@ -297,11 +299,12 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
         check_is_fitted(self)
         if not Number(1, whole=True).accepts(n_best):
             raise ValueError(f"n_best must be an integer of at least 1, got {n_best!r}")
-        rows, ends = self._read(X, lengths, grow=False)
-        classes = self.classes_.tolist()
+        with TakingTurns(self):
+            rows, ends = self._read(X, lengths, grow=False)
+            classes, best = self.classes_.tolist(), list(Chain(self._model).best_paths(rows, ends, n_best))
         return [
             [(float(score), [classes[code] for code in path]) for score, path in zip(scores, paths, strict=True)]
-            for scores, paths in Chain(self._model).best_paths(rows, ends, n_best)
+            for scores, paths in best
         ]
 
     def score(self, X: Any, y: Any, *, lengths: ArrayLike | None = None) -> float:
@@ -322,12 +325,13 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
             Between 0 and 1.
         """
         check_is_fitted(self)
-        rows, ends = self._read(X, lengths, grow=False)
-        labels = read_labels(y, ends, flat=self._names is None)
-        if ends[-1] == 0:
-            raise ValueError("X has no tokens: the part of them that is right needs at least one")
-        right = [self._codes.get(label, -1) for row in labels for label in row]
-        return float(np.mean(Chain(self._model).paths(rows, ends) == right))
+        with TakingTurns(self):
+            rows, ends = self._read(X, lengths, grow=False)
+            labels = read_labels(y, ends, flat=self._names is None)
+            if ends[-1] == 0:
+                raise ValueError("X has no tokens: the part of them that is right needs at least one")
+            right = [self._codes.get(label, -1) for row in labels for label in row]
+            return float(np.mean(Chain(self._model).paths(rows, ends) == right))
 
     def weights(self, label: Any, top: int | None = None) -> dict[Any, float]:
         """Return the weights of a label by feature, heaviest first, those of zero left out.
@@ -412,15 +416,16 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Any]:
         """Take names back too, if anything raises."""
-        names = getattr(self, "_names", None)
-        known = 0 if names is None else len(names)
-        with super()._all_or_nothing() as plan:
-            try:
-                yield plan
-            except BaseException:
-                if names is not None:
-                    names.forget(known)
-                raise
+        with TakingTurns(self):
+            names = getattr(self, "_names", None)
+            known = 0 if names is None else len(names)
+            with super()._all_or_nothing() as plan:
+                try:
+                    yield plan
+                except BaseException:
+                    if names is not None:
+                        names.forget(known)
+                    raise
 
     def _begin_chain(self, X: Any, plan: Plan) -> None:
         """Begin a chain that has learned nothing; features and further labels come as they are met."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from onmargin._core.turns import TakingTurns
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._model_estimator import ModelEstimator
 from onmargin.learner import Offsets, Vector
@@ -290,15 +291,16 @@ class StructuredPredictor(ModelEstimator, StructureOptions):
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Any]:
         """Take names back too if anything raises: the model may, when rounds have been played on a copy of weights."""
-        learned = (self._features, self._features.size, self._learner.geometry) if "_model" in vars(self) else None
-        with super()._all_or_nothing() as plan:
-            try:
-                yield plan
-            except BaseException:
-                if learned is not None:
-                    features, size, geometry = learned
-                    features.restore(size, geometry)
-                raise
+        with TakingTurns(self):
+            learned = (self._features, self._features.size, self._learner.geometry) if "_model" in vars(self) else None
+            with super()._all_or_nothing() as plan:
+                try:
+                    yield plan
+                except BaseException:
+                    if learned is not None:
+                        features, size, geometry = learned
+                        features.restore(size, geometry)
+                    raise
 
     def _read(
         self, X: Iterable[Any], Y: Iterable[Any], sample_weight: ArrayLike | None

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from onmargin._checks import check_sparse
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._model_estimator import ModelEstimator
 from onmargin.estimators._online import MatrixLike
@@ -249,6 +250,7 @@ class PassiveAggressiveUniclass(OutlierMixin, ModelEstimator, UniclassOptions): 
 
     def _begin_ball(self, plan: Plan, X: Any, weight: Vector | None) -> int:
         """Begin with a ball that has seen nothing, or the first example of any weight; return how many rows it took."""
+        check_sparse(X)  # whose first row is taken before `as_rows` looks at all of them
         self._begin(plan, X)
         if not starts_at_first(self):
             return 0

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 
 from sklearn.base import BaseEstimator
 
+from onmargin._core.turns import TakingTurns
+
 
 class Whole(BaseEstimator):  # type: ignore[misc]
     """A transformer or learner that checks its own parameters."""
@@ -14,11 +16,12 @@ class Whole(BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Check the parameters first; if anything raises, all attributes are as they were before."""
+        """Check the parameters first; if anything raises, nothing has changed. Threads take turns."""
         self._check_parameters()
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__ = before
-            raise
+        with TakingTurns(self):
+            before = dict(vars(self))
+            try:
+                yield
+            except BaseException:
+                self.__dict__ = before
+                raise

@@ -6,24 +6,26 @@ The format is described in docs/model_files.rst.
 import hashlib
 import json
 import os
-import secrets
-import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as save_bytes
-from safetensors.numpy import save_file
 
+from onmargin.io._replacing import replace_file
 from onmargin.io._values import DTYPES, Reader, Writer, public_name, sha256
 
 # Raised when files are written that earlier versions of the library would misread.
 SCHEMA = 1
 KEY = "onmargin"
+# Arrays come in the order of their types: numbers of many bytes first, so that each is aligned.
+ORDER = (
+    *("uint64", "int64", "float64", "float32", "uint32", "int32"),
+    *("float16", "uint16", "int16", "int8", "uint8", "bool"),
+)
 # The longest header that safetensors reads.
 MAX_HEADER = 100_000_000
 
@@ -77,12 +79,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
     >>> again.predict([[0.9, 0.1]]).item(), again.totals_ == model.totals_
     ('spam', True)
     """
-    text, arrays = _described(model, notes)
-    with _replacing(Path(os.path.realpath(path))) as temporary:
-        try:
-            save_file(arrays, temporary, metadata={KEY: text})
-        except SafetensorError as error:
-            raise OSError(f"cannot write {os.fspath(path)!r}: {error}") from error
+    replace_file(path, _pieces(*_described(model, notes)))
 
 
 def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
@@ -100,8 +97,7 @@ def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
     data : bytes
         The file.
     """
-    text, arrays = _described(model, notes)
-    return bytes(save_bytes(arrays, metadata={KEY: text}))
+    return b"".join(_pieces(*_described(model, notes)))
 
 
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
@@ -114,8 +110,7 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     path : str or path-like
         Where to write it.
     """
-    with _replacing(Path(os.path.realpath(path))) as temporary:
-        temporary.write_bytes(data)
+    replace_file(path, [data])
 
 
 def from_bytes(data: bytes | memoryview) -> Any:
@@ -162,6 +157,24 @@ def _described(model: Any, notes: Mapping[str, Any] | None) -> tuple[str, dict[s
             f"the labels, names and numbers of this model take {len(text)} bytes as text, more than a header can hold"
         )
     return text, dict(sorted(writer.arrays.items()))
+
+
+def _pieces(text: str, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Any]:
+    """The bytes of a safetensors file: the length of the header, the header, and the arrays where it says.
+
+    They are those that the library of that name would write, arrays of longer numbers first, but without its copy of
+    all of them in memory, and into a file of our own.
+    """
+    order = sorted(arrays, key=lambda name: (ORDER.index(arrays[name].dtype.name), name))
+    ends = list(accumulate((arrays[name].nbytes for name in order), initial=0))
+    entries = {
+        name: _entry(arrays[name]) | {"data_offsets": list(at)} for name, at in zip(order, pairwise(ends), strict=True)
+    }
+    header = json.dumps({"__metadata__": {KEY: text}} | entries, separators=(",", ":"), ensure_ascii=False).encode()
+    header += b" " * (-len(header) % 8)
+    yield len(header).to_bytes(8, "little") + header
+    for name in order:
+        yield np.ascontiguousarray(arrays[name], arrays[name].dtype.newbyteorder("<"))
 
 
 class _Tensors:
@@ -339,30 +352,3 @@ def _check_given(described: Mapping[str, Any], given: Mapping[str, Any]) -> Mapp
             "change a parameter call set_params on the model."
         )
     return given
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A new file to write to, which takes the place of another once all of it is on the disk, or is removed."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    temporary.touch(exist_ok=False)
-    try:
-        yield temporary
-        _flush(temporary)
-        if path.exists():
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        _flush(path.parent)
-
-
-def _flush(path: Path) -> None:
-    """Wait until a file, or the entries of a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -14,6 +14,7 @@ from onmargin._core.geometries.kernel import Expansion
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
+from onmargin._core.turns import TakingTurns
 from onmargin.learner import Learner, Offsets, Vector
 from onmargin.models.kernels import Kernel, Matrix, Supports
 
@@ -85,7 +86,7 @@ class KernelLearner(Learner[Expansion]):
         order = np.arange(X.n_rows) if order is None else order
         for start in range(0, len(order), BLOCK):
             part = order[start : start + BLOCK]
-            with self._facing(X, part, self.first + X.first + part):
+            with TakingTurns(self), self._facing(X, part, self.first + X.first + part):
                 rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, part, targets=targets)
 
     def _receive(self, rows: int) -> None:
@@ -110,7 +111,7 @@ class KernelLearner(Learner[Expansion]):
             # As many to come as there are from before, so that few rows are faced again and again.
             stop = min(now + max(BLOCK, now - first), X.n_rows)
             part = np.arange(now, stop)
-            with self._facing(X, np.arange(first, stop), keys[first:stop], before=now - first):
+            with TakingTurns(self), self._facing(X, np.arange(first, stop), keys[first:stop], before=now - first):
                 rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, part)
             now = stop
 
@@ -174,17 +175,19 @@ class KernelLearner(Learner[Expansion]):
 
     def scores(self, X: Rows) -> NDArray[np.float64]:
         out = np.empty((X.n_rows, self.geometry.n_columns))
-        for start, block, values in self._blocks(X):
-            out[start : start + BLOCK] = self.geometry.project(values, self._diagonal(block))
+        with TakingTurns(self):  # a thread that learns replaces the memory of the supports
+            for start, block, values in self._blocks(X):
+                out[start : start + BLOCK] = self.geometry.project(values, self._diagonal(block))
         return out
 
     def losses(self, X: Rows, y: Vector) -> Vector:
         out = np.empty(X.n_rows)
-        for start, block, values in self._blocks(X):
-            stop = start + len(values)
-            self.geometry.face(values, self._diagonal(block))
-            rounds.losses(self.task, self.geometry, X.part(start, stop), y[start:stop], out[start:stop])
-            self.geometry.settle()
+        with TakingTurns(self):
+            for start, block, values in self._blocks(X):
+                stop = start + len(values)
+                self.geometry.face(values, self._diagonal(block))
+                rounds.losses(self.task, self.geometry, X.part(start, stop), y[start:stop], out[start:stop])
+                self.geometry.settle()
         return out
 
     def _blocks(self, X: Rows) -> Iterator[tuple[int, Matrix, NDArray[np.float64]]]:

@@ -14,10 +14,11 @@ def widen(model: Any, rows: Rows) -> Rows:
     """Rows as wide as the weights, which grow to theirs; a sparse row is zero where it has nothing."""
     if not rows.is_sparse() or not hasattr(model, "_learner"):
         return rows
-    geometry = model._learner.geometry
-    if rows.n_features > geometry.n_features:
-        model._learner.geometry = geometry.resized(rows.n_features)
-        model._player = None
+    with model._turns:
+        geometry = model._learner.geometry
+        if rows.n_features > geometry.n_features:
+            model._learner.geometry = geometry.resized(rows.n_features)
+            model._player = None
     return rows.widened(max(rows.n_features, geometry.n_features))
 
 
@@ -36,7 +37,8 @@ def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
         stop = done + (int(unknown[0]) if len(unknown) else len(targets))
         if stop > done and rows.n_features == model._learner.geometry.n_features:
             part = None if factors is None else factors[done:stop]
-            model._learner.learn(rows.part(done, stop), targets[: stop - done], part)
+            with model._turns:
+                model._learner.learn(rows.part(done, stop), targets[: stop - done], part)
             done = stop
         if done < rows.n_rows:
             yield done

@@ -15,6 +15,7 @@ from onmargin._core.stream import Player, check_weight
 from onmargin._core.text.names import Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies
+from onmargin._core.turns import Turns
 from onmargin.errors import ExampleError, ParameterError
 from onmargin.features.records import AS_THEY_COME, RecordFeatures, reading
 from onmargin.learner import Learner, Totals
@@ -43,8 +44,8 @@ class StreamLearner:
         ``RecordFeatures()`` says.
     """
 
-    # The player is no part of what is learned: a copy makes its own.
-    __slots__ = ("__dict__", "__weakref__", "_player")
+    # The player and the turns of threads are no part of what is learned: a copy makes its own.
+    __slots__ = ("__dict__", "__weakref__", "_player", "_turns")
 
     features: RecordFeatures | None = reading()
 
@@ -54,6 +55,7 @@ class StreamLearner:
 
     def __post_init__(self) -> None:
         self._player: Player | None = None
+        self._turns = Turns()
         self._check_parameters()
 
     def _targets(self) -> dict[Any, float]:
@@ -113,7 +115,7 @@ class StreamLearner:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._player = None
+        self._player, self._turns = None, Turns()
 
     @property
     def features_(self) -> RecordFeatures:
@@ -126,17 +128,21 @@ class StreamLearner:
 
     @contextmanager
     def _opening(self, x: Any) -> Iterator[Player]:
-        """Give the player, for an example like x. If it is the first and cannot be learned, nothing is begun."""
-        before, player = dict(vars(self)), self._player
-        try:
-            if "_model" not in before:
-                self._begin(x)
-            yield self._opened()  # type: ignore[misc]
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            self._player = player
-            raise
+        """Give the player, for an example like x. If it is the first and cannot be learned, nothing is begun.
+
+        Other threads wait until the block is over.
+        """
+        with self._turns:
+            before, player = dict(vars(self)), self._player
+            try:
+                if "_model" not in before:
+                    self._begin(x)
+                yield self._opened()  # type: ignore[misc]
+            except BaseException:
+                vars(self).clear()
+                vars(self).update(before)
+                self._player = player
+                raise
 
     def _begin(self, x: Any) -> None:
         """Begin a model that has seen nothing, for examples like x."""
@@ -165,11 +171,13 @@ class StreamLearner:
     def _opened(self) -> Player | None:
         """Return the player; None: nothing was learned yet."""
         if self._player is None and "_model" in vars(self):
-            if self._names is None:
-                self._player = Player(self._learner, None, self._vectors())
-            else:
-                self._player = Player(self._learner, self._reader(self._names))
-            self._player.targets = self._targets()
+            with self._turns:
+                if self._names is None:
+                    player = Player(self._learner, None, self._vectors(), self._turns)
+                else:
+                    player = Player(self._learner, self._reader(self._names), None, self._turns)
+                player.targets = self._targets()
+                self._player = self._player or player
         return self._player
 
     def _vectors(self) -> Vectors:

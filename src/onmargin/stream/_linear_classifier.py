@@ -60,7 +60,8 @@ class LinearClassifier(StreamLearner):
             The model, having learned.
         """
         if self._by_class() is not None:
-            self._learn_weighted(x, y, weight)
+            with self._turns:
+                self._learn_weighted(x, y, weight)
             return self
         player = self._player
         if player is None or not player.learn_label(x, y, weight):
@@ -68,7 +69,7 @@ class LinearClassifier(StreamLearner):
         return self
 
     def _learn_weighted(self, x: Any, y: Any, weight: float) -> None:
-        """Learn an example by its weight times that of its class."""
+        """Learn an example by its weight times that of its class; the caller holds the turn of its thread."""
         if check_weight(weight) == 0:
             return
         label = self._check_target(y)
@@ -123,8 +124,11 @@ class LinearClassifier(StreamLearner):
         player = self._player or self._opened()
         if player is None:
             return None
+        classes = self.classes_
         best = player.best(x)
-        return self.classes_[best if len(self.classes_) > 1 else 0]
+        if classes is not self.classes_:  # another thread has met a new one
+            return self.predict_one(x)
+        return classes[best if len(classes) > 1 else 0]
 
     def scores_one(self, x: Any) -> dict[Label, float]:
         """The score of each class.
@@ -142,10 +146,11 @@ class LinearClassifier(StreamLearner):
         player = self._opened()
         if player is None:
             return {}
-        scores = player.scores(x)
-        if len(self.classes_) == 2:
-            scores = [-scores[0], scores[0]]
-        return dict(zip(self.classes_, scores, strict=True))
+        with self._turns:
+            scores = player.scores(x)
+            if len(self.classes_) == 2:
+                scores = [-scores[0], scores[0]]
+            return dict(zip(self.classes_, scores, strict=True))
 
     def _targets(self) -> dict[Any, float]:
         if len(self.classes_) == 2:

@@ -88,12 +88,13 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         if player is not None:
             player.learn(x, 0.0, weight)
         elif check_weight(weight) > 0:
-            begun = "_model" in vars(self)
-            with self._opening(x) as player:
-                if begun or not starts_at_first(self):
-                    player.learn(x, 0.0, weight)
-                else:
-                    self._settle_at(x, player)
+            with self._turns:
+                begun = "_model" in vars(self)
+                with self._opening(x) as player:
+                    if begun or not starts_at_first(self):
+                        player.learn(x, 0.0, weight)
+                    else:
+                        self._settle_at(x, player)
         return self
 
     def _settle_at(self, x: Any, player: Player) -> None:

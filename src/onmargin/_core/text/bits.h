@@ -62,6 +62,22 @@ static inline uint64_t load_some(const char *bytes, int n) {
     return v;
 }
 
+/* The product of two words, whole: its lower half, and its higher one in `high`. */
+static inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t *high) {
+#if defined(__SIZEOF_INT128__)
+    unsigned __int128 product = (unsigned __int128)a * b;
+    *high = (uint64_t)(product >> 64);
+    return (uint64_t)product;
+#elif defined(_MSC_VER) && defined(_M_X64)
+    return _umul128(a, b, high);
+#else
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (uint32_t)middle;
+    *high = a1 * b1 + (middle >> 32) + (other >> 32);
+    return other << 32 | (uint32_t)low;
+#endif
+}
+
 static inline void store_eight(char *bytes, uint64_t v) {
 #if LITTLE_ENDIAN_WORDS
     memcpy(bytes, &v, 8);

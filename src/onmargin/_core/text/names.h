@@ -39,20 +39,55 @@ static inline int spelling_equal(Spelling a, Spelling b)
     return a.n == b.n && a.kind == b.kind && (a.bytes == b.bytes || bytes_equal(a.bytes, b.bytes, a.n));
 }
 
-/* A hash: eight bytes at a time are mixed in by a multiplication, whose high bits know of all the bits below. With
- * `padded` up to seven bytes behind the name may be read, which spares branches. */
-static inline uint64_t name_hash(const char *name, Py_ssize_t n, uint64_t seed, int padded)
+/* Up to eight bytes of a name that has n more. With `padded` up to seven bytes behind the name may be read, which
+ * spares branches. */
+static inline uint64_t name_word(const char *name, Py_ssize_t n, int padded)
 {
-    uint64_t hashed = (uint64_t)n ^ seed, word;
+    if (n >= 8)
+        return load_eight(name);
+    return padded ? load_eight(name) & (((uint64_t)1 << 8 * n) - 1) : load_some(name, (int)n);
+}
+
+/* The hash that gives a name its place in models of hashed features. It must never change: weights in model files lie
+ * where it says. It is not meant to resist an attacker, who can make names share a weight, but cannot slow a lookup. */
+static inline uint64_t place_hash(const char *name, Py_ssize_t n, int padded)
+{
+    uint64_t hashed = (uint64_t)n;
     for (; n > 0; n -= 8, name += 8) {
-        if (n >= 8)
-            word = load_eight(name);
-        else
-            word = padded ? load_eight(name) & (((uint64_t)1 << 8 * n) - 1) : load_some(name, (int)n);
-        hashed = (hashed ^ word) * 0x9E3779B97F4A7C15;
+        hashed = (hashed ^ name_word(name, n, padded)) * 0x9E3779B97F4A7C15;
         hashed ^= hashed >> 32;
     }
     return hashed * 0xD6E8FEB86659FD93;
+}
+
+enum {
+    BLOCK_WORDS = 32,             /* of a name that have a secret each */
+    SECRETS = BLOCK_WORDS + 4
+};
+
+/* The hash of tables in memory, with random secrets k of this process. It is NH of UMAC (Black, Halevi, Krawczyk,
+ * Krovetz and Rogaway, 1999) with words of 64 bits,
+ *
+ *     n + sum_i (w_2i + k_2i mod 2^64) (w_2i+1 + k_2i+1 mod 2^64)   mod 2^128:
+ *
+ * any two names of up to 256 bytes are equal there with a probability of at most 2^-64 over the secrets, whatever the
+ * names are. In longer names the sum is multiplied before the next block is added to it. A last multiplication by
+ * secrets folds the sum to 64 bits. */
+static inline uint64_t table_hash(const char *name, Py_ssize_t n, const uint64_t *k, int padded)
+{
+    uint64_t low = (uint64_t)n, high = 0, product, carried;
+    for (int i = 0; n > 0; i += 2, n -= 16, name += 16) {
+        if (i == BLOCK_WORDS) {
+            low = multiply_wide(low + k[BLOCK_WORDS], high + k[BLOCK_WORDS + 1], &high);
+            i = 0;
+        }
+        product = multiply_wide(name_word(name, n, padded) + k[i],
+                                (n > 8 ? name_word(name + 8, n - 8, padded) : 0) + k[i + 1], &carried);
+        low += product;
+        high += carried + (low < product);
+    }
+    low = multiply_wide(low + k[BLOCK_WORDS + 2], high + k[BLOCK_WORDS + 3], &high);
+    return low ^ high;
 }
 
 /* Whether all characters of a slice are ASCII; up to seven bytes behind it are read. */

@@ -12,7 +12,11 @@ cdef extern from "names.h" nogil:
 
     Spelling name_spelling(PyObject* name)
     bint spelling_equal(Spelling a, Spelling b)
-    uint64_t name_hash(const char* name, Py_ssize_t n, uint64_t seed, bint padded)
+    enum:
+        SECRETS
+
+    uint64_t place_hash(const char* name, Py_ssize_t n, bint padded)
+    uint64_t table_hash(const char* name, Py_ssize_t n, const uint64_t* secrets, bint padded)
     bint is_ascii(const char* text, Py_ssize_t n)
 
 

@@ -1,5 +1,6 @@
 """Features known by name: an index of names that grows, or one of fixed size that hashes them."""
 
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from onmargin._core.rows cimport VEC_PREFETCH
 
@@ -22,15 +24,17 @@ cdef Py_ssize_t MOST_NAMES = 2**31 - 1
 # As many names as the first caches hold.
 cdef Py_ssize_t FEW_NAMES = 4096
 
-# Another one in each process, so that nobody can prepare names that meet in one slot.
-cdef uint64_t SEED = hash("onmargin") & 0xFFFFFFFFFFFFFFFF
+# Others in each process, so that nobody can prepare names that meet in one slot.
+cdef uint64_t[SECRETS] secrets
+cdef bytes _random = os.urandom(sizeof(secrets))
+memcpy(secrets, <char*>_random, sizeof(secrets))
 
 cdef enum:
     GROUP = 16  # words that are looked up together
 
 
 cdef inline uint64_t hash_of(Spelling name) noexcept nogil:
-    return name_hash(name.bytes, name.n, SEED, False)
+    return table_hash(name.bytes, name.n, secrets, False)
 
 
 cdef class Index:
@@ -92,6 +96,18 @@ cdef class Names(Index):
             name = self.names.pop()
             self.slot(name_spelling(<PyObject*>name), hash_of(name_spelling(<PyObject*>name))).name = NULL
 
+    def probes(self):
+        """Return how many slots are looked at to find every name once: a measure of how well the hash spreads them."""
+        cdef Py_ssize_t n = 0
+        cdef Slot* slot
+        for name in self.names:
+            slot = &self.slots[hash_of(name_spelling(<PyObject*>name)) & self.mask]
+            n += 1
+            while slot.name != <PyObject*>name:
+                slot = self.next(slot)
+                n += 1
+        return n
+
     cdef index(self):
         """Make the table anew, with room for as many names again."""
         cdef uint64_t n = 1024
@@ -144,7 +160,7 @@ cdef class Names(Index):
                 names[k].bytes = text + words[first + k].start
                 names[k].n = words[first + k + length - 1].end - words[first + k].start
                 names[k].kind = 1
-                hashed[k] = name_hash(names[k].bytes, names[k].n, SEED, True)
+                hashed[k] = table_hash(names[k].bytes, names[k].n, secrets, True)
                 VEC_PREFETCH(&self.slots[hashed[k] & self.mask])
             if self.size > FEW_NAMES:
                 for k in range(size):
@@ -198,7 +214,7 @@ cdef class Hashed(Index):
         cdef const char* text
         for k in range(n):
             text = PyUnicode_AsUTF8AndSize(<object>features[k].name, &size)
-            found[k].index = <int32_t>(name_hash(text, size, 0, False) >> (64 - self.bits))
+            found[k].index = <int32_t>(place_hash(text, size, False) >> (64 - self.bits))
             found[k].value = features[k].value
         return n
 
@@ -208,5 +224,5 @@ cdef class Hashed(Index):
         cdef Py_ssize_t k, size
         for k in range(n):
             size = words[k + length - 1].end - words[k].start
-            found[k] = <int32_t>(name_hash(text + words[k].start, size, 0, True) >> (64 - self.bits))
+            found[k] = <int32_t>(place_hash(text + words[k].start, size, True) >> (64 - self.bits))
         return n

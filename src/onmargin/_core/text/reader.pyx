@@ -190,7 +190,8 @@ cdef class Reader:
         most = self.text.n_words * (self.text.longest - self.text.shortest + 1)
         entries = <Entry*>self.entries.room((most + 1) * sizeof(Entry))
         places = <int32_t*>self.places.room((2 * most + 1) * sizeof(int32_t))
-        for n in range(self.text.shortest, self.text.longest + 1):
+        # A text has no n-grams of more words than its own.
+        for n in range(self.text.shortest, min(<Py_ssize_t>self.text.longest, self.text.n_words) + 1):
             found += self.names.find_words(
                 self.text.letters, self.text.spans, self.text.n_words - n + 1, n, self.grow, places + found
             )

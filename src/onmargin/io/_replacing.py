@@ -1,0 +1,107 @@
+"""A file that takes the place of another in one step, once all of it is on the disk."""
+
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None
+
+
+def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
+    """Write pieces of bytes to a file. Whatever happens, the path has the old file or the new one.
+
+    A new file has the permissions that the umask leaves, and one that takes the place of another has its permissions.
+    Temporary files that were left behind by processes that were killed are removed.
+    """
+    target = Path(os.path.realpath(path))
+    mode = _mode(target)
+    _remove_abandoned(target)
+    with _temporary(target) as (handle, temporary):
+        if mode is not None:
+            os.chmod(temporary, mode)  # before anybody could read what the old file would not have shown
+        for piece in pieces:
+            _write(handle, piece)
+        os.fsync(handle)
+        os.replace(temporary, target)
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        _flush(target.parent)
+
+
+def _mode(path: Path) -> int | None:
+    """The permissions of the file to be replaced; None: there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(f"cannot write {os.fspath(path)!r}: it is a directory")
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(f"cannot write {os.fspath(path)!r}: it is a device, a pipe or a socket, which would be replaced")
+    return stat.S_IMODE(found.st_mode)
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[tuple[int, Path]]:
+    """Open a new file beside another, locked for as long as its process lives. It is removed if anything fails."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            _lock(handle)
+            if not temporary.exists():  # taken for an abandoned one before it was locked
+                continue
+            yield handle, temporary
+            return
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(handle)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove temporary files of this path whose processes have ended: nobody holds their locks."""
+    if fcntl is None:
+        return
+    for temporary in path.parent.glob(f".{_escaped(path.name)}.{'[0-9a-f]' * 16}.tmp"):
+        with suppress(OSError):
+            handle = os.open(temporary, os.O_RDWR)
+            try:
+                _lock(handle)
+                temporary.unlink()
+            finally:
+                os.close(handle)
+
+
+def _escaped(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def _lock(handle: int) -> None:
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _write(handle: int, piece: Any) -> None:
+    view = memoryview(piece)
+    if view.nbytes:
+        view = view.cast("B")
+        while view:
+            view = view[os.write(handle, view) :]
+
+
+def _flush(folder: Path) -> None:
+    """Wait until the entries of a folder are on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
