@@ -69,19 +69,6 @@ def test_a_compacted_model_does_not_go_back_unseen(tmp_path):
         Service.open(tmp_path, Settings())
 
 
-def test_a_journal_of_before_with_a_snapshot_that_no_longer_counts(tmp_path):
-    with served(tmp_path, Settings(snapshot_every=30)) as client:
-        create(client)
-        learn(client, "m", *PAIRS[:30])
-        wait_until(lambda: snapshots(tmp_path) == [30])
-        learn(client, "m", *PAIRS[30:50])
-        database = client.service._journal._db
-        client.service._disk.submit(lambda: database.execute("update models set earliest = 50")).result()
-        client.service._disk.submit(lambda: database.execute("delete from journal")).result()
-    with pytest.raises(JournalError, match="cannot be read"):
-        Service.open(tmp_path, Settings())
-
-
 def test_other_files_are_left_alone(tmp_path):
     (tmp_path / "snapshots" / "of others").mkdir(parents=True)
     others = [tmp_path / "snapshots" / name for name in ("thesis.pt", "1-2.safetensors", ".hidden")]
@@ -214,7 +201,7 @@ def test_long_examples_are_read_a_few_at_a_time(tmp_path, monkeypatch):
         create(client)
         learn(client, "m", *[({f"name{k}" * 50: 1.0}, "ab"[k % 2]) for k in range(20)])
         model = client.service.models["m"]
-        assert len(client.service._disk.submit(client.service._journal.rows, model.id, 0).result()) < 6
+        assert len(client.service._disk.submit(client.service._journal.rows, model.id, 0, 0).result()) < 6
         assert len(client.get("/v1/models/m/journal").text.splitlines()) == 20
         monkeypatch.setattr("onmargin.apps.serve.service._CERTIFIED", 1000)
         assert "MB" in client.get("/v1/models/m/certificate").json()["error"]

@@ -300,6 +300,13 @@ def convert(files: tuple[str, ...], target: str, out: Any, names: Any, format: s
     "--snapshot-every", type=click.IntRange(1), default=50_000, show_default=True, help="Examples between snapshots."
 )
 @click.option("--compact", is_flag=True, help="Keep of the journal only what came after the snapshot before the last.")
+@click.option("--check", is_flag=True, help="Check all files of the folder, print its state, and do not start.")
+@click.option(
+    "--repair",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="NEW",
+    help="Write what can be kept of a damaged folder to a new one, and do not start.",
+)
 def serve(
     *,
     data: Path,
@@ -314,6 +321,8 @@ def serve(
     max_waiting: int,
     snapshot_every: int,
     compact: bool,
+    check: bool,
+    repair: Path | None,
 ) -> None:
     """Serve models that learn what is posted to them, with a page to watch them.
 
@@ -321,6 +330,7 @@ def serve(
     /openapi.json.
     """
     try:
+        from onmargin.apps.serve.run import check_folder, repair_folder
         from onmargin.apps.serve.run import serve as run
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed: pip install 'onmargin[serve]'") from error
@@ -329,8 +339,15 @@ def serve(
     from onmargin.apps.serve.student import Room
 
     room = Room(features=max_features, weights=max_weights)
-    settings = Settings(room=room, waiting=max_waiting, snapshot_every=snapshot_every, compact=compact)
-    run(data, (host, port), tokens, Limits(body=max_body, seconds=timeout, rate=rate), settings)
+    if check and repair is not None:
+        raise click.UsageError("--check and --repair do not go together: the repair checks all that it keeps")
+    if check:
+        check_folder(data, room)
+    elif repair is not None:
+        repair_folder(data, repair, room)
+    else:
+        settings = Settings(room=room, waiting=max_waiting, snapshot_every=snapshot_every, compact=compact)
+        run(data, (host, port), tokens, Limits(body=max_body, seconds=timeout, rate=rate), settings)
 
 
 @main.command()

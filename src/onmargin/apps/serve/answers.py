@@ -90,7 +90,9 @@ async def model(context: Context, name: str, sent: None) -> schema.Model:
 
 async def health(context: Context, name: str, sent: None) -> schema.Health:
     service = context.service
-    return schema.Health(service.problem is None, len(service.models), service.waiting, service.problem)
+    return schema.Health(
+        service.problem is None, len(service.models), len(service.damaged), service.waiting, service.problem
+    )
 
 
 async def certificate(context: Context, name: str, sent: None) -> schema.Certificate:
@@ -127,7 +129,15 @@ async def metrics(context: Context, request: Request) -> Response:
 
 async def journal(context: Context, request: Request) -> Response:
     model = context.service.get(request.path_params["name"])
-    return StreamingResponse(context.service.export(model), media_type="application/jsonl")
+    lines = context.service.export(model)
+    first = await anext(lines, b"")  # what is damaged is said before the answer has begun
+
+    async def all_lines() -> AsyncIterator[bytes]:
+        yield first
+        async for part in lines:
+            yield part
+
+    return StreamingResponse(all_lines(), media_type="application/jsonl")
 
 
 async def progress(context: Context, name: str, sent: None) -> schema.Progress:

@@ -171,10 +171,11 @@ class Weights(Struct):
 
 
 class Health(Struct):
-    """Whether the service learns; if not, why."""
+    """Whether the service learns; if not, why. Damaged models are not served."""
 
     learning: bool
     models: int
+    damaged: int
     waiting: int
     problem: str | None = None
 
