@@ -72,7 +72,7 @@ async def rewind(context: Context, name: str, sent: schema.Rewind) -> schema.Mod
     return await context.service.to_the_end(context.service.rewind(name, sent.seq))
 
 
-async def compact(context: Context, name: str, sent: None) -> schema.Model:
+async def compact(context: Context, name: str, sent: schema.Compact) -> schema.Model:
     return await context.service.to_the_end(context.service.compact(name))
 
 
@@ -227,5 +227,13 @@ OPERATIONS = (
     Operation("GET", f"{ONE}/events", 0, events, None, "text/event-stream", "How a model does, every second."),
     Operation("GET", f"{ONE}/journal", 2, journal, None, "application/jsonl", "All examples in the journal."),
     Operation("POST", f"{ONE}/rewind", 2, rewind, schema.Rewind, schema.Model, "Go back, and forget what came after."),
-    Operation("POST", f"{ONE}/compact", 2, compact, None, schema.Model, "Put a snapshot in the place of the journal."),
+    Operation(
+        "POST",
+        f"{ONE}/compact",
+        2,
+        compact,
+        schema.Compact,
+        schema.Model,
+        "Put a snapshot in the place of the journal.",
+    ),
 )

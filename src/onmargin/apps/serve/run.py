@@ -40,7 +40,7 @@ def serve(folder: Path, address: tuple[str, int], tokens: Path | None, limits: L
     except OSError as error:
         raise Failure(f"cannot listen on {host}, port {port}: {error.strerror or error}") from error
     name = f"[{host}]" if ":" in host else host
-    for words in (*service.damaged.values(), *filter(None, [service.problem])):
+    for words in (*service.damaged.values(), *filter(None, [service.problem and service.detail])):
         click.echo(f"warning: {words}", err=True)
     click.echo(f"onmargin serves {len(service.models)} models at http://{name}:{listening.getsockname()[1]}/", err=True)
     gc.freeze()  # what is loaded now stays: it is not looked through again and again while requests come and go

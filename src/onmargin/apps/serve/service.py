@@ -63,7 +63,7 @@ def _writer(folder: Path, reader: Journal | None) -> tuple[Journal, str | None]:
     """Return the journal to write to, or the one to read with the reason why nothing can be written."""
     path = folder / "journal.sqlite"
     if reader is not None and not reader.sound:
-        return reader, f"{path} is damaged, and nothing more is learned. {ADVICE}"
+        return reader, "the journal is damaged, and nothing more is learned"
     if reader is not None:
         reader.close()
     return Journal(path), None
@@ -85,7 +85,8 @@ class Service:
     def __init__(self, folder: Path, journal: Journal, settings: Settings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.problem: str | None = None
+        self.problem: str | None = None  # why nothing is learned, for everybody
+        self.detail = ""  # the same for those with a token
         self.models: dict[str, Served] = {}
         self.damaged: dict[str, str] = {}  # models that are not served, and why
         self._snapshots = folder / "snapshots"
@@ -117,7 +118,7 @@ class Service:
             raise JournalError("\n".join(damaged.values()) or f"{reader.path} is damaged: restore it from a copy")
         journal, problem = _writer(folder, reader)
         service = cls(folder, journal, settings)
-        service.problem = problem
+        service.problem, service.detail = problem, f"{journal.path} is damaged. {ADVICE}"
         service.damaged = damaged
         try:
             for one in good:
@@ -145,7 +146,7 @@ class Service:
             try:
                 self._journal.watch(one.kept, one.state.seq, one.state.chain)
             except DiskError as error:
-                self.problem = str(error)
+                self._fail(error)
 
     def start(self) -> None:
         """Begin to learn what is posted."""
@@ -181,7 +182,7 @@ class Service:
     def _fail(self, error: DiskError) -> None:
         """End learning."""
         # What a disk that fails has kept is not known: SQLite finds out when the journal is opened again.
-        self.problem = f"the journal cannot be written since it failed; restart the service. {error}"
+        self.problem, self.detail = "the journal cannot be written since it failed: restart the service", str(error)
         self._refuse(self._waiting, error)
 
     async def _on_disk(self, work: Callable[..., T], *arguments: Any, **options: Any) -> T:
@@ -229,13 +230,14 @@ class Service:
 
     def _check_writable(self) -> None:
         if self.problem is not None or self._closing:
-            raise DiskError(self.problem or "the service is shutting down", 503)
+            words = f"{self.problem}. {self.detail}" if self.problem else "the service is shutting down"
+            raise DiskError(words, 503)
 
     async def _write(self) -> None:
         try:
             await self._write_on()
         except BaseException as error:
-            self.problem = f"learning has ended: {error!r:.200}. Restart the service"
+            self.problem, self.detail = "learning has ended: restart the service", f"{error!r:.200}"
             self._refuse(self._waiting, DiskError(self.problem))
             raise
 
@@ -433,15 +435,19 @@ class Service:
                 return
             before = [seq for seq, _ in await self._on_disk(self._journal.snapshots, model.id) if seq < copy.seq]
             end = copy.seq if compact else max(before, default=0) if self.settings.compact else 0
-            model.kept = await self._on_disk(
-                self._journal.add_snapshot,
-                model.kept,
-                copy.seq,
-                file,
-                compact=end,
-                keys=model.n_keys,
-                keys_from=model.keys_from,
-            )
+            try:
+                model.kept = await self._on_disk(
+                    self._journal.add_snapshot,
+                    model.kept,
+                    copy.seq,
+                    file,
+                    compact=end,
+                    keys=model.n_keys,
+                    keys_from=model.keys_from,
+                )
+            except FullError:  # it is not listed for certain, and takes room
+                await self._on_disk(self._remove, [file])
+                raise
             await self._on_disk(self._remove_unlisted, model.id)
 
     def _remove_unlisted(self, model: int) -> None:
