@@ -63,7 +63,7 @@ def check(folder, acknowledged):
         state = service.models["m"].state
         again = State(Student.begin("classify", {"C": 0.3, "average": True}, Room()))
         found = {}
-        for row in service._journal.all_rows(service.models["m"].id, 0):
+        for row in service._journal.all_rows(service.models["m"].id, 0, 0):
             example = decode(row.body)
             number = round(example.x["id"] * 1e9)
             assert number not in found, f"example {number} was learned twice"

@@ -129,7 +129,7 @@ def test_compaction(tmp_path, by_hand):
         for pair in pairs:
             learn(client, "m", pair)
         if by_hand:
-            assert client.post("/v1/models/m/compact").json()["earliest"] == 100
+            assert client.post("/v1/models/m/compact", json={}).json()["earliest"] == 100
             learn(client, "m", *pairs[:5])
         before = learned(client.service)
         earliest = client.get("/v1/models/m").json()["earliest"]

@@ -1,6 +1,7 @@
 """What is acknowledged stays, whoever stops waiting and whatever is lost; and nothing ends learning but the disk."""
 
 import asyncio
+import errno
 import os
 import socket
 import threading
@@ -60,24 +61,11 @@ def test_a_compacted_model_does_not_go_back_unseen(tmp_path):
         learn(client, "m", *PAIRS[:30])
         wait_until(lambda: snapshots(tmp_path) == [30])
         learn(client, "m", *PAIRS[30:50])
-        client.post("/v1/models/m/compact")
+        client.post("/v1/models/m/compact", json={})
         assert snapshots(tmp_path) == [50]
-        client.post("/v1/models/m/compact")
+        client.post("/v1/models/m/compact", json={})
         assert snapshots(tmp_path) == [50]  # one file, not two
     damage(tmp_path, 50)
-    with pytest.raises(JournalError, match="cannot be read"):
-        Service.open(tmp_path, Settings())
-
-
-def test_a_journal_of_before_with_a_snapshot_that_no_longer_counts(tmp_path):
-    with served(tmp_path, Settings(snapshot_every=30)) as client:
-        create(client)
-        learn(client, "m", *PAIRS[:30])
-        wait_until(lambda: snapshots(tmp_path) == [30])
-        learn(client, "m", *PAIRS[30:50])
-        database = client.service._journal._db
-        client.service._disk.submit(lambda: database.execute("update models set earliest = 50")).result()
-        client.service._disk.submit(lambda: database.execute("delete from journal")).result()
     with pytest.raises(JournalError, match="cannot be read"):
         Service.open(tmp_path, Settings())
 
@@ -108,7 +96,7 @@ def test_the_folder_is_its_owner_s(tmp_path):
     [
         ("DELETE", "/v1/models/m", None, 404),
         ("POST", "/v1/models", {"name": "n"}, 200),
-        ("POST", "/v1/models/m/compact", None, 200),
+        ("POST", "/v1/models/m/compact", {}, 200),
     ],
 )
 def test_what_was_begun_is_done_when_nobody_waits_any_longer(tmp_path, method, path, body, after):
@@ -118,7 +106,7 @@ def test_what_was_begun_is_done_when_nobody_waits_any_longer(tmp_path, method, p
         go_on = blocked(client.service)
         assert client.request(method, path, json=body).status_code == 503
         go_on.set()
-        name = "n" if body else "m"
+        name = body.get("name", "m") if body else "m"
         wait_until(lambda: client.get(f"/v1/models/{name}").status_code == after)
         if path.endswith("compact"):
             wait_until(lambda: client.get("/v1/models/m").json()["earliest"] == 10)
@@ -214,7 +202,7 @@ def test_long_examples_are_read_a_few_at_a_time(tmp_path, monkeypatch):
         create(client)
         learn(client, "m", *[({f"name{k}" * 50: 1.0}, "ab"[k % 2]) for k in range(20)])
         model = client.service.models["m"]
-        assert len(client.service._disk.submit(client.service._journal.rows, model.id, 0).result()) < 6
+        assert len(client.service._disk.submit(client.service._journal.rows, model.id, 0, 0).result()) < 6
         assert len(client.get("/v1/models/m/journal").text.splitlines()) == 20
         monkeypatch.setattr("onmargin.apps.serve.service._CERTIFIED", 1000)
         assert "MB" in client.get("/v1/models/m/certificate").json()["error"]
@@ -276,14 +264,83 @@ def test_what_is_not_sent_again_goes_over_a_new_connection():
         thread.join()
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost.evil.example:8700"])
-def test_pages_elsewhere_change_nothing(tmp_path, origin):
-    """A page may post to this machine without asking, as long as it sends nothing that needs it."""
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost.evil.example:8700"},
+        {"Origin": "http://127.0.0.1:1"},  # another program on this machine
+        {"Origin": "http://localhost"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_pages_elsewhere_change_nothing_and_cost_nothing(tmp_path, headers):
+    """A page may post to this machine without asking, as long as it sends nothing that needs it, and get images."""
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS)
-        answer = httpx.post(f"{client.base_url}/v1/models/m/compact", headers={"Origin": origin})
-        assert answer.status_code == 403
+        address = f"{client.base_url}/v1/models/m"
+        for name in ("certificate", "events", "journal", "progress", "weights"):
+            assert httpx.get(f"{address}/{name}", headers=headers).status_code == 403
+        assert httpx.post(f"{address}/compact", headers=headers, json={}).status_code == 403
+        assert httpx.post(f"{address}/predict", headers=headers, json={"examples": [{}]}).status_code == 403
+        for kind in ({}, {"Content-Type": "text/plain"}):
+            assert httpx.post(f"{address}/compact", headers=kind, content=b"{}").status_code == 415
         assert client.get("/v1/models/m").json()["earliest"] == 0
-        own = {"Origin": str(client.base_url)}
-        assert httpx.post(f"{client.base_url}/v1/models/m/compact", headers=own).status_code == 200
+        own = {"Origin": str(client.base_url).rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+        assert httpx.post(f"{address}/compact", headers=own, json={}).status_code == 200
+
+
+def test_compaction_on_a_full_disk(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS)
+        with monkeypatch.context() as patched:
+            patched.setattr(State, "save", fail)
+            answer = client.post("/v1/models/m/compact", json={})
+        assert answer.status_code == 507
+        assert "No space left" in answer.json()["error"]
+        database = client.service._journal._db
+        client.service._disk.submit(
+            lambda: database.execute(f"pragma max_page_count = {database.execute('pragma page_count').fetchone()[0]}")
+        ).result()
+        learn(client, "m", *PAIRS)
+        assert learn(client, "m", *PAIRS).status_code == 507
+        before = learned(client.service)
+        assert client.post("/v1/models/m/compact", json={}).status_code in {200, 507}
+        assert learned(client.service) == before
+    with served(tmp_path) as client:
+        assert learned(client.service) == before
+
+
+def test_health_has_no_paths(tmp_path, monkeypatch):
+    """Anybody may ask for it."""
+    with served(tmp_path) as client:
+        create(client)
+
+        def fail(*_):
+            raise DiskError(f"{tmp_path} cannot be written")
+
+        monkeypatch.setattr(client.service._journal, "append", fail)
+        assert str(tmp_path) in learn(client, "m", *PAIRS).json()["error"]
+        problem = client.get("/health").json()["problem"]
+        assert "cannot be written" in problem
+        assert str(tmp_path) not in problem
+        assert str(tmp_path) in learn(client, "m", *PAIRS).json()["error"]
+
+
+def test_a_sequence_of_weight_zero_is_refused(tmp_path):
+    with served(tmp_path) as client:
+        create(client, task="tag")
+        for _ in range(2):
+            example = {"x": [["a"], ["b"]], "y": ["x", "y"], "weight": 0}
+            answer = client.post("/v1/models/m/learn", json={"examples": [example]})
+            assert answer.status_code == 422
+            assert "weight" in answer.json()["error"]
+            assert learn(client, "m", ([["a"], ["b"]], ["x", "y"])).status_code == 200
+        assert client.service.models["m"].state.skipped == 0

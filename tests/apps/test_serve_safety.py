@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from ipaddress import ip_network
 
 import httpx
 import pytest
@@ -27,7 +28,7 @@ ASKED = [
     ("POST", "/v1/models/m/learn", EXAMPLE, "learn"),
     ("GET", "/v1/models/m/journal", None, "admin"),
     ("POST", "/v1/models/m/rewind", {"seq": 1}, "admin"),
-    ("POST", "/v1/models/m/compact", None, "admin"),
+    ("POST", "/v1/models/m/compact", {}, "admin"),
     ("POST", "/v1/models", {"name": "other"}, "admin"),
     ("DELETE", "/v1/models/m", None, "admin"),
 ]
@@ -212,10 +213,49 @@ def test_rates():
 
 
 def test_too_often(tmp_path):
-    with process(tmp_path, "--rate", 3) as (address, _):
+    with process(tmp_path, "--rate", 0.5) as (address, _):
         answers = [httpx.get(f"{address}/v1/models") for _ in range(20)]
     assert {answer.status_code for answer in answers} == {200, 429}
     assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 429)
+
+
+def test_rates_behind_a_proxy(tmp_path):
+    """The address that a proxy forwards counts, if the proxy is trusted, and nobody can say another."""
+
+    def statuses(limits, *forwarded):
+        with served(tmp_path, limits=limits) as client:
+            return [client.get("/v1/models", headers={"X-Forwarded-For": one}).status_code for one in forwarded]
+
+    clients = [f"192.0.2.{k}" for k in range(6)]
+    assert 429 in statuses(Limits(rate=0.5), *clients)
+    here = (ip_network("127.0.0.0/8"),)
+    assert statuses(Limits(rate=0.5, proxies=here), *clients) == [200] * 6
+    invented = [f"203.0.113.{k}, 192.0.2.1" for k in range(6)]
+    assert 429 in statuses(Limits(rate=0.5, proxies=here), *invented)
+    chain = [f"192.0.2.{k}, 127.0.0.9" for k in range(6)]
+    assert statuses(Limits(rate=0.5, proxies=here), *chain) == [200] * 6
+    assert "--proxy" in command("serve", "--data", tmp_path, "--proxy", "nowhere", code=2)
+
+
+@pytest.mark.parametrize("last", ["predict", "learn"])
+@pytest.mark.parametrize("protocol", ["websocket", "h2c", "other"])
+def test_another_protocol_is_refused(tmp_path, protocol, last):
+    """What comes after the head of such a request is not HTTP, and not read as requests."""
+    inner = b'{"examples": [{"x": {"a": 1.0}, "y": "b"}]}'
+    inside = b"POST /v1/models/m/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    inside += b"Content-Length: %d\r\n\r\n%b" % (len(inner), inner)
+    head = f"POST /v1/models/m/{last} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(inside)}\r\n\r\n"
+    with served(tmp_path) as client:
+        create(client)
+        with socket.create_connection((client.base_url.host, client.base_url.port), timeout=10) as connection:
+            connection.sendall(head.encode() + inside + inside)
+            received = b""
+            while part := connection.recv(1000):
+                received += part
+        assert received.startswith(b"HTTP/1.1 400 ")
+        assert received.count(b"HTTP/1.1") == 1
+        assert client.get("/v1/models/m").json()["seq"] == 0
 
 
 def test_headers(tmp_path):

@@ -291,6 +291,13 @@ def convert(files: tuple[str, ...], target: str, out: Any, names: Any, format: s
     "--tokens", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File of who may read, learn, admin."
 )
 @click.option("--rate", type=click.FloatRange(0), default=0, help="Requests a second of one address; 0: no limit.")
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Address or network of a proxy whose X-Forwarded-For is believed, for --rate; may be repeated.",
+)
 @click.option("--max-body", type=click.IntRange(1024), default=4 * 2**20, show_default=True, help="Bytes of a request.")
 @click.option("--timeout", type=click.FloatRange(1), default=30, show_default=True, help="Seconds for a request.")
 @click.option("--max-features", type=click.IntRange(1), default=2**20, show_default=True, help="Names kept by a model.")
@@ -300,6 +307,13 @@ def convert(files: tuple[str, ...], target: str, out: Any, names: Any, format: s
     "--snapshot-every", type=click.IntRange(1), default=50_000, show_default=True, help="Examples between snapshots."
 )
 @click.option("--compact", is_flag=True, help="Keep of the journal only what came after the snapshot before the last.")
+@click.option("--check", is_flag=True, help="Check all files of the folder, print its state, and do not start.")
+@click.option(
+    "--repair",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="NEW",
+    help="Write what can be kept of a damaged folder to a new one, and do not start.",
+)
 def serve(
     *,
     data: Path,
@@ -307,6 +321,7 @@ def serve(
     port: int,
     tokens: Path | None,
     rate: float,
+    proxies: tuple[str, ...],
     max_body: int,
     timeout: float,
     max_features: int,
@@ -314,6 +329,8 @@ def serve(
     max_waiting: int,
     snapshot_every: int,
     compact: bool,
+    check: bool,
+    repair: Path | None,
 ) -> None:
     """Serve models that learn what is posted to them, with a page to watch them.
 
@@ -321,16 +338,31 @@ def serve(
     /openapi.json.
     """
     try:
+        from onmargin.apps.serve.run import check_folder, repair_folder
         from onmargin.apps.serve.run import serve as run
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed: pip install 'onmargin[serve]'") from error
+    from ipaddress import ip_network
+
     from onmargin.apps.serve.limits import Limits
     from onmargin.apps.serve.service import Settings
     from onmargin.apps.serve.student import Room
 
     room = Room(features=max_features, weights=max_weights)
-    settings = Settings(room=room, waiting=max_waiting, snapshot_every=snapshot_every, compact=compact)
-    run(data, (host, port), tokens, Limits(body=max_body, seconds=timeout, rate=rate), settings)
+    if check and repair is not None:
+        raise click.UsageError("--check and --repair do not go together: the repair checks all that it keeps")
+    if check:
+        check_folder(data, room)
+    elif repair is not None:
+        repair_folder(data, repair, room)
+    else:
+        settings = Settings(room=room, waiting=max_waiting, snapshot_every=snapshot_every, compact=compact)
+        try:
+            trusted = tuple(map(ip_network, proxies))
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--proxy") from error
+        limits = Limits(body=max_body, seconds=timeout, rate=rate, proxies=trusted)
+        run(data, (host, port), tokens, limits, settings)
 
 
 @main.command()

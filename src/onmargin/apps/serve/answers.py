@@ -72,7 +72,7 @@ async def rewind(context: Context, name: str, sent: schema.Rewind) -> schema.Mod
     return await context.service.to_the_end(context.service.rewind(name, sent.seq))
 
 
-async def compact(context: Context, name: str, sent: None) -> schema.Model:
+async def compact(context: Context, name: str, sent: schema.Compact) -> schema.Model:
     return await context.service.to_the_end(context.service.compact(name))
 
 
@@ -90,7 +90,9 @@ async def model(context: Context, name: str, sent: None) -> schema.Model:
 
 async def health(context: Context, name: str, sent: None) -> schema.Health:
     service = context.service
-    return schema.Health(service.problem is None, len(service.models), service.waiting, service.problem)
+    return schema.Health(
+        service.problem is None, len(service.models), len(service.damaged), service.waiting, service.problem
+    )
 
 
 async def certificate(context: Context, name: str, sent: None) -> schema.Certificate:
@@ -127,7 +129,15 @@ async def metrics(context: Context, request: Request) -> Response:
 
 async def journal(context: Context, request: Request) -> Response:
     model = context.service.get(request.path_params["name"])
-    return StreamingResponse(context.service.export(model), media_type="application/jsonl")
+    lines = context.service.export(model)
+    first = await anext(lines, b"")  # what is damaged is said before the answer has begun
+
+    async def all_lines() -> AsyncIterator[bytes]:
+        yield first
+        async for part in lines:
+            yield part
+
+    return StreamingResponse(all_lines(), media_type="application/jsonl")
 
 
 async def progress(context: Context, name: str, sent: None) -> schema.Progress:
@@ -217,5 +227,13 @@ OPERATIONS = (
     Operation("GET", f"{ONE}/events", 0, events, None, "text/event-stream", "How a model does, every second."),
     Operation("GET", f"{ONE}/journal", 2, journal, None, "application/jsonl", "All examples in the journal."),
     Operation("POST", f"{ONE}/rewind", 2, rewind, schema.Rewind, schema.Model, "Go back, and forget what came after."),
-    Operation("POST", f"{ONE}/compact", 2, compact, None, schema.Model, "Put a snapshot in the place of the journal."),
+    Operation(
+        "POST",
+        f"{ONE}/compact",
+        2,
+        compact,
+        schema.Compact,
+        schema.Model,
+        "Put a snapshot in the place of the journal.",
+    ),
 )

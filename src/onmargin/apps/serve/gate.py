@@ -59,22 +59,33 @@ class Gate:
     def let_in(self, headers: dict[bytes, bytes], client: tuple[str, int] | None, needed: int | None) -> None:
         """Refuse those who may not, or who ask too often."""
         if self._limits.rate:
-            self._rate.take(client[0] if client else "")
+            self._rate.take(self._address(headers, client))
         if not self._tokens:
-            # A page elsewhere can give this machine another name, and ask in its visitor's; or by its own name, and the
-            # browser says whose page it is.
+            # A page of another site can give this machine a name of its own, and ask in its visitor's name; or it uses
+            # the name of this machine, and the browser says whose page it is.
             host = headers.get(b"host", b"").decode("latin-1")
             if not _local(host):
                 raise ProblemError(f"this service answers as localhost or 127.0.0.1 only; got Host {host!r:.80}", 421)
             origin = headers.get(b"origin")
-            if origin is not None and not _local(origin.decode("latin-1").rpartition("//")[2]):
-                raise ProblemError(f"pages of other machines are not answered; got Origin {origin!r:.80}", 403)
+            if origin is not None and origin != b"http://" + headers[b"host"]:
+                raise ProblemError(f"only this service's own page is answered; got Origin {origin!r:.80}", 403)
+            site = headers.get(b"sec-fetch-site", b"none")
+            if site not in {b"same-origin", b"none"}:
+                raise ProblemError(f"only this service's own page is answered; got Sec-Fetch-Site {site!r:.80}", 403)
         elif needed is not None:
             level = self._tokens.level(headers.get(b"authorization"))
             if level < 0:
                 raise ProblemError("a token is needed: send it as Authorization: Bearer ...", 401)
             if level < needed:
                 raise ProblemError(f"this token may {SCOPES[level]}, and {SCOPES[needed]} is needed", 403)
+
+    def _address(self, headers: dict[bytes, bytes], client: tuple[str, int] | None) -> str:
+        """Return the address of a client: behind trusted proxies, the last one that is not a proxy's."""
+        address = client[0] if client else ""
+        forwarded = headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
+        while self._limits.trusts(address) and forwarded and (before := forwarded.pop().strip()):
+            address = before[:64]
+        return address
 
     def announced(self, headers: dict[bytes, bytes]) -> None:
         """Refuse a body by what is said of it."""

@@ -3,8 +3,11 @@
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address
 
 from onmargin.apps.serve.problems import BusyError
+
+Network = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,17 @@ class Limits:
     rate: float = 0.0  # requests a second of a client; 0: as many as there are
     watchers: int = 32  # pages that watch at a time
     certified: int = 20_000  # examples
+    proxies: tuple[Network, ...] = ()  # whose X-Forwarded-For is believed
+
+    def trusts(self, address: str) -> bool:
+        """Whether an address is that of a trusted proxy."""
+        if not self.proxies:
+            return False
+        try:
+            found = ip_address(address)
+        except ValueError:
+            return False
+        return any(found in network for network in self.proxies)
 
 
 class Rate:

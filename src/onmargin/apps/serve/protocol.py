@@ -136,6 +136,8 @@ class Guarded(HttpToolsProtocol):
         self._wait(self._seconds)
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():  # what follows is in another protocol, and must not be read as requests
+            raise ValueError("no other protocol is spoken here")
         super().on_headers_complete()
         self._head = None
         self._due = inf

@@ -17,7 +17,9 @@ from onmargin.apps.serve.app import App
 from onmargin.apps.serve.journal import JournalError
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.protocol import Guarded
+from onmargin.apps.serve.repair import Report, check, repair
 from onmargin.apps.serve.service import Service, Settings
+from onmargin.apps.serve.student import Room
 from onmargin.apps.serve.tokens import TokenFileError, Tokens
 
 
@@ -38,6 +40,8 @@ def serve(folder: Path, address: tuple[str, int], tokens: Path | None, limits: L
     except OSError as error:
         raise Failure(f"cannot listen on {host}, port {port}: {error.strerror or error}") from error
     name = f"[{host}]" if ":" in host else host
+    for words in (*service.damaged.values(), *filter(None, [service.problem and service.detail])):
+        click.echo(f"warning: {words}", err=True)
     click.echo(f"onmargin serves {len(service.models)} models at http://{name}:{listening.getsockname()[1]}/", err=True)
     gc.freeze()  # what is loaded now stays: it is not looked through again and again while requests come and go
     configured(App(service, known, limits)).run(sockets=[listening])
@@ -86,3 +90,23 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
         self._app.context.stopping.set()
+
+
+def check_folder(folder: Path, room: Room) -> None:
+    """Print the state of a folder; the program ends with 1 if something is damaged."""
+    _print(check(folder, room))
+
+
+def repair_folder(folder: Path, target: Path, room: Room) -> None:
+    """Write what can be kept of a folder to a new one, and print what that is."""
+    try:
+        _print(repair(folder, target, room))
+    except JournalError as error:
+        raise Failure(str(error)) from error
+
+
+def _print(report: Report) -> None:
+    for line in report.lines or ["no models"]:
+        click.echo(line)
+    if not report.good:
+        raise Failure("the folder is damaged, as the lines above say")

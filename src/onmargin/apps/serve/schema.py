@@ -66,6 +66,10 @@ class Explain(Request):
     top: Annotated[int, Meta(ge=1, le=1000)] = 20
 
 
+class Compact(Request):
+    """Nothing more is said."""
+
+
 class Rewind(Request):
     """The sequence number to go back to: all learned after it is undone."""
 
@@ -171,10 +175,14 @@ class Weights(Struct):
 
 
 class Health(Struct):
-    """Whether the service learns; if not, why."""
+    """Whether the service learns; if not, why, without the details that a token is needed for.
+
+    Damaged models are not served.
+    """
 
     learning: bool
     models: int
+    damaged: int
     waiting: int
     problem: str | None = None
 

@@ -3,16 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.journal import MOST_EXAMPLES, Journal, JournalError, Kept, chained
-from onmargin.apps.serve.problems import ConflictError
+from onmargin.apps.serve.journal import MOST_EXAMPLES, Journal, JournalError, Kept
+from onmargin.apps.serve.problems import ConflictError, ProblemError
 from onmargin.apps.serve.student import Room, Student
+from onmargin.apps.serve.witness import Seen
 from onmargin.io import ModelFileError, load_with_notes, save
 
 MOST_CELLS = 2500  # of the confusion matrix
@@ -75,10 +75,13 @@ class State:
             totals.rounds, totals.mistakes, totals.updates, totals.loss, totals.squared_loss, totals.dual_value
         )
 
-    def save(self, path: Path) -> None:
-        """Write a snapshot, in one step."""
+    def save(self, path: Path, kept: Kept) -> None:
+        """Write a snapshot, in one step; it says of which model it is, and how often that was rewound."""
         notes = {
+            "name": kept.name,
             "task": self.student.task,
+            "parameters": msgspec.json.decode(kept.parameters),
+            "rewinds": kept.rewinds,
             "seq": self.seq,
             "chain": self.chain,
             "skipped": self.skipped,
@@ -88,89 +91,146 @@ class State:
         }
         save(self.student.model, path, notes=notes)
 
+
+@dataclass
+class Snapshot:
+    """A snapshot that was read: a state, and what the file says of its model; files of version 1 say less."""
+
+    state: State
+    rewinds: int
+    name: str | None
+    parameters: dict[str, Any] | None
+
     @classmethod
-    def load(cls, path: Path, room: Room) -> "State":
-        model, notes = load_with_notes(path)
-        curve = Curve(notes["stride"], [tuple(point) for point in notes["points"]])
-        confusion = Counter({(y, prediction): count for y, prediction, count in notes["confusion"]})
-        return cls(
-            Student(notes["task"], model, room), notes["seq"], notes["chain"], notes["skipped"], curve, confusion
-        )
+    def load(cls, path: Path, room: Room) -> "Snapshot | None":
+        """Read a snapshot; None if it is damaged or missing."""
+        try:
+            model, notes = load_with_notes(path)
+            curve = Curve(notes["stride"], [tuple(point) for point in notes["points"]])
+            confusion = Counter({(y, prediction): count for y, prediction, count in notes["confusion"]})
+            student = Student(notes["task"], model, room)
+            state = State(student, notes["seq"], notes["chain"], notes["skipped"], curve, confusion)
+        except (OSError, ModelFileError, KeyError, TypeError, ValueError):
+            return None
+        return cls(state, notes.get("rewinds", 0), notes.get("name"), notes.get("parameters"))
+
+
+def check_ahead(last: int, rewinds: int, files: Iterable[Path], room: Room) -> None:
+    """Refuse a journal of which there is a snapshot with more examples than it has."""
+    for path in files:
+        seq = int(path.name.split("-")[1])
+        if seq > last and (found := Snapshot.load(path, room)) is not None and found.rewinds >= rewinds:
+            raise JournalError(
+                f"the journal is damaged: it ends at example {last}, and there is a snapshot of {seq}, {path}. {ADVICE}"
+            )
+
+
+ADVICE = (
+    "Restore the folder from a copy, or have `onmargin serve --data FOLDER --repair NEW` write what can be kept to a "
+    "new folder"
+)
 
 
 def restore(journal: Journal, kept: Kept, folder: Path, room: Room, until: int | None = None) -> State:
     """The state after `until` examples, or all of them: the latest snapshot before, and the journal from there on."""
-    last = journal.last(kept.id)
+    last = max(journal.last(kept.id), kept.earliest)
     state = None
     for seq, file in journal.snapshots(kept.id):
-        if seq > max(last, kept.earliest):
+        if seq > last:
             raise JournalError(
-                f"{journal.path} is damaged: it ends at example {last} of model {kept.name!r}, and there is a snapshot "
-                f"of {seq}. Restore it from a copy"
+                f"the journal is damaged: it ends at example {last}, and a snapshot of {seq} was taken. {ADVICE}"
             )
         if state is None and kept.earliest <= seq <= (MOST_EXAMPLES if until is None else until):
             state = _loaded(folder / file, seq, journal.chain(kept.id, seq), room)
     if state is None:
         if kept.earliest > 0:
-            raise JournalError(f"the snapshot of model {kept.name!r} after {kept.earliest} examples cannot be read")
-        state = State(Student.begin(kept.task, msgspec.json.decode(kept.parameters), room))
+            raise JournalError(
+                f"the snapshot after {kept.earliest} examples cannot be read, and those are no longer in the journal. "
+                f"{ADVICE}"
+            )
+        try:
+            state = State(Student.begin(kept.task, msgspec.json.decode(kept.parameters), room))
+        except (ProblemError, msgspec.DecodeError) as error:
+            raise JournalError(f"its parameters are not accepted by this version: {error}") from error
     replay(journal, kept.id, state, until)
     return state
 
 
 def _loaded(path: Path, seq: int, chain: int | None, room: Room) -> State | None:
     """A snapshot; None: it cannot be used, and an earlier one will do."""
-    try:
-        state = State.load(path, room)
-    except (OSError, ModelFileError, KeyError):
+    found = Snapshot.load(path, room)
+    if found is None or found.state.seq != seq or chain not in {None, found.state.chain}:
         return None
-    return state if state.seq == seq and chain in {None, state.chain} else None
+    return found.state
 
 
 def replay(journal: Journal, model: int, state: State, until: int | None) -> None:
     """Learn what the journal has after a state."""
-    for row in journal.all_rows(model, state.seq, MOST_EXAMPLES if until is None else until):
-        state.chain = chained(state.chain, row.body)
-        if row.seq != state.seq + 1 or row.chain != state.chain:
-            raise JournalError(
-                f"{journal.path} is damaged: example {state.seq + 1} of model {model} is not what it was. "
-                "Restore it from a copy"
-            )
-        state.learn(decode(row.body))
+    for row in journal.all_rows(model, state.seq, state.chain, MOST_EXAMPLES if until is None else until):
+        try:
+            example = decode(row.body)
+        except msgspec.DecodeError as error:
+            raise JournalError(f"example {row.seq} cannot be read: {error}") from error
+        state.learn(example)
+        state.chain = row.chain
     if until is not None and state.seq < until:
         raise ConflictError(f"there are {state.seq} examples, and {until} is after them")
+
+
+def check_witness(journal: Journal, kept: Kept, state: State, seen: Seen) -> None:
+    """Refuse a journal that has less than its witness has seen, or something else."""
+    if seen.next is not None and (seen.next.seq, seen.next.chain, seen.next.rewinds) == (
+        state.seq,
+        state.chain,
+        kept.rewinds,
+    ):
+        return
+    point = seen.point
+    if point.seq > state.seq:
+        raise JournalError(
+            f"the journal is damaged: it ends at example {state.seq}, and {point.seq} were acknowledged. {ADVICE}"
+        )
+    chain = state.chain if point.seq == state.seq else journal.chain(kept.id, point.seq)
+    known = point.seq > kept.earliest or point.seq == state.seq > 0
+    if point.rewinds != kept.rewinds or (known and chain != point.chain):
+        raise JournalError(
+            f"the journal is damaged: its example {point.seq} is not the one that was acknowledged. {ADVICE}"
+        )
 
 
 class Served:
     """A model by name; its state is replaced as a whole when it is rewound."""
 
-    def __init__(self, kept: Kept, state: State, keys: Iterable[tuple[str, int, int]] = ()) -> None:
+    def __init__(self, kept: Kept, state: State, n_keys: int = 0, keys: Iterable[tuple[str, int, int]] = ()) -> None:
         self.id = kept.id
         self.name = kept.name
         self.task: Any = kept.task
         self.parameters = msgspec.json.decode(kept.parameters)
-        self.earliest = kept.earliest
+        self.kept = kept
         self.state = state
+        self.n_keys = n_keys  # requests with a key
         self.saved = state.seq  # the last snapshot
         self.deleted = False
         self.certified: tuple[tuple[int, int], schema.Certificate] | None = None
         # Requests that were learned, by key: numbers, and what was predicted.
         self.keys = {key: schema.Learned(first, last, None, repeated=True) for key, first, last in keys}
 
-    def kept(self) -> Kept:
-        return Kept(self.id, self.name, self.task, msgspec.json.encode(self.parameters), self.earliest)
+    @property
+    def earliest(self) -> int:
+        return self.kept.earliest
 
     def remember(self, key: str, learned: schema.Learned) -> None:
         """Know a request if it comes again."""
         predictions = learned.predictions if len(learned.predictions or ()) <= LONG else None
+        self.n_keys += 1
         self.keys[key] = schema.Learned(learned.first, learned.last, predictions, repeated=True)
         while len(self.keys) > MOST_KEYS:
             del self.keys[next(iter(self.keys))]
 
     @property
-    def oldest_key(self) -> int:
-        """The number from which on keys are known."""
-        return next((learned.last for learned in islice(self.keys.values(), 1)), 0)
+    def keys_from(self) -> int:
+        """The number of the first request whose key is known."""
+        return self.n_keys - len(self.keys) + 1
 
     def describe(self) -> schema.Model:
         state = self.state

@@ -10,7 +10,7 @@ predictions go on while they wait for the disk. A group is checked, written, lea
 """
 
 import asyncio
-import re
+import errno
 import secrets
 import time
 from collections import deque
@@ -25,14 +25,14 @@ import msgspec
 
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.certified import certify_beside
-from onmargin.apps.serve.journal import Entry, FullError, Journal, JournalError, Kept, chained
+from onmargin.apps.serve.contents import UNFINISHED, Found, open_to_read, read_folder, snapshot_files
+from onmargin.apps.serve.journal import Entry, FullError, Journal, JournalError, chained
 from onmargin.apps.serve.metrics import Metrics
 from onmargin.apps.serve.problems import BusyError, ConflictError, DiskError, NoModelError, ProblemError
-from onmargin.apps.serve.served import MOST_KEYS, Served, State, encode, restore
+from onmargin.apps.serve.served import ADVICE, Served, State, encode, restore
 from onmargin.apps.serve.student import NotYetError, Room, Student
 
 T = TypeVar("T")
-_SNAPSHOT = re.compile(r"\.?\d+-\d+-[0-9a-f]{8}\.safetensors(\.[0-9a-f]+\.tmp)?")
 _CERTIFIED = 2**27  # bytes of examples
 _SLICE = 256  # examples that are learned before others have their turn
 
@@ -49,6 +49,26 @@ class Settings:
     compact: bool = False
 
 
+def _read(reader: Journal, room: Room) -> list[Found]:
+    """Return the models of a folder; the reader stays open."""
+    try:
+        reader.inspect()
+        return read_folder(reader, room)
+    except BaseException:
+        reader.close()
+        raise
+
+
+def _writer(folder: Path, reader: Journal | None) -> tuple[Journal, str | None]:
+    """Return the journal to write to, or the one to read with the reason why nothing can be written."""
+    path = folder / "journal.sqlite"
+    if reader is not None and not reader.sound:
+        return reader, "the journal is damaged, and nothing more is learned"
+    if reader is not None:
+        reader.close()
+    return Journal(path), None
+
+
 @dataclass
 class _Pending:
     """A request that waits to be learned."""
@@ -62,18 +82,16 @@ class _Pending:
 class Service:
     """Models that learn from a journal in a folder; made by `Service.open`, ended by `close`."""
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, journal: Journal, settings: Settings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.problem: str | None = None
+        self.problem: str | None = None  # why nothing is learned, for everybody
+        self.detail = ""  # the same for those with a token
         self.models: dict[str, Served] = {}
-        folder.mkdir(0o700, parents=True, exist_ok=True)  # examples are nobody else's
+        self.damaged: dict[str, str] = {}  # models that are not served, and why
         self._snapshots = folder / "snapshots"
-        self._snapshots.mkdir(exist_ok=True)
-        path = folder / "journal.sqlite"
-        if not (path.exists() and path.stat().st_size) and self._files():
-            raise JournalError(f"{path} is missing, and there are snapshots of its models: restore it from a copy")
-        self._journal = Journal(path)
+        self._journal = journal
+        self._syncing: asyncio.TimerHandle | None = None
         self._disk = ThreadPoolExecutor(1, "journal")
         self._background = ThreadPoolExecutor(1, "snapshots")
         self._waiting: deque[_Pending] = deque()
@@ -86,19 +104,49 @@ class Service:
 
     @classmethod
     def open(cls, folder: Path, settings: Settings) -> "Service":
-        """The service as it was; damage is an error, and changes nothing."""
-        service = cls(folder, settings)
+        """The service as it was. A damaged model is not served; if there is no other, that is an error."""
+        folder.mkdir(0o700, parents=True, exist_ok=True)  # examples are nobody else's
+        for name in ("snapshots", "witness"):
+            (folder / name).mkdir(exist_ok=True)
+        reader = open_to_read(folder)
+        found = [] if reader is None else _read(reader, settings.room)
+        good = [one for one in found if one.problem is None]
+        damaged = {one.name: f"model {one.name!r}: {one.problem}" for one in found if one.problem and not one.gone}
+        sound = reader is None or reader.sound
+        if reader is not None and not good and (damaged or not sound):
+            reader.close()
+            raise JournalError("\n".join(damaged.values()) or f"{reader.path} is damaged: restore it from a copy")
+        journal, problem = _writer(folder, reader)
+        service = cls(folder, journal, settings)
+        service.problem, service.detail = problem, f"{journal.path} is damaged. {ADVICE}"
+        service.damaged = damaged
         try:
-            for kept in service._journal.models():
-                state = restore(service._journal, kept, service._snapshots, settings.room)
-                served = Served(kept, state, service._journal.keys(kept.id, MOST_KEYS))
-                served.saved = max((seq for seq, _ in service._journal.snapshots(kept.id)), default=0)
-                service.models[kept.name] = served
-            service._remove(service._files() - service._journal.files())  # not finished, or no longer counted on
+            for one in good:
+                service._take(one)
+            if problem is None:
+                for one in found:
+                    if one.gone:
+                        service._remove(path.name for path in snapshot_files(service._snapshots).get(one.id, ()))
+                        journal.unwatch(one.id)
+                unfinished = (path.name for path in service._snapshots.iterdir())
+                service._remove(name for name in unfinished if UNFINISHED.fullmatch(name))
         except BaseException:
-            service._journal.close()
+            journal.close()
             raise
         return service
+
+    def _take(self, one: Found) -> None:
+        """Serve a model that was found."""
+        if one.kept is None or one.state is None:
+            return
+        model = Served(one.kept, one.state, one.n_keys, one.keys)
+        model.saved = max((seq for seq, _ in self._journal.snapshots(one.id)), default=0)
+        self.models[one.name] = model
+        if self.problem is None:
+            try:
+                self._journal.watch(one.kept, one.state.seq, one.state.chain)
+            except DiskError as error:
+                self._fail(error)
 
     def start(self) -> None:
         """Begin to learn what is posted."""
@@ -113,6 +161,29 @@ class Service:
         self._background.shutdown()
         self._disk.shutdown()
         self._journal.close()
+
+    def _sync_later(self) -> None:
+        """Bring the witnesses to the disk within a second."""
+
+        def sync() -> None:
+            self._syncing = None
+            if not self._closing:
+                self._beside(self._sync())
+
+        if self._syncing is None:
+            self._syncing = asyncio.get_running_loop().call_later(1.0, sync)
+
+    async def _sync(self) -> None:
+        try:
+            await self._on_disk(self._journal.sync)
+        except DiskError as error:
+            self._fail(error)
+
+    def _fail(self, error: DiskError) -> None:
+        """End learning."""
+        # What a disk that fails has kept is not known: SQLite finds out when the journal is opened again.
+        self.problem, self.detail = "the journal cannot be written since it failed: restart the service", str(error)
+        self._refuse(self._waiting, error)
 
     async def _on_disk(self, work: Callable[..., T], *arguments: Any, **options: Any) -> T:
         """Do something in the thread of the journal."""
@@ -136,6 +207,8 @@ class Service:
         try:
             return self.models[name]
         except KeyError:
+            if name in self.damaged:
+                raise DiskError(self.damaged[name]) from None
             raise NoModelError(f"there is no model {name!r:.80}") from None
 
     @property
@@ -145,8 +218,7 @@ class Service:
     def learn(self, name: str, request: schema.Learn) -> asyncio.Future[schema.Learned]:
         """Have examples learned in their turn; the answer is there once they are on the disk and learned."""
         model = self.get(name)
-        if self.problem is not None or self._closing:
-            raise DiskError(self.problem or "the service is shutting down", 503)
+        self._check_writable()
         n = len(request.examples)
         if self._n_waiting + n > self.settings.waiting and self._n_waiting:
             raise BusyError(f"{self._n_waiting} examples wait to be learned: come again")
@@ -156,11 +228,16 @@ class Service:
         self._arrived.set()
         return answer
 
+    def _check_writable(self) -> None:
+        if self.problem is not None or self._closing:
+            words = f"{self.problem}. {self.detail}" if self.problem else "the service is shutting down"
+            raise DiskError(words, 503)
+
     async def _write(self) -> None:
         try:
             await self._write_on()
         except BaseException as error:
-            self.problem = f"learning has ended: {error!r:.200}. Restart the service"
+            self.problem, self.detail = "learning has ended: restart the service", f"{error!r:.200}"
             self._refuse(self._waiting, DiskError(self.problem))
             raise
 
@@ -230,29 +307,29 @@ class Service:
 
     async def _learn(self, group: list[_Pending]) -> None:
         """Write a group, learn it and answer."""
-        ends: dict[int, tuple[int, int]] = {}
+        ends: dict[int, tuple[int, int, int]] = {}
         entries = []
         for request in group:
             model = request.model
-            seq, chain = ends.get(model.id, (model.state.seq, model.state.chain))
+            seq, chain, keys = ends.get(model.id, (model.state.seq, model.state.chain, model.n_keys))
+            keys += request.key is not None
             bodies = []
             for example in request.examples:
                 body = encode(example)
                 chain = chained(chain, body)
                 bodies.append((chain, body))
-            entries.append(Entry(model.id, seq + 1, bodies, request.key))
-            ends[model.id] = seq + len(bodies), chain
+            entries.append(Entry(model.id, seq + 1, bodies, request.key, keys))
+            ends[model.id] = seq + len(bodies), chain, keys
         started = time.perf_counter()
         try:
             await self._on_disk(self._journal.append, entries)
         except DiskError as error:
             if not isinstance(error, FullError):
-                # What a disk that fails has kept is not known: SQLite finds out when the journal is opened again.
-                self.problem = f"the journal cannot be written since it failed; restart the service. {error}"
-                self._refuse(self._waiting, error)
+                self._fail(error)
             self._refuse(group, error)
             return
         self.metrics.commits.observe(time.perf_counter() - started)
+        self._sync_later()
         for request, entry in zip(group, entries, strict=True):
             await self._apply(request, entry)
 
@@ -278,12 +355,13 @@ class Service:
         student = Student.begin(request.task, request.parameters, self.settings.room)
         parameters = msgspec.json.encode(request.parameters)
         async with self._turn:
-            if request.name in self.models:
+            self._check_writable()
+            if request.name in self.models or request.name in self.damaged:
                 raise ConflictError(f"there is a model {request.name!r} already")
             if len(self.models) >= self.settings.models:
                 raise ConflictError(f"there are {len(self.models)} models, and more are not allowed here: delete one")
-            number = await self._on_disk(self._journal.create, request.name, request.task, parameters)
-            model = Served(Kept(number, request.name, request.task, parameters, 0), State(student))
+            kept = await self._on_disk(self._journal.create, request.name, request.task, parameters)
+            model = Served(kept, State(student))
             self.models[request.name] = model
         return model.describe()
 
@@ -291,28 +369,33 @@ class Service:
         """Forget a model, its examples and its snapshots."""
         async with self._turn:
             model = self.get(name)
-            files = [file for _, file in await self._on_disk(self._journal.snapshots, model.id)]
+            self._check_writable()
             await self._on_disk(self._journal.delete, model.id)
             model.deleted = True
             del self.models[name]
-            await self._on_disk(self._remove, files)
+            await self._on_disk(self._remove_unlisted, model.id)
+            await self._on_disk(self._journal.unwatch, model.id)
 
     async def rewind(self, name: str, seq: int) -> schema.Model:
         """The model as it was after some number of examples; those after it are forgotten."""
         async with self._turn:
             model = self.get(name)
+            self._check_writable()
             if not model.earliest <= seq <= model.state.seq:
                 raise ConflictError(
                     f"model {name!r} can be rewound to {model.earliest} up to {model.state.seq}; got {seq}"
                 )
             state = await self._on_disk(
-                restore, self._journal, model.kept(), self._snapshots, self.settings.room, until=seq
+                restore, self._journal, model.kept, self._snapshots, self.settings.room, until=seq
             )
-            files = await self._on_disk(self._journal.rewind, model.id, seq)
-            model.state = state
+            keys = {key: learned for key, learned in model.keys.items() if learned.last <= seq}
+            n_keys = model.n_keys - (len(model.keys) - len(keys))
+            model.kept = await self._on_disk(
+                self._journal.rewind, model.kept, seq, state.chain, n_keys, n_keys - len(keys) + 1
+            )
+            model.state, model.keys, model.n_keys = state, keys, n_keys
             model.saved = min(model.saved, seq)
-            model.keys = {key: learned for key, learned in model.keys.items() if learned.last <= seq}
-            await self._on_disk(self._remove, files)
+            await self._on_disk(self._remove_unlisted, model.id)
         return model.describe()
 
     async def compact(self, name: str) -> schema.Model:
@@ -336,26 +419,41 @@ class Service:
     async def _snapshot(self, model: Served, *, compact: bool) -> None:
         """A copy of a model on the disk, from which it starts again."""
         async with self._turn:
-            copy = deepcopy(model.state)
+            self._check_writable()
+            copy, kept = deepcopy(model.state), model.kept
         file = f"{model.id}-{copy.seq}-{secrets.token_hex(4)}.safetensors"
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._background, copy.save, self._snapshots / file)
+        try:
+            await loop.run_in_executor(self._background, copy.save, self._snapshots / file, kept)
+        except OSError as error:
+            full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+            words = f"the snapshot could not be written, and nothing has changed: {error.strerror or error}"
+            raise (FullError if full else DiskError)(words) from error
         async with self._turn:
-            rewound = await self._on_disk(self._journal.chain, model.id, copy.seq) != copy.chain
-            if model.deleted or (rewound and copy.seq != model.earliest):
+            if model.deleted or model.kept.rewinds != kept.rewinds:
                 await self._on_disk(self._remove, [file])
                 return
             before = [seq for seq, _ in await self._on_disk(self._journal.snapshots, model.id) if seq < copy.seq]
             end = copy.seq if compact else max(before, default=0) if self.settings.compact else 0
-            old = await self._on_disk(
-                self._journal.add_snapshot, model.id, copy.seq, file, compact=end, oldest_key=model.oldest_key
-            )
-            model.earliest = max(model.earliest, end)
-            await self._on_disk(self._remove, old)
+            try:
+                model.kept = await self._on_disk(
+                    self._journal.add_snapshot,
+                    model.kept,
+                    copy.seq,
+                    file,
+                    compact=end,
+                    keys=model.n_keys,
+                    keys_from=model.keys_from,
+                )
+            except FullError:  # it is not listed for certain, and takes room
+                await self._on_disk(self._remove, [file])
+                raise
+            await self._on_disk(self._remove_unlisted, model.id)
 
-    def _files(self) -> set[str]:
-        """The files of snapshots that are there, finished or not; others are none of ours."""
-        return {path.name for path in self._snapshots.iterdir() if _SNAPSHOT.fullmatch(path.name)}
+    def _remove_unlisted(self, model: int) -> None:
+        """Remove the snapshots of a model that the journal no longer lists."""
+        listed = {name for _, name in self._journal.snapshots(model)}
+        self._remove({path.name for path in snapshot_files(self._snapshots).get(model, ())} - listed)
 
     def _remove(self, files: Iterable[str]) -> None:
         for file in files:
@@ -363,16 +461,21 @@ class Service:
 
     async def export(self, model: Served) -> AsyncIterator[bytes]:
         """The journal of a model as lines of JSON."""
-        seq = model.earliest
-        while rows := await self._on_disk(self._journal.rows, model.id, seq):
-            seq = rows[-1].seq
+        seq, chain = model.earliest, None if model.earliest else 0
+        last, rewinds = model.state.seq, model.kept.rewinds
+        while rows := await self._on_disk(self._journal.rows, model.id, seq, chain):
             yield b"".join(b'{"seq":%d,"at":%.3f,%b\n' % (row.seq, row.at, row.body[1:]) for row in rows)
+            seq, chain = rows[-1].seq, rows[-1].chain
+            if model.earliest > seq:  # it was compacted meanwhile
+                seq, chain = model.earliest, None
+        if seq < last and model.kept.rewinds == rewinds and not model.deleted:
+            raise DiskError(f"the journal of {model.name!r} is damaged: example {seq + 1} is missing. {ADVICE}")
 
     def _bodies(self, model: Served, seq: int) -> list[bytes]:
         """The examples to certify, which are all in memory at a time."""
         if self._journal.size(model.id) > _CERTIFIED:
             raise ConflictError(f"the examples of {model.name!r} have more than {_CERTIFIED >> 20} MB together")
-        bodies = [row.body for row in self._journal.all_rows(model.id, 0, seq)]
+        bodies = [row.body for row in self._journal.all_rows(model.id, 0, 0, seq)]
         if len(bodies) < seq:
             raise ConflictError(f"model {model.name!r} was rewound meanwhile")
         return bodies

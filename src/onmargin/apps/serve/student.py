@@ -188,6 +188,8 @@ class Student:
         return TARGETS[self.task](self.model, example.y)
 
     def _check_numbers(self, example: Example) -> None:
+        if self.task == "tag" and example.weight == 0:
+            raise ValueError("the weight of a sequence must be positive; got 0")
         if self.reading("dtype") == "float32":
             x = example.x.values() if isinstance(example.x, dict) else example.x
             for value in (*x, example.y):

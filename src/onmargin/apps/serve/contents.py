@@ -1,0 +1,166 @@
+"""What the folder of a service holds, read without any change: each model as it was, or why it cannot be used."""
+
+import re
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from onmargin.apps.serve.journal import VERSION, Journal, JournalError, Kept
+from onmargin.apps.serve.problems import DiskError
+from onmargin.apps.serve.served import (
+    ADVICE,
+    MOST_KEYS,
+    Snapshot,
+    State,
+    check_ahead,
+    check_witness,
+    restore,
+)
+from onmargin.apps.serve.student import Room
+from onmargin.apps.serve.witness import Seen, WitnessError
+
+SNAPSHOT = re.compile(r"(\d+)-(\d+)-[0-9a-f]{8}\.safetensors")
+UNFINISHED = re.compile(r"\.?\d+-\d+-[0-9a-f]{8}\.safetensors\.[0-9a-f]+\.tmp")
+
+
+def snapshot_files(folder: Path) -> dict[int, list[Path]]:
+    """Return the snapshots that are there by the number of their model, the latest first; other files are not ours."""
+    found: dict[int, list[Path]] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if (match := SNAPSHOT.fullmatch(path.name)) is not None:
+            found.setdefault(int(match[1]), []).append(path)
+    for files in found.values():
+        files.sort(key=lambda path: -int(path.name.split("-")[1]))
+    return found
+
+
+@dataclass
+class Found:
+    """A model in a folder: as it was, or the problem with it. One that is `gone` was not yet created, or deleted."""
+
+    id: int
+    name: str
+    kept: Kept | None = None
+    state: State | None = None
+    n_keys: int = 0
+    keys: list[tuple[str, int, int]] = field(default_factory=list)
+    problem: str | None = None
+    gone: bool = False
+
+
+def missing(folder: Path) -> str | None:
+    """Return the problem with a folder whose journal is missing, if it had models."""
+    path = folder / "journal.sqlite"
+    if path.exists() and path.stat().st_size:
+        return None
+    names = {f"number {number}" for number in snapshot_files(folder / "snapshots")}
+    witnessed = Journal.seen(folder)
+    names |= {_name(number, seen) for number, seen in witnessed.items() if not _absent(seen)}
+    names -= {f"number {number}" for number, seen in witnessed.items() if isinstance(seen, Seen)}
+    if not names:
+        return None
+    return f"{path} is missing, and there were models: {', '.join(sorted(names))}. {ADVICE}"
+
+
+def _absent(seen: Seen | WitnessError | None) -> bool:
+    return isinstance(seen, Seen) and seen.absent
+
+
+def _name(number: int, seen: Seen | WitnessError | None) -> str:
+    return seen.model if isinstance(seen, Seen) else f"number {number}"
+
+
+def read_folder(journal: Journal, room: Room, *, thorough: bool = False) -> list[Found]:
+    """Return all models of a folder; if `thorough`, after a look at every example and snapshot."""
+    snapshots = snapshot_files(journal.path.parent / "snapshots")
+    witnessed = Journal.seen(journal.path.parent)
+    try:
+        there = journal.ids()
+        problem = "it is missing in the journal"
+    except JournalError as error:
+        there = []
+        problem = str(error)
+    found = []
+    for number in sorted({*there, *witnessed, *snapshots}):
+        seen = witnessed.get(number)
+        one = Found(number, _name(number, seen))
+        found.append(one)
+        if number not in there:
+            one.gone = _absent(seen)
+            one.problem = f"{problem}. {ADVICE}"
+            continue
+        try:
+            one.kept = journal.kept(number)
+            one.name = one.kept.name
+            if not isinstance(seen, Seen):
+                raise JournalError(
+                    f"{seen or 'its witness is missing'}, so that lost examples would go unseen. {ADVICE}"
+                )
+            if seen.model != one.name:
+                raise JournalError(f"its witness is of model {seen.model!r}. {ADVICE}")
+            one.state = _state(journal, one.kept, seen, snapshots.get(number, ()), room)
+            one.n_keys, one.keys = journal.keys(one.kept, MOST_KEYS)
+            if thorough:
+                _look_through(journal, one.kept, one.state.seq, room)
+        except JournalError as error:
+            one.problem = str(error)
+    return found
+
+
+def _state(journal: Journal, kept: Kept, seen: Seen, files: Iterable[Path], room: Room) -> State:
+    """Return the state of a model, which is all that was acknowledged."""
+    state = restore(journal, kept, journal.path.parent / "snapshots", room)
+    check_witness(journal, kept, state, seen)
+    check_ahead(state.seq, kept.rewinds, files, room)
+    return state
+
+
+def _look_through(journal: Journal, kept: Kept, last: int, room: Room) -> None:
+    """Read every example and snapshot of a model."""
+    n = sum(1 for _ in journal.all_rows(kept.id, kept.earliest, None if kept.earliest else 0))
+    if n != last - kept.earliest:
+        raise JournalError(f"the journal is damaged: {last - kept.earliest - n} examples are missing. {ADVICE}")
+    for _, file in journal.snapshots(kept.id):
+        path = journal.path.parent / "snapshots" / file
+        if Snapshot.load(path, room) is None:
+            raise JournalError(f"the snapshot {path} is damaged or missing. {ADVICE}")
+
+
+def open_to_read(folder: Path) -> Journal | None:
+    """Return the journal of a folder, open to be read only; None if it has never been begun.
+
+    A journal of version 1 is upgraded before.
+    """
+    if (problem := missing(folder)) is not None:
+        raise JournalError(problem)
+    path = folder / "journal.sqlite"
+    if not (path.exists() and path.stat().st_size):
+        return None
+    journal = _readable(path)
+    if journal.version == VERSION:
+        return journal
+    journal.inspect()
+    journal.close()
+    if not journal.sound:
+        raise JournalError(f"{path} is damaged, and of version 1: restore it from a copy")
+    journal = Journal(path)
+    try:
+        journal.upgrade()
+    except DiskError as error:
+        raise JournalError(f"{path} could not be upgraded: {error}") from error
+    finally:
+        journal.close()
+    return _readable(path)
+
+
+def _readable(path: Path) -> Journal:
+    """Return a journal to be read only; on a full disk one to be written, which needs no room for an index."""
+    try:
+        return Journal(path, writable=False)
+    except JournalError as error:
+        cause = error.__cause__
+        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+        if code not in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN}:
+            raise
+        return Journal(path)

@@ -1,0 +1,234 @@
+"""`onmargin serve --check` and `--repair`: what a folder holds, and a new folder with what can be kept of it."""
+
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from onmargin.apps.serve.contents import missing, read_folder, snapshot_files
+from onmargin.apps.serve.journal import MOST_EXAMPLES, VERSION, Entry, Journal, JournalError, Kept, Row
+from onmargin.apps.serve.problems import ProblemError
+from onmargin.apps.serve.served import Snapshot, State, decode
+from onmargin.apps.serve.student import Room, Student
+from onmargin.apps.serve.witness import Seen
+
+
+@dataclass
+class Report:
+    """What is said of a folder, a line per model, and whether all of it is in order."""
+
+    lines: list[str]
+    good: bool = True
+
+    def add(self, line: str, *, good: bool) -> None:
+        self.lines.append(line)
+        self.good = self.good and good
+
+
+def check(folder: Path, room: Room) -> Report:
+    """Read everything in a folder without any change."""
+    report = Report([])
+    if (problem := missing(folder)) is not None:
+        report.add(problem, good=False)
+        return report
+    try:
+        journal = Journal(folder / "journal.sqlite", writable=False)
+    except JournalError as error:
+        report.add(str(error), good=False)
+        return report
+    with closing(journal):
+        if journal.version < VERSION:
+            report.add(f"{journal.path} is of version {journal.version}: the next start upgrades it", good=True)
+            return report
+        journal.inspect()
+        if not journal.sound:
+            report.add(f"{journal.path} is damaged: pages of the file are not in their place", good=False)
+        for one in read_folder(journal, room, thorough=True):
+            if one.gone:
+                report.add(f"{one.name}: it was being created or deleted, and is not there", good=True)
+            elif one.problem is not None:
+                report.add(f"{one.name}: {one.problem}", good=False)
+            elif one.state is not None and one.kept is not None:
+                report.add(
+                    f"{one.name}: in order, {one.state.seq} examples, in the journal from {one.kept.earliest + 1} on",
+                    good=True,
+                )
+    return report
+
+
+def repair(folder: Path, target: Path, room: Room) -> Report:
+    """Write what can be kept of a folder to a new one; the old one is left as it is."""
+    if target.exists() and any(target.iterdir()):
+        raise JournalError(f"{target} must be a folder that is empty or does not exist")
+    target.mkdir(0o700, parents=True, exist_ok=True)
+    for name in ("snapshots", "witness"):
+        (target / name).mkdir()
+    report = Report([])
+    with closing(_Old(folder, target, room)) as old, closing(Journal(target / "journal.sqlite")) as new:
+        for number in old.numbers():
+            report.add(_moved(old.salvaged(number), new, target / "snapshots"), good=True)
+    return report
+
+
+@dataclass
+class _Salvaged:
+    """What can be kept of a model: a state to begin with, the numbers of the examples after it, and their keys."""
+
+    number: int
+    name: str
+    acknowledged: int  # examples, as far as is known
+    old: "_Old"
+    start: State | None = None
+    parameters: bytes = b""
+    until: int = 0
+
+    def rows(self) -> Iterator[Row]:
+        if self.old.journal is not None and self.start is not None:
+            yield from self.old.journal.all_rows(self.number, self.start.seq, self.start.chain, self.until)
+
+
+class _Old:
+    """The folder that is repaired. A journal of version 1 is upgraded in a copy."""
+
+    def __init__(self, folder: Path, target: Path, room: Room) -> None:
+        self.room = room
+        self._copy = target / "upgraded.sqlite"
+        self._files = snapshot_files(folder / "snapshots")
+        self._witnessed = Journal.seen(folder)
+        self.journal = self._opened(folder / "journal.sqlite")
+
+    def _opened(self, path: Path) -> Journal | None:
+        try:
+            journal = Journal(path, writable=False)
+            if journal.version == VERSION:
+                return journal
+            journal.close()
+            for end in ("", "-wal"):
+                with suppress(FileNotFoundError):
+                    shutil.copy(f"{path}{end}", f"{self._copy}{end}")
+            journal = Journal(self._copy)
+            journal.upgrade()
+        except (JournalError, ProblemError, sqlite3.Error):
+            return None
+        for witness in (self._copy.parent / "witness").iterdir():
+            witness.unlink()
+        return journal
+
+    def close(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+        for end in ("", "-wal", "-shm"):
+            Path(f"{self._copy}{end}").unlink(missing_ok=True)
+
+    def numbers(self) -> list[int]:
+        found = {*self._files, *self._witnessed}
+        if self.journal is not None:
+            with suppress(JournalError):
+                found |= set(self.journal.ids())
+        kept = {number for number in found if self._kept(number) is not None}
+        absent = {number for number, seen in self._witnessed.items() if isinstance(seen, Seen) and seen.absent}
+        return sorted(found - (absent - kept))
+
+    def _kept(self, number: int) -> Kept | None:
+        if self.journal is not None:
+            with suppress(JournalError):
+                return self.journal.kept(number)
+        return None
+
+    def salvaged(self, number: int) -> _Salvaged:
+        """Return what can be kept of a model: as many of its examples as possible, then as much of their journal."""
+        seen = self._witnessed.get(number)
+        kept = self._kept(number)
+        loaded = [one for path in self._files.get(number, ()) if (one := Snapshot.load(path, self.room)) is not None]
+        rewinds = kept.rewinds if kept is not None else max((one.rewinds for one in loaded), default=0)
+        snapshots = [one for one in loaded if one.rewinds >= rewinds]
+        named = [one.name for one in snapshots if one.name is not None]
+        name = kept.name if kept else seen.model if isinstance(seen, Seen) else named[0] if named else f"model-{number}"
+        found = _Salvaged(number, name, seen.point.seq if isinstance(seen, Seen) else 0, self)
+        limit = MOST_EXAMPLES
+        if isinstance(seen, Seen) and seen.point.rewinds > rewinds:
+            limit = seen.point.seq  # what was rewound must not come back
+        starts = [one.state for one in snapshots if one.state.seq <= limit]
+        if kept is not None:
+            found.parameters = kept.parameters
+            if kept.earliest == 0:
+                with suppress(ProblemError, msgspec.DecodeError):
+                    starts.append(State(Student.begin(kept.task, msgspec.json.decode(kept.parameters), self.room)))
+        elif parameters := [one.parameters for one in snapshots if one.parameters is not None]:
+            found.parameters = msgspec.json.encode(parameters[0])
+        else:
+            return found
+        reached = [(min(limit, self._reach(number, start)), start) for start in starts]
+        if reached:
+            found.until, found.start = max(reached, key=lambda pair: (pair[0], -pair[1].seq))
+        return found
+
+    def _reach(self, number: int, start: State) -> int:
+        """Return up to which example a state can be continued."""
+        after, chain, step = start.seq, start.chain, 1000
+        while self.journal is not None:
+            try:
+                rows = self.journal.rows(number, after, chain, after + step)
+            except JournalError:
+                if step == 1:
+                    break
+                step = 1  # up to the example that is damaged
+                continue
+            if not rows:
+                break
+            after, chain = rows[-1].seq, rows[-1].chain
+        return after
+
+    def keys(self, number: int) -> list[tuple[str, int, int]]:
+        return [] if self.journal is None else self.journal.sound_keys(number)
+
+
+def _moved(found: _Salvaged, new: Journal, snapshots: Path) -> str:
+    """Write a model to the new folder; what is said of it."""
+    state = found.start
+    if state is None:
+        return f"{found.name}: nothing could be kept"
+    kept = new.create(found.name, state.student.task, found.parameters)
+    begin = state.seq
+    keys = [key for key in found.old.keys(found.number) if key[2] <= found.until]
+    older = [key for key in keys if key[2] <= begin]  # than the examples that are still there
+    new.add_keys(kept.id, older)
+    if begin:
+        kept = _with_snapshot(new, kept, state, snapshots, compact=begin, keys=len(older))
+    _learn_again(found, new, kept, state, keys)
+    if state.seq > begin:
+        _with_snapshot(new, kept, state, snapshots, keys=len(keys))
+    lost = found.acknowledged - state.seq
+    words = f", and the last {lost} examples that were acknowledged are lost" if lost > 0 else ""
+    journal = f"in the journal from {begin + 1} on" if begin else "all in the journal"
+    return f"{found.name}: kept {state.seq} examples, {journal}{words}"
+
+
+def _learn_again(found: _Salvaged, new: Journal, kept: Kept, state: State, keys: list[tuple[str, int, int]]) -> None:
+    """Bring a state to the last example that can be kept, and the examples to the new journal."""
+    starts = {first: (number, key, last) for number, (key, first, last) in enumerate(keys, 1)}
+    number, key, last = sum(end <= state.seq for _, _, end in keys), None, 0
+    entries: list[Entry] = []
+    for row in found.rows():
+        if row.seq > last:
+            number, key, last = starts.get(row.seq, (number, None, row.seq))
+            if len(entries) >= 1000:
+                new.append(entries)
+                entries = []
+            entries.append(Entry(kept.id, row.seq, [], key, number, row.at))
+        entries[-1].bodies.append((row.chain, row.body))
+        state.learn(decode(row.body))
+        state.chain = row.chain
+    if entries:
+        new.append(entries)
+
+
+def _with_snapshot(new: Journal, kept: Kept, state: State, snapshots: Path, *, compact: int = 0, keys: int = 0) -> Kept:
+    file = f"{kept.id}-{state.seq}-{secrets.token_hex(4)}.safetensors"
+    state.save(snapshots / file, kept)
+    return new.add_snapshot(kept, state.seq, file, compact=compact, keys=keys, keys_from=1)
