@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
+
+# scikit-learn is imported where it is used: models do without it.
 
 
 def check_sparse(X: Any, dtypes: Container[Any] = (), name: str = "X") -> Any:
@@ -38,6 +38,8 @@ def plain(value: Any) -> Any:
 def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
     """Labels are classes, not real numbers, and all strings or all numbers, as those known are."""
     if y.dtype.kind not in "biuU" and set(map(type, y.tolist())) != {str}:
+        from sklearn.utils.multiclass import check_classification_targets
+
         check_classification_targets(y)
     for labels in known:
         if len(labels) and (labels.dtype.kind in "OU") != (y.dtype.kind in "OU"):
@@ -55,6 +57,8 @@ def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
 
 def check_classes(classes: Any) -> NDArray[Any]:
     """The labels given as `classes`, sorted."""
+    from sklearn.utils import check_array
+
     try:
         labels: NDArray[Any] = check_array(classes, dtype=None, ensure_2d=False, input_name="classes")
         check_labels(labels)

@@ -224,6 +224,12 @@ def test_streams_are_light():
     assert not {"sklearn", "scipy", "river", "safetensors"} & loaded_after("import onmargin.stream")
 
 
+def test_models_need_no_scikit_learn():
+    modules = [f"onmargin.models.{path.stem}" for path in (PACKAGE / "models").glob("*.py") if path.stem != "__init__"]
+    assert "onmargin.models.chain" in modules
+    assert "sklearn" not in loaded_after(f"import {', '.join(modules)}")
+
+
 def test_reference_needs_nothing_compiled():
     loaded = loaded_after("import onmargin.reference")
     assert "numpy" in loaded

@@ -133,6 +133,13 @@ def test_prices_stay_once_something_was_learned(changed):
     tagger.fit(X, y)  # all begin anew
 
 
+def test_a_new_price_does_not_rename_the_models():
+    tagger = SequenceTagger(C=GRID).partial_fit(X[:20], y[:20])
+    names = tagger.sweep_.names
+    assert len(names) == len(GRID)
+    assert tagger.set_params(C=1.0).sweep_.names == names
+
+
 @both
 def test_what_is_refused_leaves_all_models_as_they_were(combine):
     tagger = SequenceTagger(C=GRID, combine=combine, transition_features=("w=",)).partial_fit(X[:20], y[:20])

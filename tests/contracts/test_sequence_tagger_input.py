@@ -41,6 +41,41 @@ def test_bad_input_is_refused_and_nothing_is_lost(X, y, message):
     assert state(tagger.partial_fit(*GOOD)) == state(SequenceTagger().partial_fit(*GOOD).partial_fit(*GOOD))
 
 
+@pytest.mark.parametrize(
+    ("sequence", "labels", "message"),
+    [
+        ([["a"], ["b"]], ["X"], "sequence 0 has 2 tokens and 1 labels"),
+        ([["a:1e999"]], ["X"], "sequence 0 of X, token 0: .* finite"),
+        ("text", ["X"], "sequence 0 of X must be a list of tokens"),
+        ([["a"]], [3], "labels must be all strings or all integers"),
+        ([["a"]], "X", "sequence 0 of y must be a list of labels"),
+    ],
+)
+def test_sequences_are_checked_without_learning_them(sequence, labels, message):
+    tagger = SequenceTagger().partial_fit(*GOOD)
+    before = state(tagger)
+    errors = []
+    for call in (tagger.check_one, tagger.learn_one):
+        with pytest.raises((TypeError, ValueError), match=message) as caught:
+            call(sequence, labels)
+        errors.append((type(caught.value), str(caught.value)))
+    assert errors[0] == errors[1]
+    assert tagger.check_one([["new", "a"]], ["Z"]) is tagger
+    assert state(tagger) == before
+
+
+def test_sequences_are_checked_before_anything_was_learned():
+    tagger = SequenceTagger()
+    assert vars(tagger.check_one([["a"]], ["X"])) == vars(SequenceTagger())
+    with pytest.raises(ValueError, match="2 tokens and 1 labels"):
+        tagger.check_one([["a"], ["b"]], ["X"])
+    with pytest.raises(ValueError, match="C must be"):
+        SequenceTagger(C=0).check_one([["a"]], ["X"])
+    matrix = SequenceTagger().partial_fit(np.eye(2), ["X", "Y"], lengths=[2])
+    with pytest.raises(TypeError, match="a matrix of tokens"):
+        matrix.check_one([["a"]], ["X"])
+
+
 def test_iterables_of_every_kind():
     X, y = corpus(20)
     plain = SequenceTagger().partial_fit(X, y)

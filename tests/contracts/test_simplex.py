@@ -232,6 +232,15 @@ def test_the_geometry_stays(kind, data):
         assert model.totals_ == before
 
 
+@pytest.mark.parametrize(("kind", "data"), [(BlockClassifier, (X, Y)), (ClassFeatureClassifier, (PHI, LABELS))])
+def test_a_new_fit_may_have_another_geometry(kind, data):
+    options = {"max_iter": 2, "tol": None, "shuffle": False}
+    model = kind(geometry="entropic", **options).fit(*data).set_params(geometry="euclidean")
+    assert model.fit(*data).coef_.tolist() == kind(**options).fit(*data).coef_.tolist()
+    with pytest.raises(ValueError, match="geometry cannot change"):
+        model.set_params(geometry="entropic", warm_start=True).fit(*data)
+
+
 def test_blocks_have_no_weights_to_set():
     model = blocks().partial_fit(X, Y)
     before = model.coef_.tolist()

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.geometries.diagonal import Diagonal
 from onmargin._core.geometries.geometry import Columns
+from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._model_estimator import ModelEstimator
 from onmargin.estimators._online import MatrixLike
@@ -81,7 +82,10 @@ class LinearEstimator(ModelEstimator):
         check_is_fitted(self)
         if not self._is_plain(X):
             X = self._checked(X, keep=True)
-        rows = as_rows(X)
+        return self._scores_of(X, as_rows(X))
+
+    def _scores_of(self, X: Any, rows: Rows) -> NDArray[np.float64]:
+        """Return the scores of the rows of a checked X, by columns."""
         if self._sparse_coef is not None:
             scores: NDArray[np.float64] = safe_sparse_dot(X, self._sparse_coef.T, dense_output=True) + self.intercept_
             return scores

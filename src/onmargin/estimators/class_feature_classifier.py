@@ -186,7 +186,8 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
             One column per class, in the order of ``classes_``.
         """
         check_is_fitted(self)
-        scores = self._learner.scores(self._rows(self._phi.read(X)))
+        X = self._phi.read(X)
+        scores = self._scores_of(X, self._rows(X))
         return scores.reshape(-1, len(self.classes_))
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -171,7 +171,7 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
                 self._begin_chain(X, self.plan(averaged=True))
             rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight)
             self._meet(set().union(*(row for i, row in enumerate(labels) if weight is None or weight[i] > 0)))
-            self._check_labels("fit")
+            self._ask_for_labels("fit")
             self._make_room(rows.n_features)
             self._model.arrange(self.classes_.tolist())
             self.n_features_in_ = rows.n_features
@@ -217,7 +217,7 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
             rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight, named)
             self._meet(named)
             self._learn_in_order(rows, ends, labels, weight)
-            self._check_labels("partial_fit")
+            self._ask_for_labels("partial_fit")
             self._make_room(rows.n_features)
             self.n_features_in_ = rows.n_features
             self.n_iter_ = 1
@@ -239,6 +239,28 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
             The tagger, having learned.
         """
         return self.partial_fit([sequence], [labels])
+
+    def check_one(self, sequence: Any, labels: Any) -> Self:
+        """Refuse a sequence that `learn_one` would refuse, with the same error; nothing is learned.
+
+        Parameters
+        ----------
+        sequence : list of tokens
+            As an item of X in `fit`.
+        labels : list of labels
+            One for each token.
+
+        Returns
+        -------
+        self : object
+            The tagger as it was.
+        """
+        self._check_parameters()
+        if "_model" in vars(self):
+            self._check_kind([sequence])
+        _, ends = read_named([sequence], Names(), grow=True, separator=self.separator)
+        self._check_labels([labels], ends, named=())
+        return self
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[list[Any]]:
         """Return the best labels of each sequence; features that were never learned count nothing.
@@ -411,7 +433,7 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
 
     def _called(self) -> list[str]:
         """What the chains are called; none: there is just one."""
-        return names_of(grid(self.C))
+        return self.plan().names
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Any]:
@@ -444,10 +466,7 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
 
     def _read(self, X: Any, lengths: ArrayLike | None, *, grow: bool) -> tuple[Rows, Offsets]:
         """Return the tokens as rows, and the offsets of the sequences; X must be of the kind of the first X."""
-        matrix = is_matrix(X)
-        if matrix != (self._names is None):
-            learned = "a matrix of tokens" if matrix is False else "features by name"
-            raise TypeError(f"this tagger has learned from {learned}: X must be the same, got {type(X).__name__}")
+        self._check_kind(X)
         if self._names is not None:
             if lengths is not None:
                 raise ValueError(
@@ -459,16 +478,27 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
             raise ValueError(f"X has {rows.n_features} features, and this tagger has {self.n_features_in_}")
         return rows, ends
 
+    def _check_kind(self, X: Any) -> None:
+        if is_matrix(X) != (self._names is None):
+            learned = "a matrix of tokens" if self._names is None else "features by name"
+            raise TypeError(f"this tagger has learned from {learned}: X must be the same, got {type(X).__name__}")
+
     def _read_examples(
         self, X: Any, y: Any, lengths: ArrayLike | None, sample_weight: ArrayLike | None, named: Iterable[Any] = ()
     ) -> tuple[Rows, Offsets, LabelLists, Vector | None]:
         """Return sequences to learn: their tokens, offsets, labels and weights; `named` are labels to come."""
         rows, ends = self._read(X, lengths, grow=True)
-        labels = read_labels(y, ends, flat=self._names is None)
-        check_kinds(chain(self._codes, named, *labels))
-        if self.update == "max_loss" and self.cost == "hamming":
-            check_lengths(ends, len({*self._codes, *named}.union(*labels)))
+        labels = self._check_labels(y, ends, named)
         return rows, ends, labels, check_weight(sample_weight, len(labels))
+
+    def _check_labels(self, y: Any, ends: Offsets, named: Iterable[Any]) -> LabelLists:
+        """Return the labels of sequences; those that do not fit them, or the labels known, are refused."""
+        known = getattr(self, "_codes", {})
+        labels = read_labels(y, ends, flat=getattr(self, "_names", Names()) is None)
+        check_kinds(chain(known, named, *labels))
+        if self.update == "max_loss" and self.cost == "hamming":
+            check_lengths(ends, len({*known, *named}.union(*labels)))
+        return labels
 
     def _learn_in_order(self, rows: Rows, ends: Offsets, labels: LabelLists, weight: Vector | None) -> None:
         """Play one round per sequence; labels and features have weights from where they are first learned."""
@@ -498,7 +528,7 @@ class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
         self._model.arrange(classes)
         return True
 
-    def _check_labels(self, call: str) -> None:
+    def _ask_for_labels(self, call: str) -> None:
         if not self._codes:
             raise ValueError(
                 f"{call} met no label: every sequence is empty, or weighs 0. Give one that can be learned."

@@ -63,6 +63,11 @@ class Plan:
     simplex_margin: float | None = None  # the largest margin asked of weights on the simplex, which may be out of reach
     simplex_reach: Callable[[Any], float] = largest_entry  # of the rows of a matrix: the largest margin in reach
 
+    @property
+    def names(self) -> list[str]:
+        """What models side by side are called, for sparse rows; none if there is one model."""
+        return [] if self.ensemble is None else [expert.name for expert in self.ensemble.sparse]
+
 
 class Model(Part):
     """A plan at work: it meets labels, plays rounds and predicts.

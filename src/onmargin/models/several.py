@@ -13,7 +13,6 @@ from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.standardized import Standardized
 from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
-from onmargin._core.several.steps import Projections
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Task
 from onmargin.learner import Learner
@@ -82,14 +81,6 @@ def names_of(values: tuple[float | str, ...]) -> list[str]:
 def with_average(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
     """Return weights of a kind and, as a second model, their averages; its step is `Step()`, which goes nowhere."""
     return WithAverage(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
-
-
-def projections(values: Sequence[float], loss: str) -> Projections:
-    """The steps of models that differ in C alone: see `_updates.projection`."""
-    n = len(values)
-    if loss.startswith("squared"):
-        return Projections([np.inf] * n, [1 / (2 * C) for C in values])
-    return Projections(values, [0.0] * n)
 
 
 def leaves(geometry: Geometry) -> list[Any]:
