@@ -69,7 +69,5 @@ def test_few_classes_stand_above_an_estimator(kind):
 
 
 @pytest.mark.parametrize("name", ["BlockClassifier", "ClassFeatureClassifier", "SequenceTagger", "StructuredPredictor"])
-def test_learners_of_more_than_rows_are_composed(name):
-    kind = getattr(onmargin, name)
-    assert kind in PLANNED
-    assert len([base for base in kind.__mro__ if base.__module__.startswith("onmargin.")]) <= 4
+def test_learners_of_more_than_rows_have_plans(name):
+    assert getattr(onmargin, name) in PLANNED

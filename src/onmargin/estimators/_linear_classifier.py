@@ -61,6 +61,8 @@ class LinearClassifier(LinearEstimator):
 
     def _meet(self, labels: NDArray[Any]) -> None:
         """Make room for labels not seen before."""
+        if not len(labels):
+            return
         known, classes = self.classes_, np.union1d(self.classes_, labels)
         places = np.searchsorted(classes, known)
         self._model.meet(places, len(classes))
@@ -167,7 +169,7 @@ class LinearClassifier(LinearEstimator):
                 self._model.arrange(self.classes_.tolist())
                 codes = self._codes(y[start:stop])
                 weighted = self._weighted(codes, None if weight is None else weight[start:stop], balanced_so_far)
-                self._learner.learn(rows.part(start, stop), self._target(codes), weighted)
+                self._model.learner.learn(rows.part(start, stop), self._target(codes), weighted)
             self.n_iter_ = 1
         return self
 
