@@ -14,7 +14,7 @@ from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
 from onmargin._parts import Part
 
-__all__ = ["Learner", "Totals", "as_rows"]
+__all__ = ["Learner", "Totals", "as_rows", "matrix_of"]
 
 Vector = NDArray[np.float64]
 Offsets = NDArray[np.intp]
@@ -103,6 +103,11 @@ class Learner(Part, Generic[SomeGeometry]):
             self.task, self.step, self.geometry, self._totals, X, y, weight, order, trials=trials, targets=targets
         )
 
+    def recombine(self, mixing: NDArray[np.float64]) -> None:
+        """Have columns that are combinations of those there are: column c is sum_k mixing[c, k] times column k."""
+        geometry: Any = self.geometry
+        self.geometry = geometry.recombined(mixing)
+
     def scores(self, X: Rows) -> NDArray[np.float64]:
         """Rows by columns; of the averaged weights where the geometry averages."""
         out = np.empty((X.n_rows, self.geometry.n_scores))
@@ -157,3 +162,14 @@ def as_rows(X: Any) -> Rows:
     X = X.copy()
     X.sum_duplicates()
     return Rows(X.data, n_features, X.indices.astype(np.int32, copy=False), X.indptr)
+
+
+def matrix_of(X: Rows) -> Any:
+    """The rows as an array or CSR matrix, not copied."""
+    values, indices, indptr = X.owners
+    if indices is None or indptr is None:
+        return values
+    from scipy import sparse
+
+    start, stop = indptr[0], indptr[-1]
+    return sparse.csr_matrix((values[start:stop], indices[start:stop], indptr - start), shape=(X.n_rows, X.n_features))

@@ -11,9 +11,17 @@ from onmargin import stream
 from onmargin.features.records import RecordFeatures, reading
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
 from onmargin.models.described import described
+from onmargin.models.dual_ascent import DualAscentOptions
+from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions
 from onmargin.models.label_ranking import LabelRankerOptions
 from onmargin.models.ordinal import OrdinalRegressorOptions
 from onmargin.models.passive_aggressive import ClassifierOptions, RegressorOptions
+from onmargin.models.quasi_additive import (
+    PerceptronOptions,
+    PNormPerceptronOptions,
+    QuasiAdditiveOptions,
+    WinnowOptions,
+)
 from onmargin.models.second_order import (
     AROWClassifierOptions,
     AROWRegressorOptions,
@@ -30,13 +38,20 @@ __all__ = [
     "AROWRegressor",
     "AutoClassifier",
     "AutoRegressor",
+    "DualAscentClassifier",
+    "ExponentiatedGradientRegressor",
+    "GradientDescentRegressor",
     "LabelRanker",
     "NHERDClassifier",
     "OrdinalRegressor",
+    "PNormPerceptron",
     "PassiveAggressiveClassifier",
     "PassiveAggressiveRegressor",
     "PassiveAggressiveUniclass",
+    "Perceptron",
+    "QuasiAdditiveClassifier",
     "SCWClassifier",
+    "Winnow",
 ]
 
 
@@ -487,6 +502,210 @@ class AROWRegressor(Regressor, AROWRegressorOptions):
     """
 
     learner = stream.AROWRegressor
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class QuasiAdditiveClassifier(Classifier, QuasiAdditiveOptions):
+    """Quasi-additive classifier: examples are added up, and the weights are a link of the sum.
+
+    Use the entropic geometry, with hashed names, or a p-norm, with `p` or hashed names, where few of very many features
+    matter. Where most matter a little, :class:`PassiveAggressiveClassifier` has more to offer.
+
+    Attributes
+    ----------
+    model : onmargin.stream.QuasiAdditiveClassifier
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.QuasiAdditiveClassifier : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import QuasiAdditiveClassifier
+    >>> model = preprocessing.StandardScaler() | QuasiAdditiveClassifier(C=0.1)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.43%
+    """
+
+    learner = stream.QuasiAdditiveClassifier
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class Perceptron(Classifier, PerceptronOptions):
+    """Perceptron: an example that is wrong is added to the weights.
+
+    Use it as the baseline that it is; :class:`AROWClassifier` makes fewer mistakes almost always. Unlike
+    ``river.linear_model.Perceptron`` it learns any number of classes, jointly.
+
+    Attributes
+    ----------
+    model : onmargin.stream.Perceptron
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.Perceptron : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import Perceptron
+    >>> model = preprocessing.StandardScaler() | Perceptron()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 84.07%
+    """
+
+    learner = stream.Perceptron
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class PNormPerceptron(Classifier, PNormPerceptronOptions):
+    """The p-norm Perceptron: between the Perceptron (p = 2) and Winnow (large p).
+
+    Use it where few of very many features matter. It needs `p` or hashed names.
+
+    Attributes
+    ----------
+    model : onmargin.stream.PNormPerceptron
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.PNormPerceptron : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import PNormPerceptron
+    >>> model = preprocessing.StandardScaler() | PNormPerceptron(p=3.0)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 84.39%
+    """
+
+    learner = stream.PNormPerceptron
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class Winnow(Classifier, WinnowOptions):
+    """Winnow: weights on the simplex, multiplied up and down on mistakes.
+
+    Use it where few of very many features matter. It needs hashed names, and features that are not negative unless
+    `balanced` is on.
+
+    Attributes
+    ----------
+    model : onmargin.stream.Winnow
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.Winnow : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.features import RecordFeatures
+    >>> from onmargin.river import Winnow
+    >>> model = preprocessing.StandardScaler() | Winnow(features=RecordFeatures(n_features=2**6), balanced=True)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 84.07%
+    """
+
+    learner = stream.Winnow
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class DualAscentClassifier(Classifier, DualAscentOptions):
+    """Dual ascent: each round maximizes the dual again over the last examples.
+
+    Use it on short streams, where examples are dear and computing is cheap. It has no kernels here.
+
+    Attributes
+    ----------
+    model : onmargin.stream.DualAscentClassifier
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.DualAscentClassifier : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import DualAscentClassifier
+    >>> model = preprocessing.StandardScaler() | DualAscentClassifier(C=0.1)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.43%
+    """
+
+    learner = stream.DualAscentClassifier
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class GradientDescentRegressor(Regressor, GradientDescentOptions):
+    """Gradient descent on squared losses, with a constant rate.
+
+    Use it as the baseline that it is. With ``rate=None`` the first example decides the rate: set it unless all examples
+    have about the same norm. There is no intercept: add a constant feature.
+
+    Attributes
+    ----------
+    model : onmargin.stream.GradientDescentRegressor
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.GradientDescentRegressor : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import GradientDescentRegressor
+    >>> model = preprocessing.StandardScaler() | GradientDescentRegressor(rate=0.01)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 2.264544
+    """
+
+    learner = stream.GradientDescentRegressor
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class ExponentiatedGradientRegressor(Regressor, ExponentiatedGradientOptions):
+    """Exponentiated gradient: regression with weights on the simplex.
+
+    Use it where the target is a mixture of few of very many features. It needs hashed names. With ``rate=None`` the
+    first example decides the rate.
+
+    Attributes
+    ----------
+    model : onmargin.stream.ExponentiatedGradientRegressor
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.ExponentiatedGradientRegressor : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from onmargin.features import RecordFeatures
+    >>> from onmargin.river import ExponentiatedGradientRegressor
+    >>> model = ExponentiatedGradientRegressor(features=RecordFeatures(n_features=2**4), rate=1.0)
+    >>> for day in range(200):
+    ...     model.learn_one({"wind": day % 5, "sun": day % 3}, 0.5 * (day % 5) + 0.5 * (day % 3))
+    >>> round(model.predict_one({"wind": 4, "sun": 2}), 1)
+    3.0
+    """
+
+    learner = stream.ExponentiatedGradientRegressor
 
 
 @described

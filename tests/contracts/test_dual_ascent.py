@@ -236,10 +236,48 @@ def test_cuts_make_no_difference(several, cuts, window, as_sparse):
 
 def test_only_the_window_is_kept():
     model = DualAscentClassifier(window=4).partial_fit(X, Y)
-    assert model._kept.X.shape == (3, 5)
-    assert model._kept.alpha.shape == (3, 1)
+    assert model._learner.kept.X.shape == (3, 5)
+    assert model._learner.kept.alpha.shape == (3, 1)
     assert len(model.dual_coef_) == 3
     assert len(DualAscentClassifier(window=None).partial_fit(X, Y).dual_coef_) == 40
+
+
+@pytest.mark.parametrize("geometry", ["euclidean", "pnorm"])
+def test_the_sum_stays_the_sum_when_classes_turn_up(geometry):
+    """theta is what the variables of all examples add up to, before and after a third class and a fourth."""
+    labels = np.array([0, 0, 2, 2, 0, 3, 2, 1, 3, 0, 1, 2])
+    model = model_of(geometry, window=None, C=0.7)
+    for i in range(12):
+        model.partial_fit(X[i : i + 1], labels[i : i + 1])
+        if i < 3:  # examples of one class have no variables, and two classes have one column
+            continue
+        kept = model._learner.kept
+        rows = kept.X
+        if len(model.classes_) == 2:
+            theta = (kept.alpha[:, 0] * kept.target) @ rows
+        else:
+            k = len(model.classes_)
+            shares = np.eye(k)[kept.target.astype(int)] * kept.alpha.sum(axis=1, keepdims=True) - kept.alpha
+            theta = shares.T @ rows
+        own = (
+            model.coef_ if geometry == "euclidean" else model._learner.geometry.theta[:, : len(np.atleast_2d(theta))].T
+        )
+        np.testing.assert_allclose(np.atleast_2d(theta), own, atol=1e-12)
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    assert len(model.dual_coef_) == 10
+
+
+def test_passes():
+    """Are as many streams one after the other."""
+    twice = DualAscentClassifier(max_iter=2).fit(X, Y)
+    streamed = DualAscentClassifier().partial_fit(X, Y).partial_fit(X, Y)
+    assert twice.coef_.tolist() == streamed.coef_.tolist()
+    assert twice.totals_ == streamed.totals_
+    assert twice.n_iter_ == 2
+    kernels = [DualAscentClassifier(kernel="rbf", max_iter=2).fit(X, Y)]
+    kernels.append(DualAscentClassifier(kernel="rbf").set_params(gamma=kernels[0]._learner.kernel.gamma))
+    kernels[1].partial_fit(X, Y).partial_fit(X, Y)
+    assert kernels[0].decision_function(X).tolist() == kernels[1].decision_function(X).tolist()
 
 
 def test_fit_begins_anew():

@@ -62,7 +62,7 @@ def test_linear_kernel_is_the_linear_learner(window, sweeps, container, intercep
     assert_allclose(expanded.coef_, plain.coef_, atol=tolerance)
     assert_allclose(expanded.intercept_, plain.intercept_, atol=tolerance)
     assert_allclose(expanded.decision_function(X), plain.decision_function(X), atol=10 * tolerance)
-    assert_allclose(expanded._kept.alpha, plain._kept.alpha, atol=tolerance)
+    assert_allclose(expanded._learner.kept.alpha, plain._learner.kept.alpha, atol=tolerance)
     assert expanded.totals_.mistakes == plain.totals_.mistakes
     for name in ("loss", "squared_loss", "dual_value", "max_squared_norm"):
         assert getattr(expanded.totals_, name) == pytest.approx(getattr(plain.totals_, name), rel=tolerance)
@@ -136,8 +136,8 @@ def test_examples_whose_variables_are_zero_are_no_supports():
     model = DualAscentClassifier(kernel="rbf", gamma=0.5, window=300, sweeps=2, C=5.0)
     for start in range(0, 700, 50):
         model.partial_fit(rows[start : start + 50], y[start : start + 50], [-1, 1])
-    used = model._kept.keys[model._kept.alpha[:, 0] > 0]
-    assert set(used) == {key for key in model.support_ if key >= model._kept.keys[0]}
+    used = model._learner.kept.keys[model._learner.kept.alpha[:, 0] > 0]
+    assert set(used) == {key for key in model.support_ if key >= model._learner.kept.keys[0]}
     assert model.dual_coef_.all()
     assert model._learner.geometry.n_slots <= 1.25 * model.n_support_ + 64
     assert_array_equal(model.support_vectors_, rows[model.support_])
@@ -277,8 +277,8 @@ def test_attributes():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"geometry": "entropic"}, "a kernel needs geometry='euclidean'"),
-        ({"geometry": "pnorm"}, "a kernel needs geometry='euclidean'"),
+        ({"geometry": "entropic"}, "geometry='entropic' needs kernel=None"),
+        ({"geometry": "pnorm"}, "geometry='pnorm' needs kernel=None"),
         ({"kernel": "cosine"}, "kernel must be"),
         ({"gamma": 0.0}, "gamma must be"),
         ({"kernel": "precomputed"}, "needs X to be a square array"),
@@ -289,11 +289,11 @@ def test_attributes():
 )
 def test_errors_change_nothing(parameters, message):
     model = DualAscentClassifier(kernel="rbf").fit(X, Y)
-    before = model.decision_function(X).tolist(), model._kept, model.totals_
+    before = model.decision_function(X).tolist(), model._learner.kept, model.totals_
     model.set_params(**parameters)
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y)
-    assert (model.decision_function(X).tolist(), model._kept, model.totals_) == before
+    assert (model.decision_function(X).tolist(), model._learner.kept, model.totals_) == before
 
 
 @pytest.mark.parametrize("change", [{"kernel": "poly"}, {"gamma": 3.0}, {"kernel": None}, {"degree": 5}], ids=str)

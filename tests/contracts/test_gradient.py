@@ -64,6 +64,14 @@ def test_the_first_call_decides_the_rate(name):
     assert public_state(fitted) == public_state(clone(MODELS[name]).partial_fit(X, Y))
 
 
+@every
+def test_a_rate_that_is_set_later_takes_effect(name):
+    model = clone(MODELS[name]).partial_fit(X[:10], Y[:10])
+    rate = model.rate_
+    assert model.set_params(rate=0.01).partial_fit(X[10:], Y[10:]).rate_ == 0.01 != rate
+    assert model.set_params(rate=None).partial_fit(X, Y).rate_ == 0.01
+
+
 @containers
 def test_gradient_descent_is_what_it_says(container):
     model = GradientDescentRegressor(rate=0.07).partial_fit(container(X), Y)

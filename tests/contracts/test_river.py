@@ -19,13 +19,20 @@ from onmargin.river import (  # noqa: E402
     AROWRegressor,
     AutoClassifier,
     AutoRegressor,
+    DualAscentClassifier,
+    ExponentiatedGradientRegressor,
+    GradientDescentRegressor,
     LabelRanker,
     NHERDClassifier,
     OrdinalRegressor,
     PassiveAggressiveClassifier,
     PassiveAggressiveRegressor,
     PassiveAggressiveUniclass,
+    Perceptron,
+    PNormPerceptron,
+    QuasiAdditiveClassifier,
     SCWClassifier,
+    Winnow,
 )
 
 MODELS = [
@@ -42,6 +49,13 @@ MODELS = [
     AutoRegressor(),
     NHERDClassifier(strategy="joint"),
     SCWClassifier(),
+    DualAscentClassifier(window=3),
+    ExponentiatedGradientRegressor(features=RecordFeatures(n_features=2**6), balanced=True),
+    GradientDescentRegressor(rate=1e-12),
+    PNormPerceptron(p=4.0),
+    Perceptron(),
+    QuasiAdditiveClassifier(),
+    Winnow(features=RecordFeatures(n_features=2**6), balanced=True),
 ]
 # River's checks of the others need data sets to be fetched, or labels that are no ranks: they have tests below.
 

@@ -13,7 +13,14 @@ from tests.saved import anatomy
 
 MODELS = {name: getattr(stream, name) for name in stream.__all__}
 # What each is given to learn.
-TASK = {name: re.sub("^(PassiveAggressive|Auto|AROW|SCW|NHERD)", "", name) for name in MODELS}
+KINDS_OF_CLASS = "^(PassiveAggressive|Auto|AROW|SCW|NHERD|DualAscent|QuasiAdditive|.*Gradient(Descent)?)"
+TASK = {name: re.sub(KINDS_OF_CLASS, "", name) for name in MODELS}
+TASK |= dict.fromkeys(("Perceptron", "PNormPerceptron", "Winnow"), "Classifier")
+# Weights on the simplex, and p = 2 ln(n_features), depend on the number of features: names must be hashed.
+SIZED = {"Winnow", "ExponentiatedGradientRegressor", "PNormPerceptron"}
+# To these all labels of a call are known from its first round on, or the rows of the first call decide a rate: streams
+# are matrices row by row.
+BY_ROW = SIZED | {"QuasiAdditiveClassifier", "Perceptron", "DualAscentClassifier", "GradientDescentRegressor"}
 LABELLED = {name for name, task in TASK.items() if task in {"Classifier", "LabelRanker"}}
 N = 60
 WORDS = ["apple", "banana", "cherry", "date", "Elder", "fig", "grape", "Ünïcode", "snake_case", "x1"]
@@ -51,11 +58,28 @@ def sparse_rows(random):
 
 
 KINDS = {make.__name__: make for make in (dicts, lists, texts, mixed, vectors, sparse_rows)}
+VECTORS = {"vectors", "sparse_rows"}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "AROWClassifier": [{"average": "best", "forgetting": 0.1}, {"strategy": "joint", "dtype": "float32"}],
     "AROWRegressor": [{"average": True, "epsilon": 0.1}, {"fit_intercept": False, "dtype": "float32"}],
     "NHERDClassifier": [{"C": 1.0, "strategy": "joint"}],
     "SCWClassifier": [{"variant": "II", "average": 3}],
+    "DualAscentClassifier": [
+        {"window": 3, "sweeps": 2, "fit_intercept": True},
+        {"window": None, "sweeps": 1, "class_weight": "balanced"},
+        {"geometry": "entropic", "window": 2, "sweeps": 1, "n_features": 2**5},
+        {"geometry": "pnorm", "window": 2, "sweeps": 1, "n_features": 2**5},
+    ],
+    "ExponentiatedGradientRegressor": [{"balanced": True, "n_features": 2**5}, {"rate": 0.1, "n_features": 2**5}],
+    "GradientDescentRegressor": [{"rate": 0.05}],
+    "PNormPerceptron": [{"p": 3.0, "C": 0.5, "n_features": 2**5}],
+    "Perceptron": [{"C": 0.5, "fit_intercept": False}, {"class_weight": {"z": 2.0}}],
+    "QuasiAdditiveClassifier": [
+        {"step": "aggressive", "fit_intercept": True},
+        {"geometry": "entropic", "C": 0.2, "n_features": 2**5},
+        {"geometry": "pnorm", "step": "fixed", "n_features": 2**5},
+    ],
+    "Winnow": [{"balanced": True, "rate": 0.3, "n_features": 2**5}],
     "AutoClassifier": [{"combine": "leader", "dtype": "float32"}],
     "AutoRegressor": [{"combine": "leader"}, {"fit_intercept": False, "dtype": "float32"}],
     "PassiveAggressiveClassifier": [
@@ -97,7 +121,14 @@ class Case:
 
     def model(self):
         needed = {"ranks": ["low", "middle", "high"]} if self.name == "OrdinalRegressor" else {}
-        return made(MODELS[self.name], **needed | self.parameters)
+        if self.name in SIZED and self.kind not in VECTORS:
+            needed["n_features"] = 2**6
+        if self.name == "Winnow":
+            needed["balanced"] = True
+        parameters = {
+            name: value for name, value in self.parameters.items() if name != "n_features" or value is not None
+        }
+        return made(MODELS[self.name], **needed | parameters)
 
     def data(self):
         """Examples, and targets whose classes turn up one after the other."""
@@ -139,5 +170,5 @@ CASES = [
     for name in MODELS
     for kind in KINDS
     for parameters in ({}, {"n_features": 2**6}, *VARIANTS[name])
-    if not ("n_features" in parameters and kind in {"vectors", "sparse_rows"})
+    if not ("n_features" in parameters and kind in VECTORS)
 ]

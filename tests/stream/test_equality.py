@@ -16,7 +16,7 @@ from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Text
 from onmargin.features import RecordFeatures
 from onmargin.models.several import models
-from tests.stream.cases import CASES, Case, learned, state
+from tests.stream.cases import BY_ROW, CASES, Case, learned, state
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 # What a word counts by its frequency so far changes from one document to the next: no matrix has it.
@@ -54,6 +54,17 @@ def twin(model):
     return kind(**{name: value for name, value in model.get_params().items() if name != "features"})
 
 
+def taught(model, X, y):
+    """The estimator of a stream's model, having learned the same examples."""
+    other = twin(model)
+    if type(model).__name__ not in BY_ROW:
+        classes = {"classes": model.classes_} if isinstance(model, stream.OrdinalRegressor) else {}
+        return other.partial_fit(X, y, **classes)
+    for i in range(X.shape[0]):
+        other.partial_fit(X[i : i + 1], y[i : i + 1])
+    return other
+
+
 def weights(model):
     """Weights and intercepts, of all models if there are several."""
     learner = model._learner
@@ -72,8 +83,7 @@ def test_many_are_one_after_the_other(case):
 def test_weights_are_those_of_the_estimator(case):
     model = learned(case.model(), *case.data())
     X, y = matrix(case, model), case.data()[1]
-    classes = {"classes": model.classes_} if case.name == "OrdinalRegressor" else {}
-    other = twin(model).partial_fit(X, y, **classes)
+    other = taught(model, X, y)
     n = model.n_features_
     assert n == X.shape[1]
     if case.name == "PassiveAggressiveUniclass":  # its first norm is a sum in another order
@@ -91,8 +101,7 @@ def test_weights_are_those_of_the_estimator(case):
 def test_predictions_are_those_of_the_estimator(case):
     model = learned(case.model(), *case.data())
     X, y = matrix(case, model), case.data()[1]
-    classes = {"classes": model.classes_} if case.name == "OrdinalRegressor" else {}
-    other = twin(model).partial_fit(X, y, **classes)
+    other = taught(model, X, y)
     predicted = model.predict_many(case.data()[0])
     assert predicted == other.predict(X).tolist()
     assert predicted == [model.predict_one(x) for x in case.data()[0]]
@@ -169,3 +178,26 @@ def test_matrices_are_rows_of_vectors():
     assert state(stream.PassiveAggressiveClassifier().learn_many(rows, y)) == state(
         stream.PassiveAggressiveClassifier().learn_many([rows[[i]] for i in range(len(y))], y)
     )
+
+
+@pytest.mark.parametrize("name", ["QuasiAdditiveClassifier", "PNormPerceptron", "DualAscentClassifier"])
+def test_a_p_norm_whose_names_grow(name):
+    """The weights are those of the matrix, to rounding: sums are renewed after so many numbers per feature."""
+    options = {"p": 3.0} if name == "PNormPerceptron" else {"p": 3.0, "geometry": "pnorm"}
+    options |= {"sweeps": 2} if name == "DualAscentClassifier" else {}  # a joint maximum is nearly flat
+    case = Case("QuasiAdditiveClassifier", "dicts")
+    model = learned(getattr(stream, name)(**options), *case.data())
+    X, y = matrix(case, model), case.data()[1]
+    other = taught(model, X, y)
+    assert model.n_features_ == X.shape[1] > 10
+    np.testing.assert_allclose(weights(model)[0][:, : X.shape[1]], other.coef_, rtol=1e-9, atol=1e-12)
+    assert model.totals_.mistakes == other.totals_.mistakes
+
+
+def test_rates_are_those_of_the_first_row():
+    x = {"a": 3.0, "b": 4.0}
+    assert stream.GradientDescentRegressor().learn_one(x, 1.0).rate_ == 1 / 50
+    model = stream.ExponentiatedGradientRegressor(n_features=2**4)
+    assert model.learn_one(x, 1.0).rate_ == 2 / 4**2
+    assert not hasattr(stream.GradientDescentRegressor(), "rate_")
+    assert model.learn_one({"a": 30.0}, 1.0).rate_ == 2 / 4**2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from onmargin import stream
+from onmargin import ExampleError, ParameterError, stream
 from onmargin.features import RecordFeatures
 from tests.reading import made
 from tests.stream.cases import CASES, LABELLED, MODELS, TASK, Case, learned, state
@@ -252,3 +252,65 @@ def test_labels_and_tops_that_are_none():
         stream.LabelRanker(calibrate=False).predict_one({"a": 1})
     with pytest.raises(TypeError, match="a ball has no intercept"):
         Case("PassiveAggressiveUniclass", "dicts").half_way().intercept()
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (stream.Winnow(), "weights on the simplex begin at 1 / n_features: hash the names of features"),
+        (stream.ExponentiatedGradientRegressor(), "weights on the simplex begin at 1 / n_features"),
+        (stream.PassiveAggressiveClassifier(geometry="entropic"), "weights on the simplex begin at 1 / n_features"),
+        (stream.PNormPerceptron(), r"p=None is 2 ln\(n_features\): set p, hash the names"),
+        (stream.DualAscentClassifier(geometry="pnorm"), r"p=None is 2 ln\(n_features\)"),
+    ],
+    ids=repr,
+)
+def test_names_that_grow_where_the_number_of_features_matters(model, message):
+    with pytest.raises(ParameterError, match=message) as error:
+        model.learn_one({"a": 1.0}, 1)
+    assert error.value.names == ("features",)
+    assert not hasattr(model, "_learner")
+    model.learn_one(np.array([1.0, 0.0]), 1)  # vectors say how many there are
+    assert model.n_features_ == 2
+
+
+def test_simplex_cannot_widen():
+    rows = sparse.csr_matrix(np.eye(3))
+    model = stream.Winnow().learn_many(rows, ["a", "b", "a"])
+    with pytest.raises(ValueError, match="their number cannot change: they are for 3 features; got 5"):
+        model.learn_many(sparse.csr_matrix(np.eye(5)), ["a", "b", "a", "b", "a"])
+
+
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix, list])
+def test_winnow_refuses_negative_numbers(kind):
+    """In any form, and keeps what it learned before."""
+    good, bad = np.eye(4), np.diag([1.0, 1.0, -2.0, 1.0])
+    if kind is list:
+        good, bad = ([{f"n{i}": row[i]} for i in range(4)] for row_set in (good, bad) for row in [row_set.diagonal()])
+        model = stream.Winnow(features=RecordFeatures(n_features=2**4))
+    else:
+        good, bad = kind(good), kind(bad)
+        model = stream.Winnow()
+    model.learn_many(good, ["a", "b", "a", "b"])
+    with pytest.raises(ExampleError, match=r"not negative; got -2\. Set balanced=True") as error:
+        model.learn_many(bad, ["a", "b", "a", "b"])
+    assert error.value.index == 2
+    assert model.totals_.rounds == 6
+    model.learn_many(bad, ["a", "b", "a", "b"], [1.0, 1.0, 0.0, 1.0])
+    assert model.totals_.rounds == 9
+
+
+def test_third_class_on_the_simplex():
+    model = stream.Winnow(features=RecordFeatures(n_features=2**4)).learn_many([{"a": 1.0}, {"b": 1.0}], ["x", "y"])
+    refused(model, "cannot become three", {"a": 1.0}, "z")
+
+
+def test_dual_ascent_has_no_kernel():
+    with pytest.raises(ParameterError, match="kernel needs the rows of a matrix"):
+        stream.DualAscentClassifier(kernel="rbf")
+
+
+@pytest.mark.parametrize("kind", [stream.Perceptron, stream.GradientDescentRegressor, stream.Winnow])
+def test_weights_are_float64(kind):
+    with pytest.raises(ParameterError, match="need weights of double precision"):
+        kind(features=RecordFeatures(dtype="float32"))

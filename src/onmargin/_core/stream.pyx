@@ -61,6 +61,7 @@ cdef class Player:
 
     targets : what a label is for the task, for `learn_label`
     outward : whether features that are not known count when scores are taken, as they do for distances
+    nonnegative : the error for a negative number in an example to learn, with {} for the number; None: any will do
     """
 
     cdef readonly object learner
@@ -70,6 +71,7 @@ cdef class Player:
     cdef public bint outward
     cdef readonly Turns turns
     cdef bint reading  # an example, whose code may run meanwhile
+    cdef public str nonnegative
     cdef Task task
     cdef Step step
     cdef Geometry geometry
@@ -77,7 +79,7 @@ cdef class Player:
     cdef Stage stage
     cdef bint single
     cdef bint hashes  # words of texts: no lock is needed to find their places
-    cdef Rows rows  # of the vector that is looked at
+    cdef readonly Rows rows  # of the vector that is looked at
     cdef Row x
 
     def __init__(self, learner, Reader reader=None, vector=None, Turns turns=None):
@@ -111,12 +113,17 @@ cdef class Player:
         if reader is None:
             self.rows = self.vector(x)
             self.rows.row(0, &self.x)
+            if learn:
+                self.check_signs()
             return 0
         cdef Py_ssize_t known = reader.names.size
         reader.grow, reader.counting = grow, learn
         reader.rewind()
         try:
             reader.fill(x)
+            if learn and self.nonnegative is not None:
+                reader.row(&self.x)
+                self.check_signs()
             if reader.names.size > self.geometry.n_features:
                 self.learner.geometry = self.geometry.resized(max(2 * self.geometry.n_features, reader.names.size))
                 self.take()
@@ -126,6 +133,17 @@ cdef class Player:
         reader.row(&self.x)
         if grow and not learn:
             reader.names.forget(known)
+        return 0
+
+    cdef int check_signs(self) except -1:
+        """Refuse a row with a negative number, if there may be none."""
+        cdef Py_ssize_t k
+        cdef double value
+        if self.nonnegative is not None:
+            for k in range(self.x.n):
+                value = (<const float*>self.x.values)[k] if self.single else (<const double*>self.x.values)[k]
+                if value < 0:
+                    raise ValueError(self.nonnegative.format(value))
         return 0
 
     cdef int play_row(self, const double* y, Py_ssize_t n_y, double weight) except -1 nogil:
@@ -291,11 +309,11 @@ cdef class Player:
         finally:
             self.turns.leave()
 
-    def features(self, x):
-        """The places and the values of the features of an example that are known."""
+    def features(self, x, bint new=False):
+        """The places and the values of the features of an example that are known; of new ones, too, if these count."""
         self.turns.enter()
         try:
-            self.receive(x, False, False)
+            self.receive(x, new, False)
             return self.entries()
         finally:
             self.turns.leave()

@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from onmargin._checks import check_classes, check_labels, plain
-from onmargin.estimators._checks import check_named, check_weight
+from onmargin.estimators._checks import check_named, check_weight, live
 from onmargin.estimators._classes import segments
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._model_estimator import early_stopping, validation_fraction
-from onmargin.estimators._online import MatrixLike
+from onmargin.estimators._online import MatrixLike, warn_of_margin
 from onmargin.learner import Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
+from onmargin.models.plan import Plan
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -48,15 +49,15 @@ class LinearClassifier(LinearEstimator):
 
     def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Example weights times class weights, "balanced" ones by the given rule; counts the classes."""
-        live = np.ones(len(codes), bool) if weight is None else weight > 0
+        counted = np.ones(len(codes), bool) if weight is None else weight > 0
         before, by_class = self.class_counts_, self.class_weight
-        self.class_counts_ = before + np.bincount(codes[live], minlength=len(before))
+        self.class_counts_ = before + np.bincount(codes[counted], minlength=len(before))
         if by_class is None:
             return weight
         if isinstance(by_class, Mapping):
             factors = np.array(class_factors(by_class, self.classes_.tolist()))[codes]
         else:
-            factors = balance(codes, live, before)
+            factors = balance(codes, counted, before)
         return factors if weight is None else weight * factors
 
     def _meet(self, labels: NDArray[Any]) -> None:
@@ -69,6 +70,14 @@ class LinearClassifier(LinearEstimator):
         counts = np.zeros(len(classes))
         counts[places] = self.class_counts_
         self.classes_, self.class_counts_ = classes, counts
+
+    def _check_rows(self, plan: Plan, X: Any, weight: Vector | None, *, first: bool) -> None:
+        """Refuse rows that the plan cannot learn from, and warn if the first ones cannot have the margin asked for."""
+        if plan.nonnegative is not None and (lowest := live(X, weight).min()) < 0:
+            raise ValueError(plan.nonnegative.format(lowest))
+        if first and plan.simplex_margin_of_classes is not None:
+            rows, threshold = live(X, weight), self._learner.geometry.threshold
+            warn_of_margin(plan.simplex_margin_of_classes, float(max(rows.max() - threshold, threshold - rows.min())))
 
     def fit(
         self,
@@ -103,7 +112,7 @@ class LinearClassifier(LinearEstimator):
             X, y, rows = self._validate(X, y, keep=warm, dtypes=plan.dtypes)
             check_labels(y, *([self.classes_] if warm else []))
             weight = check_weight(sample_weight, len(y))
-            classes = np.unique(y)
+            classes = np.unique(live(y, weight) if plan.labels_at_once else y)
             if len(classes) < 2:
                 raise ValueError(
                     f"fit needs at least two classes, and y has one class only: {plain(classes[0])!r}. To learn from a "
@@ -114,9 +123,10 @@ class LinearClassifier(LinearEstimator):
             if warm:
                 self._model.adopt(plan)
             else:
-                self._begin(plan, X)
+                self._begin(plan, X, weight=weight)
                 self.classes_, self.class_counts_ = classes[:0], np.zeros(0)
             self._meet(classes)
+            self._check_rows(plan, X, weight, first=not warm)
             self._model.arrange(self.classes_.tolist())
             self._start_from(coef_init, intercept_init)
             codes = self._codes(y)
@@ -136,7 +146,8 @@ class LinearClassifier(LinearEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
         y : array-like of shape (n_samples,)
-            Labels; ones not seen before are learned from where they first occur.
+            Labels; ones not seen before are learned from where they first occur, or with some learners from the first
+            example of the call on.
         classes : array-like of shape (n_classes,), default=None
             Labels to count with from the start.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -154,17 +165,18 @@ class LinearClassifier(LinearEstimator):
             check_labels(y, known, *([] if first else [self.classes_]))
             weight = check_weight(sample_weight, len(y))
             if first:
-                self._begin(plan, X)
+                self._begin(plan, X, weight=weight)
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
             else:
                 self.densify()
-            live = np.ones(len(y), bool) if weight is None else weight > 0
-            if getattr(self, "cost", None) is not None:  # costs speak of all classes from the first round on
-                known = np.union1d(known, y[live])
+            if plan.labels_at_once:
+                known = np.union1d(known, live(y, weight))
             if not first:
                 self._model.adopt(plan)
             self._meet(known)
-            for start, stop, newcomer in segments(y, self.classes_, live):
+            self._check_rows(plan, X, weight, first=first)
+            weighty = np.ones(len(y), bool) if weight is None else weight > 0
+            for start, stop, newcomer in segments(y, self.classes_, weighty):
                 self._meet(newcomer)
                 self._model.arrange(self.classes_.tolist())
                 codes = self._codes(y[start:stop])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.geometries.diagonal import Diagonal
@@ -18,7 +19,7 @@ from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._model_estimator import ModelEstimator
 from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._shown import weights_of
-from onmargin.learner import as_rows
+from onmargin.learner import Vector, as_rows
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.plan import Plan
 from onmargin.models.updates import check_combination
@@ -38,10 +39,10 @@ class LinearEstimator(ModelEstimator):
             self.densify()
         return super()._go_on()
 
-    def _begin(self, plan: Plan, X: Any, n_columns: int = 1) -> None:
+    def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None) -> None:
         self._sparse_coef = None
         self.__dict__.pop("_sparse_metric", None)
-        super()._begin(plan, X, n_columns)
+        super()._begin(plan, X, n_columns, weight=weight)
 
     def _start_from(
         self,
@@ -119,6 +120,8 @@ class LinearEstimator(ModelEstimator):
         """Value of the intercept coordinate in use; nan as long as "auto" has seen no row that is not zero."""
         return float(self._fitted().geometry.bias)
 
+    # A learner that has no other geometry than one of links does not have the method.
+    @available_if(lambda self: hasattr(self, "geometry") or self.plan().plain)  # type: ignore[untyped-decorator]
     def sparsify(self) -> Self:
         """Keep the weights as a sparse matrix: less memory where most are zero; learning on makes them dense again.
 

@@ -71,7 +71,7 @@ class LinearRegressor(LinearEstimator):
             if warm:
                 self._model.adopt(plan)
             else:
-                self._begin(plan, X)
+                self._begin(plan, X, weight=weight)
             self._model.arrange()
             self._start_from(coef_init, intercept_init)
             self._fit(rows, target, weight, *hold_out(self, ShuffleSplit, X, y, self._quality))
@@ -100,7 +100,7 @@ class LinearRegressor(LinearEstimator):
             target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
             if first:
-                self._begin(plan, X)
+                self._begin(plan, X, weight=weight)
             else:
                 self.densify()
                 self._model.adopt(plan)

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from onmargin._core.rows import Rows
 from onmargin.estimators._batch import reach_target
+from onmargin.estimators._checks import live
 from onmargin.estimators._online import OnlineLearner, warn_of_margin
 from onmargin.learner import Learner, Offsets, Vector
 from onmargin.models.options import option
@@ -93,11 +94,13 @@ class ModelEstimator(OnlineLearner):
     def _learner(self) -> Learner[Any]:  # type: ignore[override]
         return self._model.learner
 
-    def _begin(self, plan: Plan, X: Any, n_columns: int = 1) -> None:
+    def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None) -> None:
         """Begin a model that has learned nothing, for rows like those of X."""
         self._model = Model.begin(plan, Shape(self.n_features_in_, X.dtype, sparse.issparse(X)), X, n_columns)
         if plan.simplex_margin is not None and X.shape[0] > 0:
             warn_of_margin(plan.simplex_margin, plan.simplex_reach(X))
+        if plan.first_step is not None:
+            self._learner.step = plan.first_step(live(X, weight))
 
     def _fit(
         self,

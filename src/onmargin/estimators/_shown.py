@@ -35,6 +35,12 @@ def weights_of(estimator: Any, name: str) -> NDArray[Any]:
     return np.asarray(written.T, dtype=learner.geometry.dtype)
 
 
+def coefficients_of_supports(estimator: Any) -> NDArray[np.float64]:
+    """Return the coefficients of the supports, one row per column of scores."""
+    geometry = _supports(estimator).geometry
+    return np.asarray(estimator._shown(geometry.mean()[0][geometry.supports()].T))
+
+
 @property  # type: ignore[misc]
 def support_(self: Any) -> NDArray[np.intp]:
     """Rows that are supports, by their place among all rows received; after one `fit` rows of X."""
@@ -59,8 +65,7 @@ def n_support_(self: Any) -> int:
 @property  # type: ignore[misc]
 def dual_coef_(self: Any) -> NDArray[np.float64]:
     """Coefficients of the supports, one row per column of scores; averaged ones if `average` is on."""
-    geometry = _supports(self).geometry
-    return np.asarray(self._shown(geometry.mean()[0][geometry.supports()].T))
+    return coefficients_of_supports(self)
 
 
 def _standing(estimator: Any) -> Standing:
@@ -101,6 +106,12 @@ def confidence_(self: Any) -> NDArray[Any]:
         places, values = self._sparse_metric["metric"]
         variances.flat[places] = values
     return variances.ravel() if self._flat else variances
+
+
+@property  # type: ignore[misc]
+def rate_(self: Any) -> float:
+    """The rate in use."""
+    return float(self._fitted().step.rate)
 
 
 def retire(self: Any, keep: int) -> Any:

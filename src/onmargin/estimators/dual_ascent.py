@@ -1,52 +1,25 @@
-"""Dual ascent: the last examples of a stream, learned again and again."""
+"""Dual ascent: the last examples of a stream, learned again with each new one."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 
-from onmargin._core.geometries.kernel import Expansion
-from onmargin._core.steps.step import Step
-from onmargin._core.steps.window import GramWindow, KernelWindow, Window
-from onmargin._parts import Part
-from onmargin.estimators._kernel import KernelLearning
-from onmargin.estimators._online import MatrixLike
-from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
-from onmargin.learner import Learner, Offsets, Vector, as_rows
+from onmargin.estimators._linear_classifier import LinearClassifier
+from onmargin.estimators._plain_fit import fit
+from onmargin.estimators._shown import coefficients_of_supports, n_support_, support_, support_vectors_
+from onmargin.models.described import described
+from onmargin.models.dual_ascent import DualAscentOptions, dual_variables
 from onmargin.models.kernel_learner import KernelLearner
-from onmargin.models.rules import NOTHING, Number, Rule
-from onmargin.models.updates import check_combination
+from onmargin.models.options import option
+from onmargin.models.rules import FLAG, NOTHING, Number
 
 
-@dataclass(frozen=True)
-class KeptExamples(Part):
-    """The examples that may change once more, oldest first."""
-
-    X: Any
-    target: Vector
-    weight: Vector
-    alpha: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    keys: Offsets  # their places in the stream of all rows
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(vars(self).values())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self)
-
-    def _last(self, window: int | None) -> KeptExamples:
-        """Those that are in the window with one more."""
-        first = 0 if window is None else max(len(self.target) - window + 1, 0)
-        return KeptExamples(*(part[first:] for part in self))
-
-
-class DualAscentClassifier(KernelLearning, QuasiAdditiveClassifier):
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions):  # type: ignore[misc]
     r"""Dual ascent: each round maximises the dual again over the last examples, not over the newest alone.
 
     The dual of :math:`F(w) + C \sum_i [\gamma - y_i\, w \cdot x_i]_+` has one variable :math:`\alpha_i \in [0, C]` an
@@ -68,38 +41,13 @@ class DualAscentClassifier(KernelLearning, QuasiAdditiveClassifier):
 
     Parameters
     ----------
-    geometry : {"euclidean", "entropic", "pnorm"}, default="euclidean"
-        What the weights are.
-    p : float or None, default=None
-        Of "pnorm", from 2 to 500. None: 2 ln(n_features).
-    C : float, default=1.0
-        The largest dual variable, above 0.
-    margin : float or None, default=None
-        The margin asked for, above 0. None: 1, and 0.1 for the entropic geometry.
-    window : int or None, default=8
-        How many of the last examples are learned again each round, the newest among them; their rows are kept. None:
-        all, at a price that grows with every round.
-    sweeps : int or None, default=None
-        How often a round goes through the window, one example after the other, from the newest to the oldest. None:
-        until nothing is gained any more.
-    balanced : bool, default=True
-        Whether the entropic weights have either sign.
-    fit_intercept : bool, default=False
-        Whether to learn an intercept; for the Euclidean geometry.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of its coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
-        Learn in the feature space of a kernel, with the Euclidean geometry: the weights are an expansion over the
-        examples whose dual variables are not zero, and a round costs as much as there are of those. A callable gives
-        the kernel values of the rows of two matrices; "precomputed": X holds them, n x n in `fit` and n_test x n in
-        prediction.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
-        first `partial_fit`, "auto" is ``1 / n_features``.
-    degree : int, default=3
-        Of "poly", at least 0.
-    coef0 : float, default=0.0
-        Constant in "poly" and "sigmoid".
+    max_iter : int, default=1
+        Most passes that `fit` makes. An example that comes again has new variables.
+    tol : float or None, default=None
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
+        was not better by `tol` than the best before. If None, all `max_iter` passes are made.
+    shuffle : bool, default=False
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
 
     Attributes
     ----------
@@ -119,12 +67,14 @@ class DualAscentClassifier(KernelLearning, QuasiAdditiveClassifier):
         Their number.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+    class_counts_ : ndarray of shape (n_classes,)
+        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if the data had names.
     n_iter_ : int
-        Always 1: `fit` makes one pass.
+        Passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
@@ -137,10 +87,11 @@ class DualAscentClassifier(KernelLearning, QuasiAdditiveClassifier):
 
     Notes
     -----
-    [PD] sec. 7. All classes must be known at the first call. With plain weights and a window of up to 512 examples a
-    round works on the inner products of the window's rows, and moves the weights once for each example that changed;
-    otherwise it moves them with every variable. With a kernel these are kernel values, and the bound below holds where
-    :math:`K(x, x) \le 1`.
+    [PD] sec. 7. The labels of the first call are all known from its first round on; one that turns up in a later call
+    gets a column of zeros. Examples that come before there are two classes have no variables. With plain weights and a
+    window of up to 512 examples a round works on the inner products of the window's rows, and moves the weights once
+    for each example that changed; otherwise it moves them with every variable. With a kernel these are kernel values,
+    and the bound below holds where :math:`K(x, x) \le 1`.
 
     With curvatures at most 1 the mean loss of T rounds is at most :math:`\mu^{-1}(\tfrac1T \sum_t \ell^*_t +
     F(u)/(CT))` for any weights u, where :math:`\mu^{-1}(y) \le y + C/2`; and with :math:`C = \sqrt{2F(u)/T}` at most
@@ -165,170 +116,18 @@ class DualAscentClassifier(KernelLearning, QuasiAdditiveClassifier):
     23
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        **KernelLearning._rules,
-        **QuasiAdditiveClassifier._rules,
-        "window": (Number(1, 2**62, whole=True), NOTHING),
-        "sweeps": (Number(1, 2**62, whole=True), NOTHING),
-    }
+    max_iter: int = option(1, Number(1, whole=True))
+    tol: float | None = option(None, Number(0), NOTHING)
+    shuffle: bool = option(False, FLAG)
 
-    _kept: KeptExamples
-    _n_received: int  # rows of all calls
-
-    def __init__(
-        self,
-        *,
-        geometry: str = "euclidean",
-        p: float | None = None,
-        C: float = 1.0,
-        margin: float | None = None,
-        window: int | None = 8,
-        sweeps: int | None = None,
-        balanced: bool = True,
-        fit_intercept: bool = False,
-        intercept_scaling: float | str = "auto",
-        kernel: str | Callable[[Any, Any], Any] | None = None,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-    ) -> None:
-        self.geometry = geometry
-        self.p = p
-        self.C = C
-        self.margin = margin
-        self.window = window
-        self.sweeps = sweeps
-        self.balanced = balanced
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these examples anew, in one pass in their order.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Labels, of at least two classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors on C; an example of weight 0 is skipped.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        with self._all_or_nothing():
-            if hasattr(self, "_learner"):
-                del self._learner
-            self.partial_fit(X, y, sample_weight=sample_weight)
-        return self
-
-    def partial_fit(
-        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels; needed in the first call if its `y` does not have them all.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors on C; an example of weight 0 is skipped.
-
-        Returns
-        -------
-        self : object
-            The estimator, having learned.
-        """
-        with self._all_or_nothing():
-            X, _, target, weight = self._receive(X, y, classes, sample_weight)
-            self._prepare()
-            self._learn(X, target, np.ones(len(target)) if weight is None else weight)
-            self.n_iter_ = 1
-        return self
-
-    def _learn(self, X: Any, target: Vector, weight: Vector) -> None:
-        """Play a round for each of these examples, with the kept ones before them in the window."""
-        learner, received, live = self._learner, len(weight), weight > 0
-        keys = self._n_received + np.flatnonzero(live)
-        self._n_received += received
-        if not live.all():
-            X, target, weight = X[live], target[live], weight[live]
-        old = self._kept._last(self.window)
-        now = len(old.target)
-        X, target, weight = _joined(old.X, X), _joined(old.target, target), _joined(old.weight, weight)
-        keys = _joined(old.keys, keys)
-        rows = as_rows(X)
-        window = rows.n_rows if self.window is None else self.window
-        held = min(window, rows.n_rows)
-        alpha, scores = np.zeros((2, held, learner.geometry.n_columns))
-        alpha[:now], scores[:now] = old.alpha, old.scores
-        settings: dict[str, Any] = {"C": self.C, "margin": self._asked(), "window": window, "sweeps": self.sweeps or 0}
-        if isinstance(learner, KernelLearner):
-            learner.step = KernelWindow(rows, target, weight, now, alpha, scores, **settings)
-            learner.learn_window(rows, target, weight, keys, now=now, window=window, received=received)
-        else:
-            learner.step = (
-                GramWindow(rows, target, weight, now, alpha, scores, **settings)
-                if self.geometry == "euclidean"
-                else Window(rows, target, weight, now, alpha, **settings)
-            )
-            learner.learn(rows, target, weight, np.arange(now, rows.n_rows))
-        learner.step = self._step()
-        last = np.arange(rows.n_rows - held, rows.n_rows)
-        places = last % max(held, 1)
-        kept = KeptExamples(X[last], target[last], weight[last], alpha[places], scores[places], keys[last])
-        self._kept = kept._last(self.window)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights, one row a column of scores."""
-        learner = self._fitted()
-        return self._written_out(learner, "coef_") if isinstance(learner, KernelLearner) else super().coef_
+    fit = fit  # type: ignore[assignment]
+    support_, support_vectors_, n_support_ = support_, support_vectors_, n_support_
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        """With a kernel the coefficients of the supports, one row a column of scores; otherwise the dual variables of
+        """With a kernel the coefficients of the supports, one row per column of scores; otherwise the dual variables of
         the examples that the next round may still change, oldest first."""
-        if isinstance(self._fitted(), KernelLearner):
-            return super().dual_coef_
-        return self._kept.alpha if len(self.classes_) > 2 else self._kept.alpha[:, 0]
-
-    def _check_combination(self) -> None:
-        super()._check_combination()
-        check_combination("a kernel", {"geometry='euclidean'": self.kernel is None or self.geometry == "euclidean"})
-
-    def _begin(self, X: Any, weight: Vector | None, classes: NDArray[Any]) -> None:
-        super()._begin(X, weight, classes)
-        self._remember_kernel()
-        nothing = np.zeros((0, self._learner.geometry.n_columns))
-        self._kept = KeptExamples(X[:0], np.zeros(0), np.zeros(0), nothing, nothing, np.zeros(0, np.intp))
-        self._n_received = 0
-
-    def _new_learner(self, X: Any, n_columns: int) -> Learner[Any]:
-        if self.kernel is None:
-            return super()._new_learner(X, n_columns)
-        return self._kernel_learner(X, Expansion(self.n_features_in_, n_columns, X.dtype, bias=self._bias()))
-
-    def _step(self) -> Step:
-        """None of its own: a window is made for the rows of each call."""
-        return Step()
-
-
-def _joined(old: Any, new: Any) -> Any:
-    """One after the other, in the form of the new."""
-    if old.shape[0] == 0:
-        return new
-    if sparse.issparse(new):
-        return sparse.vstack([sparse.csr_matrix(old), new], format="csr")
-    return np.concatenate([old.toarray() if sparse.issparse(old) else old, new])
+        learner: Any = self._fitted()
+        if isinstance(learner, KernelLearner):
+            return coefficients_of_supports(self)
+        return dual_variables(learner)

@@ -1,47 +1,24 @@
 """Learners that move on mistakes alone: the Perceptron, the p-norm Perceptron and Winnow."""
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
-import numpy as np
+from sklearn.base import ClassifierMixin
 
-from onmargin._core.steps.step import Fixed, Step
-from onmargin.estimators._checks import live
-from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
-from onmargin.learner import Vector
-from onmargin.models.rules import NOTHING, Number, Rule
+from onmargin.estimators._linear_classifier import LinearClassifier
+from onmargin.estimators._plain_fit import fit
+from onmargin.models.described import described
+from onmargin.models.quasi_additive import PerceptronOptions, PNormPerceptronOptions, WinnowOptions
 
 
-class Perceptron(QuasiAdditiveClassifier):
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type: ignore[misc]
     r"""Perceptron: an example that is wrong is added to the weights, one that is right leaves them alone.
 
     With more than two classes there is one prototype a class: the right one gains the example, its best rival loses it.
 
     Use it as the baseline that it is. :class:`PassiveAggressiveClassifier` also learns from examples that are right by
     too little, and how far to go from each: it makes fewer mistakes almost always.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        The size of a step, above 0. Predictions do not depend on it.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
 
     Attributes
     ----------
@@ -51,6 +28,8 @@ class Perceptron(QuasiAdditiveClassifier):
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+    class_counts_ : ndarray of shape (n_classes,)
+        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -90,35 +69,12 @@ class Perceptron(QuasiAdditiveClassifier):
     341
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = QuasiAdditiveClassifier._rules
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
+    fit = fit  # type: ignore[assignment]
 
 
-class PNormPerceptron(QuasiAdditiveClassifier):
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions):  # type: ignore[misc]
     r"""The p-norm Perceptron: between the Perceptron (p = 2) and Winnow (large p).
 
     Examples that are wrong are added to :math:`\theta`, and the weights are :math:`w_i = \mathrm{sign}(\theta_i)
@@ -126,28 +82,6 @@ class PNormPerceptron(QuasiAdditiveClassifier):
 
     Use it where few of very many features matter and they may have either sign; the default p needs no tuning. Where
     most features matter a little, p = 2 is better.
-
-    Parameters
-    ----------
-    p : float or None, default=None
-        From 2 to 500. None: 2 ln(n_features), and 2 for a few features.
-    C : float, default=1.0
-        The size of a step, above 0. Predictions do not depend on it.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
 
     Attributes
     ----------
@@ -157,6 +91,8 @@ class PNormPerceptron(QuasiAdditiveClassifier):
         Intercepts.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+    class_counts_ : ndarray of shape (n_classes,)
+        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -196,34 +132,12 @@ class PNormPerceptron(QuasiAdditiveClassifier):
     (465, 52)
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = QuasiAdditiveClassifier._rules
-    geometry = "pnorm"
-
-    def __init__(
-        self,
-        *,
-        p: float | None = None,
-        C: float = 1.0,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.p = p
-        self.C = C
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
+    fit = fit  # type: ignore[assignment]
 
 
-class Winnow(QuasiAdditiveClassifier):
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class Winnow(ClassifierMixin, LinearClassifier, WinnowOptions):  # type: ignore[misc]
     r"""Winnow: weights on the simplex, multiplied up and down on mistakes.
 
     A row of the wrong class multiplies the weights, :math:`w_i \leftarrow w_i e^{\eta y x_i} / Z`, and the sign of
@@ -233,34 +147,6 @@ class Winnow(QuasiAdditiveClassifier):
     Use it where few of very many features matter: its mistakes grow with the logarithm of their number. Where most
     features matter a little, :class:`Perceptron` is better.
 
-    Parameters
-    ----------
-    rate : float or None, default=None
-        :math:`\eta`, above 0. None: 4 times `margin`, or `margin` itself if balanced: the rates of the bounds for two
-        classes and numbers up to 1.
-    margin : float, default=0.1
-        The margin that a good target has, above 0.
-    threshold : float, default=0.5
-        What a score must be above for the second class, above 0; there is none if balanced, or for more than two
-        classes.
-    balanced : bool, default=False
-        Whether weights have either sign. False: rows must not be negative.
-    max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
-    tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. None: all `max_iter` passes are made.
-    n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
-    shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
-    verbose : int, default=0
-        Above 0: `fit` prints a line a pass.
-    random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
-    warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
-
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
@@ -269,6 +155,8 @@ class Winnow(QuasiAdditiveClassifier):
         Minus the threshold.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+    class_counts_ : ndarray of shape (n_classes,)
+        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -312,50 +200,4 @@ class Winnow(QuasiAdditiveClassifier):
     (633, 68)
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = QuasiAdditiveClassifier._rules | {
-        "rate": (Number(0, above=True, below=True), NOTHING),
-        "margin": (Number(0, above=True, below=True),),
-        "threshold": (Number(0, above=True, below=True),),
-    }
-    geometry = "entropic"
-
-    def __init__(
-        self,
-        *,
-        rate: float | None = None,
-        margin: float = 0.1,
-        threshold: float = 0.5,
-        balanced: bool = False,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        n_iter_no_change: int = 5,
-        shuffle: bool = True,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.rate = rate
-        self.margin = margin
-        self.threshold = threshold
-        self.balanced = balanced
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.random_state = random_state
-        self.warm_start = warm_start
-
-    def _step(self) -> Step:
-        proven = float(self.margin or 0) * (1 if self.balanced else 4)
-        return Fixed(proven if self.rate is None else float(self.rate))
-
-    def _threshold(self) -> float:
-        return float(self.threshold) if len(self.classes_) == 2 else 0.0
-
-    def _check_rows(self, X: Any, weight: Vector | None) -> None:
-        if not self.balanced and (lowest := live(X, weight).min()) < 0:
-            raise ValueError(
-                f"Winnow needs rows that are not negative; got {lowest:g}. Set balanced=True for weights of either "
-                "sign, or shift the features."
-            )
+    fit = fit  # type: ignore[assignment]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from onmargin._late import public_modules
 from onmargin._parts import Pieces, parts, put_together, take_apart
+from onmargin.models.dual_ascent import with_window
 from onmargin.models.plan import Model
 
 # The arrays of safetensors that NumPy has too, and what it calls them.
@@ -38,6 +39,8 @@ DTYPES = {
 
 # What files of version 0.1 say of options that cannot change; the parameters say it too.
 FIXED = ("_swept", "_learned_with", "_calibrated")
+# What such files hold that the learner has, too.
+DERIVED = ("rate_", "_kept", "_n_received")
 # Parts that files of version 0.1 call by other names.
 RENAMED = {
     "Beside": "SideBySide",
@@ -186,8 +189,13 @@ def _upgraded(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
     if "_learner" not in state or not hasattr(kind, "plan"):
         return state
     learner, members = state["_learner"], state.get("_members")
-    rest = {name: value for name, value in state.items() if name not in {"_learner", "_members", *FIXED}}
-    return rest | {"_model": Model(learner, members)}
+    if "_kept" in state:
+        learner = with_window(learner, state["_kept"])
+    new: dict[str, Any] = {"_sparse_coef": None}
+    if "classes_" in state:
+        new["class_counts_"] = np.zeros(len(state["classes_"]))
+    rest = {name: value for name, value in state.items() if name not in {"_learner", "_members", *FIXED, *DERIVED}}
+    return (new if hasattr(kind, "partial_fit") else {}) | rest | {"_model": Model(learner, members)}
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,7 @@ from onmargin._core.tasks.task import Regression
 from onmargin.models import options as shared
 from onmargin.models.experts import CLASSIFIERS, REGRESSORS, Ensemble, class_tasks, same_task
 from onmargin.models.linear import weights
-from onmargin.models.options import option
 from onmargin.models.plan import Plan
-from onmargin.models.rules import CLASS_FACTORS, NOTHING, Word
 from onmargin.models.updates import class_task
 
 
@@ -38,7 +36,7 @@ class AutoClassifierOptions:
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = option(None, NOTHING, Word("balanced"), CLASS_FACTORS)
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
 
     def plan(self) -> Plan:
         """Return how these options learn."""

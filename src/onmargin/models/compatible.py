@@ -61,6 +61,8 @@ FINITE_C = Choice("C", "a finite C", lambda value: several(value) or value < inf
 A_KERNEL = Choice("kernel", "a kernel", lambda value: value is not None)
 A_MAX_RADIUS = Choice("max_radius", "a number for max_radius", lambda value: value is not None)
 BOTH_AVERAGES = equal("average", "best")
+AN_INTERCEPT = Choice("fit_intercept", "fit_intercept", bool)
+PLAIN_WEIGHTS = Choice("geometry", "geometry='euclidean'", lambda value: value not in {"entropic", "pnorm"})
 # Updates to which no margin but their own makes a difference: fixed steps, on mistakes alone, and MIRA's 1 / C.
 WITHOUT_MARGIN = ("simperc", "perceptron", "mira")
 METRICS = ("adaptive", "normalized")
@@ -152,6 +154,14 @@ TABLE = (
         equal("geometry", *METRICS),
         (absent("kernel"), equal("update", "max"), absent("target_loss")),
         "the step is taken in the metric of the weights, one rival at a time",
+    ),
+    Requirement(
+        equal("geometry", "pnorm"), (absent("kernel"),), "an expansion in the space of a kernel has Euclidean weights"
+    ),
+    Requirement(
+        AN_INTERCEPT,
+        (PLAIN_WEIGHTS,),
+        "weights that are a link of a sum have no coordinate apart from it: append a constant feature",
     ),
     Requirement(given("budget"), (A_KERNEL, off("average")), "a budget is of supports, whose coefficients move"),
     Requirement(

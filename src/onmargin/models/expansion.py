@@ -53,28 +53,30 @@ def expansion(options: Any, average: int) -> Callable[[Shape, Kind | None, int],
 
     def make(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
         sizes = shape.n_features, n_columns, shape.dtype
-        if options.budget is None:
+        if getattr(options, "budget", None) is None:
             return Expansion(*sizes, bias=bias, average=average)
         return POLICIES[options.budget_policy](*sizes, bias=bias, budget=int(options.budget))
 
     return make
 
 
-def kernel_learner(options: Any) -> Callable[[Any, Step, Geometry], KernelLearner]:
+def kernel_learner(
+    options: Any, kind: Callable[..., KernelLearner] = KernelLearner
+) -> Callable[[Any, Step, Geometry], KernelLearner]:
     """Return what makes a learner that has seen nothing, for rows like those of a matrix, which fix gamma."""
 
     def make(X: Any, step: Step, geometry: Any) -> KernelLearner:
         if options.kernel == "precomputed" and (sparse.issparse(X) or X.shape[0] != X.shape[1]):
-            kind = "a sparse matrix" if sparse.issparse(X) else "an array"
+            form = "a sparse matrix" if sparse.issparse(X) else "an array"
             raise ValueError(
                 "kernel='precomputed' needs X to be a square array, the kernel values of the rows to learn with each "
-                f"other; got {kind} of shape {X.shape}"
+                f"other; got {form} of shape {X.shape}"
             )
         if callable(options.kernel):
             kernel: Kernel | None = Custom(options.kernel)
         else:
             number = resolved(options.gamma, X)
             kernel = KERNELS[str(options.kernel)](number, float(options.coef0), int(options.degree))
-        return KernelLearner(Task(), step, geometry, kernel, Supports(X[:, :0] if kernel is None else X))
+        return kind(Task(), step, geometry, kernel, Supports(X[:, :0] if kernel is None else X))
 
     return make

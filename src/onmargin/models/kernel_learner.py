@@ -3,22 +3,24 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from onmargin._core import rounds
 from onmargin._core.geometries.kernel import Expansion
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
+from onmargin._core.steps.window import KernelWindow
 from onmargin._core.tasks.task import Task
 from onmargin._core.turns import TakingTurns
-from onmargin.learner import Learner, Offsets, Vector
+from onmargin.learner import Learner, Offsets, Vector, matrix_of
+from onmargin.models.dual_ascent import Sight, of_one_class, selected
 from onmargin.models.kernels import Kernel, Matrix, Supports
 
-__all__ = ["KernelLearner"]
+__all__ = ["KernelLearner", "KernelWindowLearner"]
 
 # Rows whose kernel values are computed at once, by one matrix product against so many supports at a time.
 BLOCK, TILE = 192, 1024
@@ -118,7 +120,7 @@ class KernelLearner(Learner[Expansion]):
     @contextmanager
     def _facing(self, X: Rows, part: Offsets, keys: Offsets, before: int = 0) -> Iterator[None]:
         """Rounds with these rows may be played; those that became supports are kept. The first are from before."""
-        block = self.supports.as_these(_matrix(X)[part])
+        block = self.supports.as_these(matrix_of(X)[part])
         values = np.empty((len(keys), self.geometry.n_slots + len(keys)))
         self._against_supports(block, values)
         within = block[:, keys] if self.kernel is None else self.kernel(block, block)
@@ -192,7 +194,7 @@ class KernelLearner(Learner[Expansion]):
 
     def _blocks(self, X: Rows) -> Iterator[tuple[int, Matrix, NDArray[np.float64]]]:
         """Blocks of rows with their kernel values against the supports."""
-        whole = _matrix(X)
+        whole = matrix_of(X)
         for start in range(0, X.n_rows, BLOCK):
             block = self.supports.as_these(whole[start : start + BLOCK])
             values = np.empty((block.shape[0], self.geometry.n_slots))
@@ -200,10 +202,63 @@ class KernelLearner(Learner[Expansion]):
             yield start, block, values
 
 
-def _matrix(X: Rows) -> Matrix:
-    """The rows as an array or CSR matrix, not copied."""
-    values, indices, indptr = X.owners
-    if indices is None or indptr is None:
-        return values
-    start, stop = indptr[0], indptr[-1]
-    return sparse.csr_matrix((values[start:stop], indices[start:stop], indptr - start), shape=(X.n_rows, X.n_features))
+class KernelWindowLearner(KernelLearner):
+    """A learner whose rounds maximize the dual over the last examples, in the feature space of a kernel.
+
+    Each call brings new rows: one that comes again has variables of its own.
+
+    Parameters
+    ----------
+    task : Task
+        Turns scores and targets into half-spaces, and scores into predictions.
+    step : Step
+        The settings of the window, an `Ascent`.
+    geometry : Expansion
+        Holds the coefficients and moves them.
+    kernel : Kernel or None
+        As of a `KernelLearner`.
+    supports : Supports
+        Holds the rows of the supports.
+    kept : KeptExamples or None, default=None
+        The examples that the next round may change. If None, there are none yet.
+    """
+
+    def __init__(self, *parts: Any) -> None:
+        *others, self.kept = parts if len(parts) > 5 else (*parts, None)
+        super().__init__(*others)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kind, arguments, state = super().__reduce__()
+        return kind, (*arguments, self.kept), state
+
+    def recombine(self, mixing: NDArray[np.float64]) -> None:
+        super().recombine(mixing)
+        if self.kept is not None:
+            self.kept = self.kept.recombined(mixing)
+
+    def learn(
+        self,
+        X: Rows,
+        y: Vector,
+        weight: Vector | None = None,
+        order: Offsets | None = None,
+        *,
+        trials: Offsets | None = None,
+        targets: Offsets | None = None,
+    ) -> None:
+        if X.first == 0:
+            self.close()
+        if of_one_class(self):
+            super().learn(X, y, weight, order)
+            return
+        step: Any = self.step
+        new = selected(X, y, weight, order, self.geometry.n_columns)
+        sight = Sight.over(self.kept, replace(new, keys=self.first + X.first + new.keys), step.window)
+        _, target, weight, alpha, scores, keys = sight.examples
+        settings = step.settings(sight.window)
+        self.step = KernelWindow(sight.rows, target, weight, sight.now, alpha, scores, **settings)
+        try:
+            self.learn_window(sight.rows, target, weight, keys, now=sight.now, window=sight.window, received=X.total)
+        finally:
+            self.step = step
+        self.kept = sight.kept(step.window)

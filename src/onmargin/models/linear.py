@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from onmargin._core.geometries.additive import Entropic
 from onmargin._core.geometries.diagonal import Adaptive, Diagonal, Normalized
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin.models.columns import intercept_value
@@ -27,11 +26,6 @@ def weights(options: Any, kind: Kind) -> Callable[[Shape, Kind | None, int], Geo
         )
 
     return make
-
-
-def on_simplex(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
-    """Return weights that are at least 0 and sum to 1."""
-    return Entropic(shape.n_features, n_columns)
 
 
 def alternatives(options: Any, kind: Kind, step: Any, *, by_loss: bool) -> Ensemble | None:

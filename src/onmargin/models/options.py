@@ -10,7 +10,7 @@ from typing import Any
 
 from onmargin.errors import ParameterError
 from onmargin.models.compatible import broken
-from onmargin.models.rules import FLAG, NOTHING, Number, Rule, Word, refuse_values
+from onmargin.models.rules import CLASS_FACTORS, FLAG, NOTHING, Number, Rule, Word, refuse_values
 
 
 def option(default: Any, *accepted: Rule, text: str = "") -> Any:
@@ -51,6 +51,10 @@ def intercept_scaling() -> Any:
             Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
         """,
     )
+
+
+def class_weight() -> Any:
+    return option(None, NOTHING, Word("balanced"), CLASS_FACTORS)
 
 
 def average(*words: str) -> Any:

@@ -16,7 +16,7 @@ from onmargin.models.compatible import several
 from onmargin.models.costs import check_cost
 from onmargin.models.options import nothing_or, option
 from onmargin.models.plan import Labels, Plan
-from onmargin.models.rules import CLASS_FACTORS, CLASS_MARGINS, NOTHING, Number, Numbers, Word
+from onmargin.models.rules import CLASS_MARGINS, Number, Numbers, Word
 from onmargin.models.updates import RIVALS, class_margins, class_task, projection
 from onmargin.models.weights import budget, budget_policy, coef0, degree, gamma, geometry, kernel, space
 
@@ -78,7 +78,7 @@ class ClassifierOptions:
     loss: str = option("hinge", Word("hinge", "squared_hinge"))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = option(None, NOTHING, Word("balanced"), CLASS_FACTORS)
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
     class_margin: Mapping[Any, float] | None = nothing_or(None, CLASS_MARGINS)
     average: bool | int | str = shared.average("mean", "best")
     update: str = option("max", Word("max", *RIVALS))
@@ -105,6 +105,7 @@ class ClassifierOptions:
             task=lambda labels: _class_task(self, labels, margin),
             columns=partial(class_columns, half=0.5 if self.strategy == "joint" else 1.0),
             simplex_margin=largest,
+            labels_at_once=self.cost is not None,  # costs speak of all classes from the first round on
             **space(self, step, by_loss=False),
         )
 

@@ -56,12 +56,21 @@ class Plan:
     ensemble: Ensemble | None = None  # models that learn side by side, and how they are combined
     # The columns of so many labels as combinations of those of the known ones, given where these go; None: as before.
     columns: Callable[[Places, int], NDArray[np.float64] | None] = class_columns
+    # What the column of two classes is multiplied by when a third class turns up, where the geometry decides it.
+    half: Callable[[Any], float] | None = None
     dtypes: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))  # of rows; others become the first
-    learner: Callable[[Any, Step, Geometry], Learner[Any]] | None = None  # with a kernel, for the rows of a matrix
+    # What plays the rounds, if it is no plain learner; with a kernel it is made for the rows of a matrix.
+    learner: Callable[[Any, Step, Geometry], Learner[Any]] | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)  # options that cannot change once something was learned
     adjust: Callable[[Any], None] | None = None  # has a geometry take over options that may change as it learns
     simplex_margin: float | None = None  # the largest margin asked of weights on the simplex, which may be out of reach
     simplex_reach: Callable[[Any], float] = largest_entry  # of the rows of a matrix: the largest margin in reach
+    simplex_margin_of_classes: float | None = None  # the same margin, where a threshold depends on the classes
+    plain: bool = True  # whether weights are added to, and not a link of a sum
+    labels_at_once: bool = False  # whether the labels of a call are all known from its first round on
+    first_step: Callable[[Any], Step] | None = None  # the step by the rows of the first call, where options give none
+    sized: str = ""  # why the number of features must be known at the first example, and how to avoid that
+    nonnegative: str | None = None  # the error for a negative number in a row, with {} for it, if there may be none
 
     @property
     def names(self) -> list[str]:
@@ -139,7 +148,8 @@ class Model(Part):
         if plan.adjust is not None:
             plan.adjust(self.learner.geometry)
         experts = self.experts(plan)
-        self.learner.step = steps_of(experts) if experts else plan.step
+        if plan.first_step is None:
+            self.learner.step = steps_of(experts) if experts else plan.step
         self._experts = experts
 
     def arrange(self, labels: Labels = ()) -> None:
@@ -170,15 +180,19 @@ class Model(Part):
     def meet(self, places: Places, n_labels: int) -> None:
         """Make room for `n_labels` labels, of which those known so far go to `places`.
 
-        Margins between known labels stay as they are.
+        Margins between known labels stay as they are. Weights on the simplex are shared out anew: there only the order
+        of the scores stays.
         """
-        mixing = self.plan.columns(places, n_labels)
+        known, half = len(places), self.plan.half
+        if half is not None and known == 2 < n_labels:
+            mixing = class_columns(places, n_labels, half(self.learner.geometry))
+        else:
+            mixing = self.plan.columns(places, n_labels)
         if mixing is None:
             return
         if self.plan.ensemble is None:
-            self.learner.geometry = self.learner.geometry.recombined(mixing)
+            self.learner.recombine(mixing)
         else:
-            known = len(places)
             self.learner.geometry = recombined(self.learner.geometry, known if known > 2 else 1, mixing)
 
     @property

@@ -15,12 +15,8 @@ from onmargin.models.columns import class_columns
 from onmargin.models.linear import alternatives, weights
 from onmargin.models.options import option
 from onmargin.models.plan import Labels, Plan
-from onmargin.models.rules import CLASS_FACTORS, NOTHING, Number, Word
+from onmargin.models.rules import Number, Word
 from onmargin.models.updates import class_task
-
-
-def class_weight() -> Any:
-    return option(None, NOTHING, Word("balanced"), CLASS_FACTORS)
 
 
 def strategy() -> Any:
@@ -56,7 +52,7 @@ class AROWClassifierOptions:
     r: float = option(0.1, Number(0, above=True, below=True))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = class_weight()
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
     average: bool | int | str = shared.average("mean", "best")
     strategy: str = strategy()
     forgetting: float = forgetting()
@@ -97,7 +93,7 @@ class SCWClassifierOptions:
     variant: str = option("I", Word("I", "II"))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = class_weight()
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
     average: bool | int | str = shared.average("mean", "best")
     strategy: str = strategy()
     forgetting: float = forgetting()
@@ -133,7 +129,7 @@ class NHERDClassifierOptions:
     C: float = option(10.0, Number(0, above=True, below=True))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = class_weight()
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
     average: bool | int | str = shared.average("mean", "best")
     strategy: str = strategy()
     forgetting: float = forgetting()

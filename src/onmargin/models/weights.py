@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.steps.step import Step
 from onmargin.learner import Learner
-from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, on_simplex, swept, weights
+from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, swept, weights
+from onmargin.models.links import link
 from onmargin.models.options import nothing_or, option
 from onmargin.models.plan import Shape
 from onmargin.models.rules import Member, Number, Word
@@ -110,7 +109,7 @@ def space(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
     if options.kernel is not None:
         return {"step": step, "weights": _expansion(options), "learner": kernel_learner(options), "fixed": fixed}
     if word == "entropic":
-        return {"step": step, "weights": on_simplex, "dtypes": (np.dtype(np.float64),), "fixed": fixed}
+        return {"step": step, "fixed": fixed, **link("entropic", balanced=False)}
     kind: Kind = GEOMETRIES[word]
     ensemble = alternatives(options, kind, step, by_loss=by_loss)
     return {"step": step, "weights": weights(options, kind), "ensemble": ensemble, "fixed": fixed}

@@ -18,11 +18,11 @@ from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators.block_classifier import BlockClassifier
 from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
 from onmargin.estimators.dual_ascent import DualAscentClassifier
-from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.estimators.sequence_tagger import SequenceTagger
 from onmargin.io.sharding import Batch
 from onmargin.scale._findings import Findings
 from onmargin.scale._mixing import can_mix
+from onmargin.stream import dual_ascent
 from onmargin.stream._learner import StreamLearner
 from onmargin.stream.label_ranker import LabelRanker
 
@@ -182,14 +182,17 @@ _LESSONS: dict[type, type[Lesson]] = {
     SequenceTagger: ChainLesson,
     LinearLearner: RowLesson,
     LinearEstimator: RowLesson,
-    QuasiAdditiveClassifier: RowLesson,
 }
+
+
+# Trials of rows, and learners that keep examples besides their weights.
+_UNMIXED = BlockClassifier, ClassFeatureClassifier, DualAscentClassifier, dual_ascent.DualAscentClassifier
 
 
 def check_kind(model: Any) -> type[Lesson]:
     """How its kind of model takes batches; one whose weights cannot be mixed is refused."""
     found = next((lesson for kind, lesson in _LESSONS.items() if isinstance(model, kind)), None)
-    if found is None or isinstance(model, BlockClassifier | ClassFeatureClassifier | DualAscentClassifier):
+    if found is None or isinstance(model, _UNMIXED):
         raise TypeError(
             "shards are for classifiers, regressors, label rankers, taggers and models of onmargin.stream with plain "
             f"weights or confidences; got {type(model).__name__}"

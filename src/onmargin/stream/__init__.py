@@ -2,8 +2,11 @@
 
 from onmargin.stream.auto import AutoClassifier, AutoRegressor
 from onmargin.stream.classifier import PassiveAggressiveClassifier
+from onmargin.stream.dual_ascent import DualAscentClassifier
+from onmargin.stream.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
 from onmargin.stream.label_ranker import LabelRanker
 from onmargin.stream.ordinal import OrdinalRegressor
+from onmargin.stream.quasi_additive import Perceptron, PNormPerceptron, QuasiAdditiveClassifier, Winnow
 from onmargin.stream.regressor import PassiveAggressiveRegressor
 from onmargin.stream.second_order import AROWClassifier, AROWRegressor, NHERDClassifier, SCWClassifier
 from onmargin.stream.uniclass import PassiveAggressiveUniclass
@@ -13,11 +16,18 @@ __all__ = [
     "AROWRegressor",
     "AutoClassifier",
     "AutoRegressor",
+    "DualAscentClassifier",
+    "ExponentiatedGradientRegressor",
+    "GradientDescentRegressor",
     "LabelRanker",
     "NHERDClassifier",
     "OrdinalRegressor",
+    "PNormPerceptron",
     "PassiveAggressiveClassifier",
     "PassiveAggressiveRegressor",
     "PassiveAggressiveUniclass",
+    "Perceptron",
+    "QuasiAdditiveClassifier",
     "SCWClassifier",
+    "Winnow",
 ]

@@ -33,6 +33,8 @@ def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
         targets = _targets(model, y[done:])
         if factors is not None:
             targets[~(factors[done:] >= 0) | np.isinf(factors[done:])] = nan
+        if getattr(model._player, "nonnegative", None) is not None:
+            targets[_negative(rows)[done:]] = nan
         unknown = np.flatnonzero(np.isnan(targets))
         stop = done + (int(unknown[0]) if len(unknown) else len(targets))
         if stop > done and rows.n_features == model._learner.geometry.n_features:
@@ -55,6 +57,18 @@ def learn_readily(model: Any, X: tuple[Any, ...], y: list[Any], weights: list[fl
         if done < len(X):
             yield done
             done += 1
+
+
+def _negative(rows: Rows) -> NDArray[np.bool_]:
+    """Which rows have a negative number."""
+    values, _, ends = rows.owners
+    found: NDArray[np.bool_] = np.zeros(rows.n_rows, bool)
+    if ends is None:
+        found[:] = (values < 0).any(axis=1)
+        return found
+    places = ends[0] + np.flatnonzero(values[ends[0] : ends[-1]] < 0)
+    found[np.searchsorted(ends, places, side="right") - 1] = True
+    return found
 
 
 def _targets(model: Any, y: Any) -> NDArray[np.float64]:

@@ -53,6 +53,8 @@ class StreamLearner:
     # Whether the target of an example is a label or, if not, a number; None: it is neither.
     _labelled: ClassVar[bool | None] = None
 
+    _player_type: ClassVar[type[Player]] = Player
+
     def __post_init__(self) -> None:
         self._player: Player | None = None
         self._turns = Turns()
@@ -77,7 +79,7 @@ class StreamLearner:
     def _check_parameters(self) -> None:
         check_options(self)
         plan = self.plan()
-        if plan.learner is not None:
+        if getattr(self, "kernel", None) is not None:
             raise ParameterError(
                 f"kernel needs the rows of a matrix: use onmargin.{type(self).__name__}, or kernel=None", ["kernel"]
             )
@@ -156,12 +158,31 @@ class StreamLearner:
             n_features = len(self._names)
         self._frequencies = Frequencies() if self.features_.idf else None
         self._start(n_features, sparse=self._names is not None or is_sparse(x))
+        first_step = self._model.plan.first_step
+        if first_step is not None:
+            self._learner.step = first_step(self._row(x))
+            self._player = None
+
+    def _row(self, x: Any) -> Any:
+        """Return the first example as the matrix that an estimator would begin with."""
+        player: Any = self._opened()
+        places, values = player.features(x, new=True)
+        if self._names is None and not is_sparse(x):
+            return np.array([values])
+        from scipy import sparse
+
+        return sparse.csr_matrix((values, places, [0, len(places)]), shape=(1, self._learner.geometry.n_features))
 
     def _start(self, n_features: int, *, sparse: bool) -> None:
         """Begin a model that has seen nothing, for so many features."""
-        self._model = Model.begin(
-            self.plan(), Shape(n_features, self.features_.dtype, sparse), n_columns=self._columns()
-        )
+        plan = self.plan()
+        if plan.sized and isinstance(self._names, Names):
+            raise ParameterError(
+                f"{plan.sized} hash the names of features to so many places, such as "
+                "features=RecordFeatures(n_features=2**18), or learn vectors",
+                ["features"],
+            )
+        self._model = Model.begin(plan, Shape(n_features, self.features_.dtype, sparse), n_columns=self._columns())
         self._model.arrange(getattr(self, "classes_", ()))
 
     def _columns(self) -> int:
@@ -173,10 +194,11 @@ class StreamLearner:
         if self._player is None and "_model" in vars(self):
             with self._turns:
                 if self._names is None:
-                    player = Player(self._learner, None, self._vectors(), self._turns)
+                    player = self._player_type(self._learner, None, self._vectors(), self._turns)
                 else:
-                    player = Player(self._learner, self._reader(self._names), None, self._turns)
+                    player = self._player_type(self._learner, self._reader(self._names), None, self._turns)
                 player.targets = self._targets()
+                player.nonnegative = self.plan().nonnegative
                 self._player = self._player or player
         return self._player
 

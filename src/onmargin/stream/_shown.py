@@ -30,6 +30,14 @@ def experts_(self: Any) -> Standing:
     return standing
 
 
+@property  # type: ignore[misc]
+def rate_(self: Any) -> float:
+    """The rate in use."""
+    if not hasattr(self, "_learner"):
+        raise AttributeError("nothing was learned yet")
+    return float(self._learner.step.rate)
+
+
 def retire(self: Any, keep: int) -> Any:
     """Go on with the experts that have lost least so far; the others are forgotten, and their time is saved.
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from onmargin._core.geometries.additive import Balanced, Entropic
+from onmargin._core.steps.step import Aggressive, Fixed, Optimal
 from onmargin.estimators._label_sets import read_label_sets
 from onmargin.estimators._phi import as_phi
 from onmargin.estimators._trials import read_trials
@@ -18,10 +20,12 @@ from onmargin.estimators.dual_ascent import DualAscentClassifier
 from onmargin.estimators.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
 from onmargin.estimators.label_ranker import LabelRanker
 from onmargin.estimators.ordinal import OrdinalRegressor
+from onmargin.estimators.perceptrons import Perceptron, PNormPerceptron, Winnow
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.estimators.regressor import PassiveAggressiveRegressor
 from onmargin.estimators.sequence_tagger import SequenceTagger
 from onmargin.estimators.uniclass import PassiveAggressiveUniclass
+from onmargin.models.dual_ascent import Ascent
 from onmargin.theory._bias import squared_norms, with_bias
 from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, alone
 from onmargin.theory._sequences import read_sequences
@@ -34,6 +38,8 @@ Places = NDArray[np.intp]
 # The estimator after the run, X, y and what else came with them -> the case.
 Reader = Callable[[Any, Any, Any, dict[str, Any]], Case]
 
+# The steps of quasi-additive learners, and that of a window.
+_STEPS: dict[type, str] = {Fixed: "fixed", Aggressive: "aggressive", Optimal: "optimal", Ascent: "optimal"}
 # The words for `update` whose steps are of one kind; the others are kinds of their own.
 _KINDS = {"max": "capped", "conproj": "capped", "exact": "capped", "mira": "capped", "perceptron": "simperc"}
 
@@ -165,32 +171,23 @@ def _gradient(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
 
 
 def _quasi_additive(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    if run.class_weight is not None:
+        raise NoTheorem("class_weight makes C change from round to round: certify speaks of class_weight=None only")
     X, n = _rows(run, X), len(run.classes_)
-    margin, codes = run._asked(), _codes(run, y)
+    plan, geometry, codes = run.plan(), run._learner.geometry, _codes(run, y)
+    margin = float(plan.task(run.classes_.tolist()).margin)
     # A threshold is taken off the scores: the second class must be above it by the margin, the first below.
-    threshold = getattr(run._learner.geometry, "threshold", 0.0)
+    threshold = getattr(geometry, "threshold", 0.0)
     required = np.array([[0.0, margin - threshold], [margin + threshold, 0.0]]) if n == 2 else margin
     problem = _prototypes(X, codes, n, required, margin)
+    simplex, p = isinstance(geometry, Entropic), getattr(geometry, "p", None)
+    word = "entropic" if simplex else "euclidean" if p is None else "pnorm"
     size, lengths = _geometry(
-        run.geometry,
-        X,
-        problem,
-        balanced=run.balanced,
-        p=getattr(run._learner.geometry, "p", None),
-        columns=1 if n == 2 else n,
+        word, X, problem, balanced=isinstance(geometry, Balanced), p=p, columns=1 if n == 2 else n
     )
-    step = "optimal" if isinstance(run, DualAscentClassifier) else run.step
-    step = "scale" if step == "fixed" and run.geometry != "entropic" else step
-    C = getattr(run._learner.step, "C", None)
-    return Case(
-        step,
-        "mistakes",
-        problem,
-        size,
-        run.C if C is None else C,
-        _longest(lengths),
-        margin=margin,
-    )
+    step = _STEPS[type(plan.step)]
+    step = "scale" if step == "fixed" and not simplex else step
+    return Case(step, "mistakes", problem, size, plan.step.C, _longest(lengths), margin=margin)
 
 
 def _uniclass(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
@@ -309,6 +306,10 @@ CASES: dict[type, Reader] = {
     BlockClassifier: _blocks,
     ClassFeatureClassifier: _class_features,
     QuasiAdditiveClassifier: _quasi_additive,
+    Perceptron: _quasi_additive,
+    PNormPerceptron: _quasi_additive,
+    Winnow: _quasi_additive,
+    DualAscentClassifier: _quasi_additive,
     GradientDescentRegressor: _gradient,
     ExponentiatedGradientRegressor: _gradient,
     SequenceTagger: _tagger,

@@ -62,8 +62,12 @@ cdef class Additive(Geometry):
         return self.weights(), np.full(self.n_columns, 0 - self.threshold)
 
     def alike(self, Py_ssize_t n_columns):
-        """A geometry of the same kind with other columns, that has learned nothing."""
-        return type(self)(**{**self.settings(), "n_columns": n_columns})
+        """A geometry of the same kind with other columns, that has learned nothing.
+
+        Only a single column has a threshold: one that all columns share decides nothing between them.
+        """
+        threshold = self.threshold if n_columns == 1 else 0.0
+        return type(self)(**{**self.settings(), "n_columns": n_columns, "threshold": threshold})
 
     def recombined(self, mixing):
         """A copy whose theta are combinations of these: column c is sum_k mixing[c, k] times column k."""
@@ -342,6 +346,12 @@ cdef class Entropic(Searching):
     The level is a theta itself: f(theta) = exp(theta - level).
     """
 
+    def resized(self, Py_ssize_t n_features):
+        raise ValueError(
+            f"weights on the simplex begin at 1 / n_features, so that their number cannot change: they are for "
+            f"{self.n_features} features; got {n_features}"
+        )
+
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(n):
@@ -470,6 +480,14 @@ cdef class PNorm(Searching):
 
     def settings(self):
         return {**super().settings(), "p": self.p}
+
+    def resized(self, Py_ssize_t n_features):
+        """A copy with new features of weight zero, which add nothing to the norm of theta."""
+        cdef PNorm copy = type(self)(**{**self.settings(), "n_features": n_features})
+        copy.theta[:self.n_features], copy.slopes[:self.n_features] = self.theta, self.slopes
+        copy.clock, copy.level, copy.S = self.clock, self.level, self.S
+        copy.highest, copy.touched = self.highest, self.touched
+        return copy
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
         cdef Py_ssize_t i

@@ -1,0 +1,32 @@
+"""The `fit` of learners that start from no given weights: declared once, and named by the classes that have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from onmargin.estimators._linear_classifier import LinearClassifier
+from onmargin.estimators._linear_regressor import LinearRegressor
+from onmargin.estimators._online import MatrixLike
+
+
+def fit(self: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
+    """Learn from all the data in as many passes as it takes.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Examples; dense C-contiguous or CSR float64 are learned in place.
+    y : array-like of shape (n_samples,)
+        Labels, of at least two classes, or numbers.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Factors on the step; an example of weight 0 is skipped.
+
+    Returns
+    -------
+    self : object
+        The fitted estimator.
+    """
+    kind = LinearClassifier if isinstance(self, LinearClassifier) else LinearRegressor
+    return kind.fit(self, X, y, sample_weight=sample_weight)

@@ -1,0 +1,319 @@
+"""Dual ascent: the last examples of a stream, learned again with each new one ([PD] sec. 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.rows import Rows
+from onmargin._core.steps.step import Step
+from onmargin._core.steps.window import GramWindow, Window
+from onmargin._core.tasks.task import Binary, Task
+from onmargin._parts import Part
+from onmargin.learner import Learner, Offsets, Vector, as_rows, matrix_of
+from onmargin.models import options as shared
+from onmargin.models import quasi_additive
+from onmargin.models import weights as kernels
+from onmargin.models.options import option
+from onmargin.models.plan import Plan, Shape
+from onmargin.models.rules import FLAG, NOTHING, Number
+from onmargin.models.several import Kind
+
+WHOLE = Number(1, 2**62, whole=True)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DualAscentOptions:
+    """The options of dual ascent, in every face.
+
+    Parameters
+    ----------
+    geometry : {"euclidean", "entropic", "pnorm"}, default="euclidean"
+        How weights follow from the sum of examples: they are the sum itself, on the simplex, or in between.
+    p : float or None, default=None
+        Of "pnorm", from 2 to 500. If None, 2 ln(n_features) of the first call.
+    C : float, default=1.0
+        The largest dual variable, above 0.
+    margin : float or None, default=None
+        The margin asked for, above 0. If None, 1, or 0.1 for the entropic geometry.
+    window : int or None, default=8
+        How many of the last examples are learned again each round, the newest among them; their rows are kept. If None,
+        all, at a price that grows with every round.
+    sweeps : int or None, default=None
+        How often a round goes through the window, one example after the other, from the newest to the oldest. If None,
+        until nothing is gained any more.
+    balanced : bool, default=True
+        Whether the entropic weights have either sign.
+    fit_intercept : bool, default=False
+        Whether to learn an intercept; for the Euclidean geometry.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of its coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
+        far.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
+        Learn in the feature space of a kernel, with the Euclidean geometry: the weights are an expansion over the
+        examples whose dual variables are not zero, and a round costs as much as there are of those. A callable gives
+        the kernel values of the rows of two matrices; "precomputed": X holds them, n x n in `fit` and n_test x n in
+        prediction. For rows of a matrix only.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
+        first `partial_fit`, "auto" is ``1 / n_features``.
+    degree : int, default=3
+        Of "poly", at least 0.
+    coef0 : float, default=0.0
+        Constant in "poly" and "sigmoid".
+    """
+
+    geometry: str = quasi_additive.geometry()
+    p: float | None = quasi_additive.norm()
+    C: float = quasi_additive.size_of_step()
+    margin: float | None = quasi_additive.margin()
+    window: int | None = option(8, WHOLE, NOTHING)
+    sweeps: int | None = option(None, WHOLE, NOTHING)
+    balanced: bool = option(True, FLAG)
+    fit_intercept: bool = option(False, FLAG)
+    intercept_scaling: float | str = shared.intercept_scaling()
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
+    kernel: str | Callable[[Any, Any], Any] | None = kernels.kernel()
+    gamma: float | str = kernels.gamma()
+    degree: int = kernels.degree()
+    coef0: float = kernels.coef0()
+
+    def plan(self) -> Plan:
+        """Return how these options learn."""
+        step = Ascent(float(self.C), quasi_additive.asked(self), self.window, self.sweeps)
+        plan = quasi_additive.in_geometry(self, step, learner=_window_learner)
+        fixed = dict(plan.fixed) | {name: getattr(self, name) for name in ("kernel", "gamma", "degree", "coef0")}
+        if self.kernel is None:
+            return replace(plan, fixed=fixed)
+        return replace(plan, fixed=fixed, weights=_expansion(self), learner=_kernel_window_learner(self))
+
+
+class Ascent(Step):
+    """How far to go over the variables of a window; a `WindowLearner` makes the compiled step for its rows.
+
+    Parameters
+    ----------
+    C, margin : float
+        The largest dual variable, and the margin asked for.
+    window, sweeps : int or None
+        As the options of these names.
+    """
+
+    def __init__(self, C: float, margin: float, window: int | None, sweeps: int | None) -> None:
+        self.C = C
+        self.margin = margin
+        self.window = window
+        self.sweeps = sweeps
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.C, self.margin, self.window, self.sweeps)
+
+    def settings(self, window: int) -> dict[str, Any]:
+        """Return what a compiled window is made with."""
+        return {"C": self.C, "margin": self.margin, "window": window, "sweeps": self.sweeps or 0}
+
+
+@dataclass(frozen=True)
+class KeptExamples(Part):
+    """The examples whose variables a later round may change, oldest first."""
+
+    X: Any
+    target: Vector
+    weight: Vector
+    alpha: NDArray[np.float64]  # their variables, one per column
+    scores: NDArray[np.float64]  # by the weights as they are; only plain weights need them
+    keys: Offsets  # with a kernel, their places in the stream of all rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(vars(self).values())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self)
+
+    def last(self, window: int | None) -> KeptExamples:
+        """Return those that are in the window with one more."""
+        first = 0 if window is None else max(len(self.target) - window + 1, 0)
+        return KeptExamples(*(part[first:] for part in self)) if first else self
+
+    def recombined(self, mixing: NDArray[np.float64]) -> KeptExamples:
+        """Return the examples for columns that are combinations of those there were, so that sums stay what they are.
+
+        The one variable of an example of two classes becomes that of the other class as its rival.
+        """
+        alpha = np.zeros((len(self.target), len(mixing)))
+        places = mixing.argmax(axis=0)
+        if mixing.shape[1] == 1:
+            low, high = mixing[:, 0].argmin(), places[0]
+            target = np.where(self.target > 0, high, low).astype(np.float64)
+            rival = np.where(self.target > 0, low, high)
+            alpha[np.arange(len(alpha)), rival] = mixing[high, 0] * self.alpha[:, 0]
+        else:
+            target = places[self.target.astype(np.intp)].astype(np.float64)
+            alpha[:, places] = self.alpha
+        return replace(self, target=target, alpha=alpha, scores=self.scores @ mixing.T)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The rows of a call with the kept ones before them, and room for their variables and scores."""
+
+    examples: KeptExamples  # their alpha and scores lie by place modulo `held`
+    rows: Rows
+    now: int  # the first row that is new
+    window: int
+    held: int
+
+    @classmethod
+    def over(cls, kept: KeptExamples | None, new: KeptExamples, window: int | None) -> Sight:
+        """Put new examples, which have no variables yet, behind the kept ones, if there are any."""
+        old = KeptExamples(*(part[:0] for part in new)) if kept is None else kept.last(window)
+        now, n_columns = len(old.target), old.alpha.shape[1]
+        X = _joined(old.X, new.X)
+        rows = as_rows(X)
+        size = rows.n_rows if window is None else window
+        held = min(size, rows.n_rows)
+        alpha, scores = np.zeros((2, held, n_columns))
+        alpha[:now], scores[:now] = old.alpha, old.scores
+        target = np.concatenate([old.target, new.target])
+        weight = np.concatenate([old.weight, new.weight])
+        keys = np.concatenate([old.keys, new.keys])
+        return cls(KeptExamples(X, target, weight, alpha, scores, keys), rows, now, size, held)
+
+    def kept(self, window: int | None) -> KeptExamples:
+        """Return the examples that the next call begins with."""
+        X, target, weight, alpha, scores, keys = self.examples
+        n = len(target)
+        first = n - (self.held if window is None else min(self.held, window - 1))
+        places = np.arange(first, n) % max(self.held, 1)
+        return KeptExamples(
+            X[first:].copy(), target[first:], weight[first:], alpha[places], scores[places], keys[first:]
+        )
+
+
+def selected(X: Rows, y: Vector, weight: Vector | None, order: Offsets | None, n_columns: int) -> KeptExamples:
+    """Return the examples to learn, without variables; their keys are their places in X."""
+    matrix, weight = matrix_of(X), np.ones(len(y)) if weight is None else weight
+    chosen = np.flatnonzero(weight > 0) if order is None else order[weight[order] > 0]
+    nothing = np.zeros((0, n_columns))
+    if order is not None or len(chosen) < len(y):
+        matrix, y, weight = matrix[chosen], y[chosen], weight[chosen]
+    return KeptExamples(matrix, y, weight, nothing, nothing, chosen)
+
+
+def _joined(old: Any, new: Any) -> Any:
+    """Return rows one after the other, in the form of the new; a row of fewer features has zeros for the others."""
+    if old.shape[0] == 0:
+        return new
+    if not hasattr(new, "indptr"):
+        return np.concatenate([old.toarray() if hasattr(old, "indptr") else old, new])
+    from scipy import sparse
+
+    old = old if hasattr(old, "indptr") else sparse.csr_matrix(old)
+    if old.shape[1] < new.shape[1]:
+        old = sparse.csr_matrix((old.data, old.indices, old.indptr), shape=(old.shape[0], new.shape[1]))
+    return sparse.vstack([old, new], format="csr")
+
+
+class WindowLearner(Learner[Any]):
+    """A learner whose rounds maximize the dual over the last examples, by a step that is an `Ascent`.
+
+    Parameters
+    ----------
+    task : Task
+        Turns scores and targets into half-spaces, and scores into predictions.
+    step : Step
+        The settings of the window.
+    geometry : Geometry
+        Holds the weights and moves them.
+    kept : KeptExamples or None, default=None
+        The examples that the next round may change. If None, there are none yet.
+    """
+
+    def __init__(self, task: Any, step: Any, geometry: Any, kept: KeptExamples | None = None) -> None:
+        super().__init__(task, step, geometry)
+        self.kept = kept
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.task, self.step, self.geometry, self.kept), self._totals
+
+    def recombine(self, mixing: NDArray[np.float64]) -> None:
+        super().recombine(mixing)
+        if self.kept is not None:
+            self.kept = self.kept.recombined(mixing)
+
+    def learn(
+        self,
+        X: Rows,
+        y: Vector,
+        weight: Vector | None = None,
+        order: Offsets | None = None,
+        *,
+        trials: Offsets | None = None,
+        targets: Offsets | None = None,
+    ) -> None:
+        if of_one_class(self):
+            super().learn(X, y, weight, order)
+            return
+        step: Any = self.step
+        sight = Sight.over(self.kept, selected(X, y, weight, order, self.geometry.n_columns), step.window)
+        _, target, weight, alpha, scores, _ = sight.examples
+        before, settings = (sight.rows, target, weight, sight.now, alpha), step.settings(sight.window)
+        plain = isinstance(self.geometry, Euclidean)
+        self.step = GramWindow(*before, scores, **settings) if plain else Window(*before, **settings)
+        try:
+            super().learn(sight.rows, target, weight, np.arange(sight.now, sight.rows.n_rows))
+        finally:
+            self.step = step
+        self.kept = sight.kept(step.window)
+
+
+def of_one_class(learner: Learner[Any]) -> bool:
+    """Whether there is one class only, whose examples have no rival, and so no variables."""
+    return learner.geometry.n_columns == 1 and not isinstance(learner.task, Binary)
+
+
+def dual_variables(learner: Any) -> NDArray[np.float64]:
+    """Return the variables that the next round may change: one per example of two classes, or one per rival."""
+    n_columns = learner.geometry.n_columns
+    alpha: NDArray[np.float64] = np.zeros((0, n_columns)) if learner.kept is None else learner.kept.alpha
+    return alpha if n_columns > 1 else alpha[:, 0]
+
+
+def with_window(learner: Any, kept: KeptExamples) -> Learner[Any]:
+    """Return a learner of version 0.1, which kept its examples elsewhere, as one that has them."""
+    plain, arguments, state = learner.__reduce__()
+    kind: Any = WindowLearner
+    if plain is not Learner:
+        from onmargin.models.kernel_learner import KernelWindowLearner
+
+        kind = KernelWindowLearner
+    windowed: Learner[Any] = kind(*arguments, kept)
+    windowed.__setstate__(state)
+    return windowed
+
+
+def _window_learner(X: Any, step: Step, geometry: Geometry) -> WindowLearner:
+    return WindowLearner(Task(), step, geometry)
+
+
+# Kernels are imported where one is asked for: they need SciPy.
+
+
+def _expansion(options: DualAscentOptions) -> Callable[[Shape, Kind | None, int], Geometry]:
+    from onmargin.models.expansion import expansion
+
+    return expansion(options, 0)
+
+
+def _kernel_window_learner(options: DualAscentOptions) -> Callable[[Any, Step, Geometry], Learner[Any]]:
+    from onmargin.models.expansion import kernel_learner
+    from onmargin.models.kernel_learner import KernelWindowLearner
+
+    return kernel_learner(options, KernelWindowLearner)

@@ -1,0 +1,98 @@
+"""Gradient descent and exponentiated gradient: regression with a constant rate ([SLIDES])."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.steps.step import Proportional, Step
+from onmargin._core.tasks.task import Regression
+from onmargin.models.links import link
+from onmargin.models.options import option
+from onmargin.models.plan import Plan
+from onmargin.models.rules import FLAG, NOTHING, Number
+
+
+def rate() -> Any:
+    return option(None, Number(0, above=True, below=True), NOTHING)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GradientDescentOptions:
+    r"""The options of gradient descent, in every face.
+
+    Parameters
+    ----------
+    rate : float or None, default=None
+        :math:`\eta`, above 0. If None, :math:`1 / (2 X^2)` with X the largest norm among the rows of the first call,
+        for which the bound is proved; of records that come one at a time the first alone decides.
+    """
+
+    rate: float | None = rate()
+
+    def plan(self) -> Plan:
+        """Return how these options learn."""
+        return _descent(self.rate, _largest_norm, link("euclidean"))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ExponentiatedGradientOptions:
+    r"""The options of the exponentiated gradient, in every face.
+
+    Parameters
+    ----------
+    rate : float or None, default=None
+        :math:`\eta`, above 0. If None, :math:`2 / R^2` with R the largest spread (largest less smallest number, zeros
+        included) of a row of the first call, for which the bound is proved; of records that come one at a time the
+        first alone decides.
+    balanced : bool, default=False
+        Whether weights have either sign: those of the features and of their negatives.
+    """
+
+    rate: float | None = rate()
+    balanced: bool = option(False, FLAG)
+
+    def plan(self) -> Plan:
+        """Return how these options learn."""
+        spread = _largest_of_both_signs if self.balanced else _largest_spread
+        return _descent(self.rate, spread, link("entropic", balanced=self.balanced), fixed={"balanced": self.balanced})
+
+
+def _descent(rate: float | None, proven: Callable[[Any], float], weights: dict[str, Any], **rest: Any) -> Plan:
+    return Plan(
+        task=lambda labels: Regression(0.0),
+        step=Step() if rate is None else Proportional(float(rate)),
+        first_step=(lambda X: Proportional(proven(X))) if rate is None else None,
+        **weights | rest,
+    )
+
+
+# The rates of the bounds, if these are all rows there will be; 1 for rows from which nothing can be learned.
+
+
+def _largest_norm(X: Any) -> float:
+    squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
+    longest = float(np.asarray(squares, dtype=np.float64).max())
+    return 1 / (2 * longest) if longest > 0 else 1.0
+
+
+def _largest_spread(X: Any) -> float:
+    low, high = _extremes(X)
+    return _rate_for(high - low)
+
+
+def _largest_of_both_signs(X: Any) -> float:
+    low, high = _extremes(X)
+    return _rate_for(2 * np.maximum(high, -low))
+
+
+def _extremes(X: Any) -> list[NDArray[np.float64]]:
+    """Return the smallest and the largest number of each row, zeros included."""
+    sides = X.min(axis=1), X.max(axis=1)
+    return [np.asarray(side.todense() if hasattr(side, "todense") else side).ravel() for side in sides]
+
+
+def _rate_for(spread: NDArray[np.float64]) -> float:
+    return 2 / float(spread.max()) ** 2 if spread.max() > 0 else 1.0

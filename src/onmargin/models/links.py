@@ -1,0 +1,60 @@
+"""Geometries of quasi-additive learners: weights that are a link of a sum of examples ([PD] sec. 4)."""
+
+from math import log
+from typing import Any
+
+import numpy as np
+
+from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
+from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin.models.plan import Shape
+from onmargin.models.several import Kind
+
+LINKS = ("euclidean", "entropic", "pnorm")
+
+
+def default_p(n_features: int) -> float:
+    """Return 2 ln n, where the p-norm geometry does best for sparse targets."""
+    return max(2.0, 2 * log(max(n_features, 1)))
+
+
+def link(
+    geometry: str, *, bias: float = 0.0, p: float | None = None, balanced: bool = True, threshold: float = 0.0
+) -> dict[str, Any]:
+    """Return what a plan says of weights in a geometry; `balanced` and `threshold` are of the entropic one."""
+    sized = ""
+    if geometry == "entropic":
+        sized = "weights on the simplex begin at 1 / n_features:"
+    elif geometry == "pnorm" and p is None:
+        sized = "p=None is 2 ln(n_features): set p,"
+
+    def make(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
+        n_features = shape.n_features
+        if geometry == "euclidean":
+            return Euclidean(n_features, n_columns, np.float64, sparse=shape.sparse, bias=bias)
+        if geometry == "pnorm":
+            return PNorm(n_features, n_columns, default_p(n_features) if p is None else float(p))
+        if balanced:
+            return Balanced(n_features, n_columns)
+        return Entropic(n_features, n_columns, threshold=threshold if n_columns == 1 else 0.0)
+
+    plain = geometry == "euclidean"
+    return {"weights": make, "dtypes": (np.dtype(np.float64),), "sized": sized, "plain": plain}
+
+
+def half(geometry: Any) -> float:
+    """Return what the sum of two classes is multiplied by when it becomes the sums of one class each.
+
+    Plain weights and p-norms then keep the margin: the link of (-h theta, h theta) is 2^(2/p) h times that of theta.
+    Balanced entropic weights keep its sign, since they are proportional to sinh(theta).
+    """
+    if isinstance(geometry, PNorm):
+        return float(2 ** (-2 / geometry.p))
+    if isinstance(geometry, Balanced):
+        return 1.0
+    if isinstance(geometry, Entropic):
+        raise ValueError(
+            "two classes have one vector of weights on the simplex, which cannot become three: name all classes with "
+            "classes= in the first call of partial_fit, or set balanced=True"
+        )
+    return 0.5

@@ -1,0 +1,60 @@
+"""Dual ascent for streams: the last examples are learned again with each new one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin.models.described import described
+from onmargin.models.dual_ascent import DualAscentOptions, dual_variables
+from onmargin.stream._linear_classifier import LinearClassifier
+from onmargin.stream._window import WindowPlayer
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class DualAscentClassifier(LinearClassifier, DualAscentOptions):
+    """Dual ascent for records: each round maximizes the dual again over the last examples.
+
+    Use it where examples are dear and computing is cheap: it makes fewer mistakes on short streams. It keeps the last
+    `window` examples, and a round costs several hundred times as much as one of
+    :class:`onmargin.stream.AROWClassifier`. The entropic geometry needs hashed names or vectors, and
+    ``geometry="pnorm"`` needs one of these or `p`. A `kernel` needs the rows of a matrix: for that take
+    :class:`onmargin.DualAscentClassifier`, which is faster, too.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels met so far, sorted.
+    dual_coef_ : ndarray of shape (n_kept,) or (n_kept, n_classes)
+        The dual variables of the examples that the next round may still change, oldest first.
+    n_features_ : int
+        Number of features: names met so far, places of the table, or numbers in a vector.
+    totals_ : Totals
+        Rounds, mistakes, updates and losses so far.
+
+    See Also
+    --------
+    onmargin.DualAscentClassifier : The same for matrices.
+
+    Notes
+    -----
+    [PD] sec. 7. The weights are those of :class:`onmargin.DualAscentClassifier` from the same examples as a CSR matrix,
+    row by row, bit for bit; for a p-norm whose names grow they are the same to rounding.
+
+    Examples
+    --------
+    >>> from onmargin import stream
+    >>> model = stream.DualAscentClassifier(window=3)
+    >>> for text, label in [("cheap pills", "spam"), ("lunch at noon", "ham"), ("cheap flights", "spam")]:
+    ...     model = model.learn_one(text, label)
+    >>> model.predict_one("cheap lunch pills")
+    'spam'
+    """
+
+    _player_type = WindowPlayer
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """The dual variables of the examples that the next round may still change, oldest first."""
+        return dual_variables(self._learner) if hasattr(self, "_learner") else np.zeros(0)

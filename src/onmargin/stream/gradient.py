@@ -1,0 +1,90 @@
+"""Gradient descent and exponentiated gradient for streams."""
+
+from dataclasses import dataclass
+
+from onmargin.models.described import described
+from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions
+from onmargin.stream._linear_regressor import LinearRegressor
+from onmargin.stream._shown import rate_
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class GradientDescentRegressor(LinearRegressor, GradientDescentOptions):
+    """Gradient descent on squared losses for records, with a constant rate.
+
+    Use it as the baseline that it is. With ``rate=None`` the first example decides the rate, which is too high if later
+    ones are larger: set `rate` unless all have about the same norm. :class:`onmargin.stream.AROWRegressor` has no rate
+    to choose. For a matrix that is at hand :class:`onmargin.GradientDescentRegressor` is faster, and has `fit`.
+
+    Attributes
+    ----------
+    rate_ : float
+        The rate in use.
+    n_features_ : int
+        Number of features: names met so far, places of the table, or numbers in a vector.
+    totals_ : Totals
+        Rounds, mistakes, updates and losses so far.
+
+    See Also
+    --------
+    onmargin.GradientDescentRegressor : The same for matrices.
+
+    Notes
+    -----
+    [SLIDES], with E1. The weights are those of :class:`onmargin.GradientDescentRegressor` from the same examples as a
+    CSR matrix, row by row, bit for bit.
+
+    Examples
+    --------
+    >>> from onmargin import stream
+    >>> model = stream.GradientDescentRegressor(rate=0.1)
+    >>> for size in range(40):
+    ...     model = model.learn_one({"size": size % 4, "base": 1.0}, 2.0 * (size % 4) + 1.0)
+    >>> round(model.predict_one({"size": 3, "base": 1.0}), 1)
+    7.0
+    """
+
+    rate_ = rate_
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class ExponentiatedGradientRegressor(LinearRegressor, ExponentiatedGradientOptions):
+    """Exponentiated gradient for records: regression with weights on the simplex.
+
+    Use it where the target is a mixture of few of very many features. The weights begin at 1 / n_features: examples by
+    name need hashed names. With ``rate=None`` the first example decides the rate, which is too high if later ones
+    spread wider. For a matrix that is at hand :class:`onmargin.ExponentiatedGradientRegressor` is faster, and has
+    `fit`.
+
+    Attributes
+    ----------
+    rate_ : float
+        The rate in use.
+    n_features_ : int
+        Number of features: names met so far, places of the table, or numbers in a vector.
+    totals_ : Totals
+        Rounds, mistakes, updates and losses so far.
+
+    See Also
+    --------
+    onmargin.ExponentiatedGradientRegressor : The same for matrices.
+
+    Notes
+    -----
+    [SLIDES], with E2. The weights are those of :class:`onmargin.ExponentiatedGradientRegressor` from the same examples
+    as a CSR matrix, row by row, bit for bit.
+
+    Examples
+    --------
+    >>> from onmargin import stream
+    >>> from onmargin.features import RecordFeatures
+    >>> model = stream.ExponentiatedGradientRegressor(features=RecordFeatures(n_features=2**4), rate=1.0)
+    >>> for day in range(200):
+    ...     model = model.learn_one({"wind": day % 5, "sun": day % 3}, 0.5 * (day % 5) + 0.5 * (day % 3))
+    >>> round(model.predict_one({"wind": 4, "sun": 2}), 1)
+    3.0
+    """
+
+    rate_ = rate_
