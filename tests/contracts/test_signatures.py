@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 import onmargin
 from onmargin import stream
-from onmargin.estimators._online import OnlineLearner
+from onmargin.estimators._estimator import Estimator
 from onmargin.models.options import check_options, declared
 
 LEARNERS = [
@@ -18,7 +18,7 @@ LEARNERS = [
     for value in (getattr(module, name) for name in module.__all__)
     if isinstance(value, type) and (issubclass(value, BaseEstimator) or module is stream)
 ]
-PLANNED = [kind for kind in LEARNERS if issubclass(kind, OnlineLearner) and hasattr(kind, "plan")]
+PLANNED = [kind for kind in LEARNERS if issubclass(kind, Estimator) and hasattr(kind, "plan")]
 SECTION = re.compile(r"    Parameters\n    -+\n(.*?)(?=\n\n    \w[\w ]*\n    -+\n)", re.DOTALL)
 
 

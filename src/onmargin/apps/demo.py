@@ -34,10 +34,11 @@ def run() -> None:
         f"[bold]{len(y)} biopsies, {X.shape[1]} measurements each: {' or '.join(data.target_names)}?[/]\n"
         "Each is predicted first and learned afterwards, by PA-I with its default C = 1.\n"
     )
-    model = PassiveAggressiveClassifier()
+    C = 1.0
+    model = PassiveAggressiveClassifier(C=C)
     learn(model, X, y, console)
     totals, certificate = model.totals_, certify(model, X, y, classes=np.unique(y))
-    primal = certificate.best.size + model.C * certificate.best.loss
+    primal = certificate.best.size + C * certificate.best.loss
     console.print(summary(totals))
     console.print(
         f"PA-I made [bold]{totals.mistakes}[/] mistakes; its bound allowed [bold]{certificate.bound:.0f}[/]. The bound "

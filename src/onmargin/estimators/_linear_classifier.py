@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,9 @@ from onmargin._checks import check_classes, check_labels, plain
 from onmargin.estimators._checks import check_named, check_weight, live
 from onmargin.estimators._classes import segments
 from onmargin.estimators._early_stopping import hold_out
+from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._model_estimator import early_stopping, validation_fraction
-from onmargin.estimators._online import MatrixLike, warn_of_margin
+from onmargin.estimators._warnings import warn_of_margin
 from onmargin.learner import Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
 from onmargin.models.plan import Plan
@@ -37,6 +37,9 @@ class LinearClassifier(LinearEstimator):
 
     early_stopping: bool = early_stopping()
     validation_fraction: float = validation_fraction()
+
+    if TYPE_CHECKING:  # at run time annotations would be options
+        classes_: NDArray[Any] = field(init=False)
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """The class of each label; any, where a label is not known because its examples weigh nothing."""

@@ -16,8 +16,7 @@ from onmargin._core.geometries.diagonal import Diagonal
 from onmargin._core.geometries.geometry import Columns
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_numbers
-from onmargin.estimators._model_estimator import ModelEstimator
-from onmargin.estimators._online import MatrixLike
+from onmargin.estimators._estimator import Estimator, MatrixLike
 from onmargin.estimators._shown import weights_of
 from onmargin.learner import Vector, as_rows
 from onmargin.models.kernel_learner import KernelLearner
@@ -26,7 +25,7 @@ from onmargin.models.updates import check_combination
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearEstimator(ModelEstimator):
+class LinearEstimator(Estimator):
     """A scikit-learn estimator with linear weights, or weights in the space of a kernel.
 
     A subclass says how targets are read.
@@ -40,7 +39,7 @@ class LinearEstimator(ModelEstimator):
         return super()._go_on()
 
     def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None) -> None:
-        self._sparse_coef = None
+        self._sparse_coef: sparse.csr_matrix | None = None
         self.__dict__.pop("_sparse_metric", None)
         super()._begin(plan, X, n_columns, weight=weight)
 

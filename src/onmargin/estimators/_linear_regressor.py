@@ -12,9 +12,8 @@ from sklearn.model_selection import ShuffleSplit
 
 from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._early_stopping import hold_out
+from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._model_estimator import early_stopping, validation_fraction
-from onmargin.estimators._online import MatrixLike
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -6,9 +6,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from onmargin.estimators._estimator import MatrixLike
 from onmargin.estimators._linear_classifier import LinearClassifier
 from onmargin.estimators._linear_regressor import LinearRegressor
-from onmargin.estimators._online import MatrixLike
 
 
 def fit(self: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:

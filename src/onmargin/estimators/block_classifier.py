@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin.estimators._checks import check_weight, live
+from onmargin.estimators._estimator import MatrixLike
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._trials import read_trials, trial_weights, two_classes
 from onmargin.learner import Vector
 from onmargin.models.described import described
@@ -124,6 +124,9 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
 
     if TYPE_CHECKING:
         _last_group: Any = field(init=False)  # of the call before; None: it had no groups
+
+    if TYPE_CHECKING:  # at run time annotations would be options
+        classes_: NDArray[Any] = field(init=False)
 
     def fit(
         self,

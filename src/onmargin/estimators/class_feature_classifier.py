@@ -208,7 +208,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         return labels
 
     @property
-    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
+    def classes_(self) -> NDArray[Any]:
         """The labels known so far."""
         self._fitted()
         return self._phi.classes

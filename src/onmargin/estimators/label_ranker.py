@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_weight
+from onmargin.estimators._estimator import MatrixLike
 from onmargin.estimators._label_sets import LabelSets, read_label_sets, read_labels, shown
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._online import MatrixLike
 from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_
 from onmargin.learner import as_rows
 from onmargin.models.described import described

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin.estimators._checks import check_ordered, check_ranks, check_weight, live
 from onmargin.estimators._classes import label_codes
+from onmargin.estimators._estimator import MatrixLike
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._online import MatrixLike
 from onmargin.learner import Vector
 from onmargin.models.described import described
 from onmargin.models.ordinal import OrdinalRegressorOptions

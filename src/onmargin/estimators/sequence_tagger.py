@@ -18,7 +18,7 @@ from onmargin._core.rows import Rows
 from onmargin._core.text.names import Names
 from onmargin._core.turns import TakingTurns
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._model_estimator import ModelEstimator, max_iter, tol
+from onmargin.estimators._estimator import Estimator, max_iter, tol
 from onmargin.estimators._sequences import (
     LabelLists,
     check_kinds,
@@ -39,7 +39,7 @@ from onmargin.models.several import grid, names_of
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class SequenceTagger(ModelEstimator, TaggerOptions):  # type: ignore[misc]
+class SequenceTagger(Estimator, TaggerOptions):
     r"""Tagger of sequences: a passive-aggressive linear chain that learns online and goes on learning.
 
     A sequence :math:`x = (x_1, \dots, x_m)` of tokens, each a few features out of many, is labeled by

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.turns import TakingTurns
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._model_estimator import ModelEstimator
+from onmargin.estimators._estimator import Estimator
 from onmargin.learner import Offsets, Vector
 from onmargin.models.described import described
 from onmargin.models.joint_features import Features, Named, features_like
@@ -25,7 +25,7 @@ from onmargin.models.structures import Example, StructureOptions, noted, play_ro
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class StructuredPredictor(ModelEstimator, StructureOptions):
+class StructuredPredictor(Estimator, StructureOptions):
     r"""Passive-aggressive learner of structures: matchings, orders, trees, segmentations, whatever can be searched for.
 
     You say what structures are, in a `model` of three methods: features :math:`\phi(x, y)` of an input and a structure,

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_sparse
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._model_estimator import ModelEstimator
-from onmargin.estimators._online import MatrixLike
+from onmargin.estimators._estimator import Estimator, MatrixLike
 from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_, weights_of
 from onmargin.learner import Vector, as_rows
 from onmargin.models.described import described
@@ -28,7 +27,7 @@ from onmargin.models.updates import check_combination
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class PassiveAggressiveUniclass(OutlierMixin, ModelEstimator, UniclassOptions):  # type: ignore[misc]
+class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # type: ignore[misc]
     r"""Passive-aggressive uniclass learner: a ball that moves just far enough to hold each example.
 
     An example within `epsilon` of the center leaves it alone. Any other draws it nearer: to the solution of

@@ -13,7 +13,6 @@ from onmargin._core.text.names import Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies
 from onmargin._parts import put_together, take_apart
-from onmargin.estimators._linear import LinearLearner
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators.block_classifier import BlockClassifier
 from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
@@ -180,7 +179,6 @@ class StreamLesson(Lesson):
 _LESSONS: dict[type, type[Lesson]] = {
     StreamLearner: StreamLesson,
     SequenceTagger: ChainLesson,
-    LinearLearner: RowLesson,
     LinearEstimator: RowLesson,
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from onmargin.estimators._online import OnlineLearner
+from onmargin.estimators._estimator import Estimator
 from onmargin.estimators.block_classifier import BlockClassifier
 from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
@@ -88,7 +88,7 @@ def certify(
     """
     _refuse(model)
     read = next((CASES[kind] for kind in type(model).__mro__ if kind in CASES), None)
-    if read is None or not isinstance(model, OnlineLearner):
+    if read is None or not isinstance(model, Estimator):
         known = ", ".join(sorted(kind.__name__ for kind in CASES))
         raise NoTheorem(f"no theorem speaks of {type(model).__name__}; there are some for {known} and their subclasses")
     if not 0 < accuracy < 1:

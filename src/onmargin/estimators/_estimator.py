@@ -1,13 +1,14 @@
-"""What all estimators share: validation, passes over the data, and what the rounds came to."""
+"""What all estimators share: validation, passes over the data, and calls that change all or nothing."""
 
-import warnings
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy, deepcopy
+from dataclasses import dataclass, field
 from functools import wraps
-from inspect import currentframe
 from math import inf
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,40 +20,60 @@ from sklearn.utils.validation import validate_data
 
 from onmargin._checks import check_sparse
 from onmargin._core.rows import Rows
-from onmargin._core.steps.step import Step
-from onmargin._core.tasks.task import Task
 from onmargin._core.turns import TakingTurns
 from onmargin._late import fit_shards
+from onmargin.estimators._batch import reach_target
+from onmargin.estimators._checks import live
+from onmargin.estimators._warnings import warn_caller, warn_of_margin
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
-from onmargin.models.options import check_options
-from onmargin.models.plan import Model, Plan
-from onmargin.models.rules import FLAG, NOTHING, Instance, Number, Rule, check_parameters
-from onmargin.models.updates import projection
+from onmargin.models.options import check_options, option
+from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.rules import FLAG, NOTHING, Instance, Number
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any
+# Of rows; others become the first.
+DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
+
+# Options of passes, some of which have other defaults in some families.
 
 
-def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn the line that called the library."""
-    frame, level = currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("onmargin."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+def max_iter(default: int = 1000) -> Any:
+    return option(default, Number(1, whole=True))
 
 
-def warn_of_margin(margin: float, most: float) -> None:
-    """Warn if no weights on the simplex give any of the rows that a learner begins with the margin asked for.
+def tol(default: float | None = 1e-3) -> Any:
+    return option(default, Number(0), NOTHING)
 
-    Rows that are all zero say nothing about the others to come.
-    """
-    if margin > most > 0:
-        warn_caller(
-            f"margin {margin:g} is out of reach: weights on the simplex give these rows {most:g} at most, so that each "
-            "has a loss whatever is learned. Scale the rows up, or ask for less with margin= if it is a parameter.",
-            UserWarning,
-        )
+
+def n_iter_no_change() -> Any:
+    return option(5, Number(1, whole=True))
+
+
+def shuffle() -> Any:
+    return option(True, FLAG)
+
+
+def verbose() -> Any:
+    return option(0, FLAG, Number(0, whole=True))
+
+
+def random_state() -> Any:
+    seed = Number(0, 2**32 - 1, whole=True)
+    return option(None, NOTHING, seed, Instance(np.random.RandomState, "a RandomState"))
+
+
+def warm_start() -> Any:
+    return option(False, FLAG)
+
+
+def early_stopping() -> Any:
+    return option(False, FLAG)
+
+
+def validation_fraction() -> Any:
+    return option(0.1, Number(0, 1, above=True, below=True))
 
 
 def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,71 +88,61 @@ def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
     return either
 
 
-class OnlineLearner(BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn estimator that learns in rounds.
+@dataclass(kw_only=True, eq=False, repr=False)
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator over a `Model`.
 
-    A subclass inherits the options of a family, whose `plan` says how they learn, and holds a `Model`. Where there is
-    no plan, it adds the rules of its parameters (`_rules`), says which task it learns (`_task`) and holds a `Learner`.
+    A subclass inherits the options of a family, whose `plan` says how they learn, and says how targets are read.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Most passes that `fit` makes. `partial_fit` makes one.
+    tol : float or None, default=1e-3
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
+        before. If None, all `max_iter` passes are made.
+    n_iter_no_change : int, default=5
+        Passes without improvement that end `fit`.
+    shuffle : bool, default=True
+        Whether `fit` shuffles before each pass. `partial_fit` never does.
+    verbose : int, default=0
+        If above 0, `fit` prints one line per pass.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights it finds.
     """
 
-    _rules: ClassVar[dict[str, tuple[Rule, ...]]] = {
-        "C": (Number(0, above=True),),
-        "max_iter": (Number(1, whole=True),),
-        "tol": (Number(0), NOTHING),
-        "n_iter_no_change": (Number(1, whole=True),),
-        "shuffle": (FLAG,),
-        "verbose": (FLAG, Number(0, whole=True)),
-        "random_state": (NOTHING, Number(0, 2**32 - 1, whole=True), Instance(np.random.RandomState, "a RandomState")),
-        "warm_start": (FLAG,),
-    }
-    _dtypes: ClassVar[tuple[Any, ...]] = (np.dtype(np.float64), np.dtype(np.float32))
+    max_iter: int = max_iter()
+    tol: float | None = tol()
+    n_iter_no_change: int = n_iter_no_change()
+    shuffle: bool = shuffle()
+    verbose: int = verbose()
+    random_state: int | np.random.RandomState | None = random_state()
+    warm_start: bool = warm_start()
 
-    C: float
-    loss: str
-    max_iter: int
-    tol: float | None
-    n_iter_no_change: int
-    shuffle: bool
-    verbose: int
-    random_state: int | np.random.RandomState | None
-    warm_start: bool
-
-    n_features_in_: int
-    n_iter_: int
-    _learner: Learner[Any]
-
-    # Of estimators over a model; those are dataclasses, whose annotations would be parameters.
     plan: ClassVar[Callable[..., Plan]]  # of the options: how the parameters as they are now learn
-    _model: Model
-    _sparse_coef: sparse.csr_matrix | None
-    _sparse_metric: dict[str, tuple[NDArray[np.intp], NDArray[Any]]]
-    classes_: NDArray[Any]
-    class_counts_: Vector
+
+    if TYPE_CHECKING:  # at run time annotations would be options
+        n_features_in_: int = field(init=False)
+        n_iter_: int = field(init=False)
+        _model: Model = field(init=False)
+        class_counts_: Vector = field(init=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "fit" in vars(cls):
             cls.fit = _or_shards(vars(cls)["fit"])
 
-    def _task(self) -> Task:
-        """What is learned, with the parameters as they are now."""
-        raise NotImplementedError
-
-    def _step(self) -> Step:
-        return projection(self.C, self.loss)
-
-    def _row_types(self) -> tuple[Any, ...]:
-        """The types that rows may have; the first is what others are converted to."""
-        return self._dtypes
+    @property
+    def _learner(self) -> Learner[Any]:
+        return self._model.learner
 
     def _check_parameters(self) -> None:
-        if hasattr(type(self), "plan"):
-            check_options(self)
-        else:
-            check_parameters(self, self._rules)
+        check_options(self)
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[Any]:
+    def _all_or_nothing(self) -> Iterator[Plan]:
         """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before.
 
         Other threads that call the estimator to learn wait until the block is over.
@@ -140,14 +151,12 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
         with TakingTurns(self):
             before = dict(vars(self))
             try:
-                # The geometry may be replaced before all is known to be well; nothing can fail once rounds are played.
-                for name in before.keys() & {"_model", "_learner"}:
-                    setattr(self, name, copy(before[name]))
-                if hasattr(type(self), "plan"):
-                    yield self.plan()
-                    self._model.learner.close()
-                else:
-                    yield
+                if "_model" in before:
+                    # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are
+                    # played.
+                    self._model = copy(before["_model"])
+                yield self.plan()
+                self._model.learner.close()
             except BaseException:
                 self.__dict__ = before
                 raise
@@ -164,7 +173,7 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, X: Any, *y: Any, keep: bool, dtypes: tuple[Any, ...] | None = None) -> Any:
         """By scikit-learn: X as a C-contiguous or CSR matrix of the weights' type, or of any the weights may have."""
-        types = [self._learner.geometry.dtype] if keep else list(dtypes or self._row_types())
+        types = [self._learner.geometry.dtype] if keep else list(dtypes or DTYPES)
         return validate_data(
             self, check_sparse(X, types), *y, reset=not keep, accept_sparse="csr", dtype=types, order="C"
         )
@@ -183,16 +192,36 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
 
     def _go_on(self) -> bool:
         """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""
-        warm = self.warm_start and hasattr(self, "_learner")
+        warm = self.warm_start and "_model" in vars(self)
         if warm:
-            for name in vars(self).keys() & {"_model", "_learner"}:
-                setattr(self, name, deepcopy(vars(self)[name]))
+            self._model = deepcopy(self._model)
         return warm
 
-    def _prepare(self) -> None:
-        """Take over the parameters as they are now."""
-        self._learner.task = self._task()
-        self._learner.step = self._step()
+    def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None) -> None:
+        """Begin a model that has learned nothing, for rows like those of X."""
+        self._model = Model.begin(plan, Shape(self.n_features_in_, X.dtype, sparse.issparse(X)), X, n_columns)
+        if plan.simplex_margin is not None and X.shape[0] > 0:
+            warn_of_margin(plan.simplex_margin, plan.simplex_reach(X))
+        if plan.first_step is not None:
+            self._learner.step = plan.first_step(live(X, weight))
+
+    def _fit(
+        self,
+        rows: Rows,
+        target: Vector,
+        weight: Vector | None,
+        train: Offsets | None = None,
+        judge: Callable[[], float] | None = None,
+    ) -> None:
+        """Pass over the rows, or those of `train`, until it is enough; `judge` says how good a pass was."""
+        if getattr(self, "target_loss", None) is not None:
+            reach_target(self, rows, target, weight)
+        else:
+            self._run_passes(rows, target, weight, train=train, judge=judge)
+
+    def _shown(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Return what users see of the columns, along the first axis: themselves."""
+        return columns
 
     def _run_passes(
         self,
@@ -248,15 +277,17 @@ class OnlineLearner(BaseEstimator):  # type: ignore[misc]
             )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
+        return "_model" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        kernel = getattr(self, "kernel", None)
+        tags.input_tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+        tags.input_tags.sparse = not tags.input_tags.pairwise
         return tags
 
     def _fitted(self) -> Learner[Any]:
-        if not hasattr(self, "_learner"):
+        if "_model" not in vars(self):
             raise AttributeError(
                 f"this {type(self).__name__} has not learned anything yet: call fit or partial_fit first"
             )
