@@ -197,7 +197,7 @@ def test_a_p_norm_whose_names_grow(name):
 def test_rates_are_those_of_the_first_row():
     x = {"a": 3.0, "b": 4.0}
     assert stream.GradientDescentRegressor().learn_one(x, 1.0).rate_ == 1 / 50
-    model = stream.ExponentiatedGradientRegressor(n_features=2**4)
+    model = stream.ExponentiatedGradientRegressor(features=RecordFeatures(n_features=2**4))
     assert model.learn_one(x, 1.0).rate_ == 2 / 4**2
     assert not hasattr(stream.GradientDescentRegressor(), "rate_")
     assert model.learn_one({"a": 30.0}, 1.0).rate_ == 2 / 4**2

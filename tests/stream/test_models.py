@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from onmargin import stream
 from onmargin.features import RecordFeatures
 from tests.examples import examples
+from tests.reading import made
 from tests.stream.cases import CASES, LABELLED, MODELS, Case, learned, state
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -46,7 +47,7 @@ def test_weights_by_feature(case):
     assert 0 < len(weights) <= model.n_features_
     assert list(map(abs, weights.values())) == sorted(map(abs, weights.values()), reverse=True)
     assert list(model.weights(label, top=3).items()) == list(weights.items())[:3]
-    by_name = case.kind not in {"vectors", "sparse_rows"} and model.n_features is None
+    by_name = case.kind not in {"vectors", "sparse_rows"} and model.features_.n_features is None
     assert {type(name) for name in weights} == {str if by_name else int}
 
 
@@ -75,7 +76,7 @@ def test_parameters_make_the_same_model(name):
     number = next(option for option in ("r", "rate", "C") if hasattr(MODELS[name], option) or option == "C")
     parameters = {"combine": "leader"} if name.startswith("Auto") else {number: 0.5}
     needed = {"ranks": ["low", "middle", "high"]} if name == "OrdinalRegressor" else {}
-    model = MODELS[name](**needed, **parameters, ngrams=(1, 2))
+    model = made(MODELS[name], **needed, **parameters, ngrams=(1, 2))
     twin = MODELS[name](**model.get_params())
     assert twin.get_params() == model.get_params()
     ranks = "ranks=['low', 'middle', 'high'], " if name == "OrdinalRegressor" else ""

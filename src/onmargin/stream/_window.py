@@ -21,8 +21,9 @@ class WindowPlayer(Player):
             target = None
         if target is None:
             return False
-        self.read(x)
-        self.play(np.array([target]), weight)
+        with self.turns:
+            self.read(x)
+            self.play(np.array([target]), weight)
         return True
 
     def learn_many(self, X: Any, y: Any, weights: Any, first: int, labelled: bool) -> int:
