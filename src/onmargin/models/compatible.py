@@ -128,6 +128,11 @@ TABLE = (
         "costs are of pairs of classes, which have one prototype each",
     ),
     Requirement(
+        given("margin"),
+        (other_than("update", "mira"), absent("cost")),
+        "MIRA asks for the margin 1 / C, and costs for their square roots",
+    ),
+    Requirement(
         given("class_margin"),
         (other_than("update", *WITHOUT_MARGIN), absent("cost")),
         "the margin is fixed by the update or by the cost",

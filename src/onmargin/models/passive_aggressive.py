@@ -37,14 +37,17 @@ class ClassifierOptions:
         all are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is PA-I, "squared_hinge" is PA-II.
+    margin : float or None, default=None
+        The margin m that an example asks for, at least 0: its loss is ``max(0, m - y * score)``. None: 1, or 0.1 if the
+        weights are on the simplex. With 0 only mistakes move the weights, and weights of zero never move.
     class_weight : dict, "balanced" or None, default=None
         Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
         far.
     class_margin : dict or None, default=None
-        Margins by class, above 0: examples of a class ask for its margin instead of 1, or 0.1 if the weights are on
-        the simplex. A wide margin for a rare class finds more of its examples, and takes more others for them. In
-        one-vs-rest an example asks all columns for it. Not with `cost`, nor with an `update` to which no margin makes a
-        difference: "perceptron", "simperc", "mira".
+        Margins by class, above 0: examples of a class ask for its margin instead of `margin`. A wide margin for a rare
+        class finds more of its examples, and takes more others for them. In one-vs-rest an example asks all columns for
+        it. Not with `cost`, nor with an `update` to which no margin makes a difference: "perceptron", "simperc",
+        "mira".
     average : bool, int, "mean" or "best", default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
         and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
@@ -78,6 +81,7 @@ class ClassifierOptions:
     loss: str = option("hinge", Word("hinge", "squared_hinge"))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
+    margin: float | None = nothing_or(None, Number(0, below=True))
     class_weight: Mapping[Any, float] | str | None = shared.class_weight()
     class_margin: Mapping[Any, float] | None = nothing_or(None, CLASS_MARGINS)
     average: bool | int | str = shared.average("mean", "best")
@@ -97,8 +101,8 @@ class ClassifierOptions:
     def plan(self) -> Plan:
         """Return how these options learn."""
         entropic = self.geometry == "entropic"
-        # Far below 1 on the simplex, where scores are at most the largest number of a row.
-        margin = 0.1 if entropic else 1.0
+        # By default far below 1 on the simplex, where scores are at most the largest number of a row.
+        margin = float(self.margin) if self.margin is not None else 0.1 if entropic else 1.0
         step = projection(_first(self.C), self.loss) if self.update == "max" else RIVALS[self.update](float(self.C))  # type: ignore[arg-type]
         largest = max([margin, *(self.class_margin or {}).values()]) if entropic else None
         return Plan(

@@ -114,7 +114,9 @@ def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
         step = "PA" if inf == run.C else _passive_aggressive(run, lengths)
         longest = float(lengths.max(initial=0))
         return Case(step, "cost", problem, euclidean(), C, longest, largest_cost=float(cost.max()))
-    margin = 1 / run.C if mira else 0.1 if run.geometry == "entropic" else 1.0
+    margin = float(np.max(run._learner.task.margin))
+    if margin == 0:
+        raise NoTheorem("margin=0 has no mistake bound: certify speaks of margins above 0")
     problem = _prototypes(X, codes, n, margin, margin)
     size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1 if n == 2 else n)
     if run.geometry == "entropic":
