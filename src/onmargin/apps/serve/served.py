@@ -18,7 +18,7 @@ from onmargin.io import ModelFileError, load_with_notes, save
 MOST_CELLS = 2500  # of the confusion matrix
 MOST_POINTS = 400  # of the curve
 MOST_KEYS = 65_536  # of which retries are known
-LONG = 16  # predictions for a retry are kept of requests that are no longer than this
+LONG = 1024  # bytes of the predictions of a request that are kept for a retry
 
 encode = msgspec.json.encode
 decode = msgspec.json.Decoder(schema.Example).decode
@@ -221,7 +221,7 @@ class Served:
 
     def remember(self, key: str, learned: schema.Learned) -> None:
         """Know a request if it comes again."""
-        predictions = learned.predictions if len(learned.predictions or ()) <= LONG else None
+        predictions = learned.predictions if len(encode(learned.predictions)) <= LONG else None
         self.n_keys += 1
         self.keys[key] = schema.Learned(learned.first, learned.last, predictions, repeated=True)
         while len(self.keys) > MOST_KEYS:
