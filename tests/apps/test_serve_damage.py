@@ -333,6 +333,19 @@ def test_a_witness_that_is_behind_is_in_order(copy, whole):
     witness.close()
 
 
+def test_a_rewind_into_a_request(tmp_path):
+    """Its key is forgotten, and those before it are known."""
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:5], key="a")
+        learn(client, "m", *PAIRS[5:10], key="b")
+        client.post("/v1/models/m/rewind", json={"seq": 8})
+    with served(tmp_path) as client:
+        assert learn(client, "m", *PAIRS[:5], key="a").json()["repeated"]
+        assert not learn(client, "m", *PAIRS[5:10], key="b").json()["repeated"]
+    assert contents(tmp_path)["m"][2] == 2
+
+
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("change", ["rewind", "delete", "create"])
 def test_a_crash_within_a_change_is_no_damage(copy, whole, change, done, monkeypatch):

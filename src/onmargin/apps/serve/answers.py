@@ -48,10 +48,12 @@ async def predict(context: Context, name: str, sent: schema.Predict) -> schema.P
         return await in_slices(steps, context.limits.computing)
 
 
-def is_long(context: Context, name: str, sent: schema.Predict) -> bool:
-    """Whether to predict takes so long that it is done in slices."""
+def is_long(context: Context, name: str, sent: schema.Predict, size: int | None = None) -> bool:
+    """Whether to predict takes so long that it is done in slices; `size` are the bytes of the request, if known."""
     costs = context.service.get(name).state.student.costs
-    return sum(map(costs.work, sent.examples)) > SLICE
+    if size is not None and costs.at_most(len(sent.examples), size) <= SLICE:
+        return False
+    return costs.total(sent.examples) > SLICE
 
 
 def predicted(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:

@@ -72,7 +72,7 @@ class App:
             self._gate.announced(headers)
             self._gate.bounded(len(body))
             sent = self._gate.decoded(schema.Predict, body)
-            if is_long(self.context, name, sent):
+            if is_long(self.context, name, sent, len(body)):
                 return None
             answer = granted(predicted(self.context, name, sent))
         except ProblemError as problem:

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.json import encode
 
-from onmargin.apps.serve.problems import ProblemError
+from onmargin.apps.serve.problems import BadExampleError, ProblemError
 
 MOST_WORK = 250_000_000  # of one example, in units of about a nanosecond
 SLICE = 5_000_000  # the same for what is computed before others have their turn
@@ -33,25 +33,42 @@ class Costs:
 
     def work(self, x: Any) -> float:
         """Return what it takes to predict an example."""
-        columns = len(getattr(self._student.model, "classes_", ())) or 1
-        if self._prices[0] != columns:
-            self._set_prices(columns)
-        _, base, feature, words, token = self._prices
+        _, base, feature, words, token = self._current()
         if isinstance(x, str):
             return base + (len(x) + 1) // 2 * words
         if token and isinstance(x, list):
             return base + sum(map(len, x) if _are_tokens(x) else ()) * feature + len(x) * token
         return base + len(x) * feature
 
-    def _set_prices(self, columns: int) -> None:
-        """Look up what an example, a feature, a word of a text and a token cost."""
+    def at_most(self, n: int, size: int) -> float:
+        """Return what it can take to predict some examples that have so many bytes together, as JSON."""
+        _, base, feature, words, token = self._current()
+        return n * base + size / 2 * (max(feature, words) + token)  # none of them is shorter than two bytes
+
+    def total(self, examples: list[Any]) -> float:
+        """Return what it takes to predict examples; one that takes too long is refused."""
+        total = sum(map(self.work, examples))
+        if total > MOST_WORK:
+            for k, x in enumerate(examples):
+                try:
+                    self.check(x)
+                except ValueError as error:
+                    raise BadExampleError(f"example {k}: {error}") from error
+        return total
+
+    def _current(self) -> tuple[int, float, float, float, float]:
+        """Return for how many labels, and what an example, a feature, a word of a text and a token cost."""
         student = self._student
+        columns = len(getattr(student.model, "classes_", ())) or 1
+        if self._prices[0] == columns:
+            return self._prices
         abreast = int(student.abreast)
         base = (BASE + SCORED * columns) * abreast
         feature = READ + SCORED * columns * abreast
         shortest, longest = map(int, student.reading("ngrams") or (1, 1))
         words = (longest - shortest + 1) * ((shortest + longest) / 2 * WORD + feature)
         self._prices = columns, base, feature, words, columns**2 * PAIR if student.task == "tag" else 0
+        return self._prices
 
     def check(self, x: Any) -> None:
         """Refuse an example that takes too long."""
@@ -64,7 +81,9 @@ class Costs:
 
     def check_lengths(self, x: Any, y: Any) -> None:
         """Refuse names and labels that are too long to be kept."""
-        longest = max(map(len, _names(x)), default=0)
+        longest = max(map(len, x if isinstance(x, dict) else _names(x)), default=0)
+        if isinstance(x, dict):
+            longest = max(longest, *(len(value) for value in x.values() if isinstance(value, str)), 0)
         if longest > LONGEST_NAME:
             raise ValueError(f"names and words have at most {LONGEST_NAME} characters; got one of {longest}")
         for label in y if isinstance(y, list) else (y,):

@@ -81,6 +81,15 @@ class Entry:
     keys: int = 0
     at: float | None = None  # now, if it is not given
 
+    def rows(self, now: float) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of the journal. A key counts from the last example of its request on: see `rewind`."""
+        at = now if self.at is None else self.at
+        last = len(self.bodies) - 1
+        for k, (chain, body) in enumerate(self.bodies):
+            keys = self.keys if k == last or self.key is None else self.keys - 1
+            check = _hash_example(body, self.model, self.first + k, at, keys, chain)
+            yield self.model, self.first + k, at, chain, body, keys, check
+
 
 class Row(NamedTuple):
     """An example in the journal: its number, when it came, the checksum of all up to it, and what it is."""
@@ -195,6 +204,9 @@ class Journal:
             with self._transaction():  # takes the lock, which is kept
                 if not db.execute("select count(*) from sqlite_master").fetchone()[0]:
                     self._begin()
+        self.begun = bool(db.execute("select count(*) from sqlite_master").fetchone()[0])
+        if not self.begun:  # the power was cut before the first start was done
+            return
         self.version = db.execute("pragma user_version").fetchone()[0]
         application = db.execute("pragma application_id").fetchone()[0]
         if application != APPLICATION or self.version not in {1, VERSION}:
@@ -293,7 +305,8 @@ class Journal:
         self._witnesses.clear()
         self._db.close()
         if not self.writable:  # of the connection that reads, where there is no other
-            Path(f"{self.path}-shm").unlink(missing_ok=True)
+            with suppress(OSError):
+                Path(f"{self.path}-shm").unlink()
 
     # Witnesses
 
@@ -348,20 +361,7 @@ class Journal:
         with self._writing():
             self._db.executemany(
                 "insert into journal values (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    (
-                        entry.model,
-                        entry.first + k,
-                        at,
-                        chain,
-                        body,
-                        entry.keys,
-                        _hash_example(body, entry.model, entry.first + k, at, entry.keys, chain),
-                    )
-                    for entry in entries
-                    for at in (now if entry.at is None else entry.at,)
-                    for k, (chain, body) in enumerate(entry.bodies)
-                ),
+                (row for entry in entries for row in entry.rows(now)),
             )
             for entry in entries:
                 if entry.key is not None:

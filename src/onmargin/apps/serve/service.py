@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -465,7 +466,8 @@ class Service:
 
     def _remove(self, files: Iterable[str]) -> None:
         for file in files:
-            (self._snapshots / file).unlink(missing_ok=True)
+            with suppress(OSError):  # what stays is removed with the next snapshot
+                (self._snapshots / file).unlink()
 
     async def export(self, model: Served) -> AsyncIterator[bytes]:
         """The journal of a model as lines of JSON."""
