@@ -142,7 +142,13 @@ class Student:
     @property
     def abreast(self) -> int:
         """How many models learn side by side; vectors may have more than the names that are expected before."""
-        return max(1, len(self.model.models_)) if hasattr(self.model, "models_") else 1
+        return max(1, len(self._models()))
+
+    def _models(self) -> list[str]:
+        """The names of models that learn side by side, if there are several."""
+        if hasattr(self.model, "models_"):
+            return list(self.model.models_)
+        return list(self.model._called()) if hasattr(self.model, "_called") else []
 
     @property
     def classes(self) -> list[Any]:
@@ -160,7 +166,7 @@ class Student:
             return []
         weights = task.state()["weights"].tolist()
         votes = weights if task.hedge else [float(k == task.leader) for k in range(len(weights))]
-        found = zip(self.model.models_, task.losses().tolist(), votes, strict=True)
+        found = zip(self._models(), task.losses().tolist(), votes, strict=True)
         return [Expert(*one, leads=k == task.leader) for k, one in enumerate(found)]
 
     def check(self, examples: list[Example]) -> bool:
