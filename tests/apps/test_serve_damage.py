@@ -5,6 +5,7 @@ import json
 import random
 import shutil
 import sqlite3
+import time
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -23,6 +24,7 @@ from tests.examples import examples
 
 PAIRS = list(records(230))
 NAMES = ("mail", "news", "shop")
+SNAPSHOTS = ["1-100", "1-200", "2-230", "3-100"]  # models and numbers
 
 
 def killed(folder, target):
@@ -33,9 +35,11 @@ def killed(folder, target):
             for k in range(0, 230, 10):
                 answer = learn(client, name, *PAIRS[k : k + 10], key=f"{name}-{k}")
                 assert answer.status_code == 200
+                while client.service._tasks:  # a snapshot is written
+                    time.sleep(0.01)
         client.post("/v1/models/news/compact", json={})
         client.post("/v1/models/shop/rewind", json={"seq": 150})
-        client.service._background.submit(int).result()
+        assert sorted(path.name.rpartition("-")[0] for path in (folder / "snapshots").iterdir()) == SNAPSHOTS
         learn(client, "news", *PAIRS[:5], key="after")
         client.service._disk.submit(int).result()
         shutil.copytree(folder, target)

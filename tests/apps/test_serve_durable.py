@@ -318,6 +318,23 @@ def test_compaction_on_a_full_disk(tmp_path, monkeypatch):
         assert learned(client.service) == before
 
 
+def test_snapshots_at_once_keep_each_other(tmp_path):
+    """One that is written and not yet listed is not taken for one that is no longer needed."""
+    with served(tmp_path, Settings(snapshot_every=10)) as client, ThreadPoolExecutor(4) as pool:
+        create(client)
+        for k in range(0, 100, 10):
+            learn(client, "m", *PAIRS[k : k + 10])
+            if k >= 50:
+                compacted = [pool.submit(client.post, "/v1/models/m/compact", json={}) for _ in range(3)]
+                assert {one.result().status_code for one in compacted} == {200}
+        wait_until(lambda: not client.service._tasks)
+        before = learned(client.service)
+        listed = client.service._disk.submit(client.service._journal.snapshots, 1).result()
+        assert {name for _, name in listed} == {path.name for path in (tmp_path / "snapshots").iterdir()}
+    with served(tmp_path) as client:
+        assert learned(client.service) == before
+
+
 def test_health_has_no_paths(tmp_path, monkeypatch):
     """Anybody may ask for it."""
     with served(tmp_path) as client:

@@ -4,7 +4,6 @@ One example is computed in one step, which nothing can interrupt: one that would
 many examples are computed in slices, between which others have their turn, up to a limit of time.
 """
 
-from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
@@ -81,11 +80,7 @@ class Costs:
 
     def check_lengths(self, x: Any, y: Any) -> None:
         """Refuse names and labels that are too long to be kept."""
-        longest = max(map(len, x if isinstance(x, dict) else _names(x)), default=0)
-        if isinstance(x, dict):
-            longest = max(longest, *(len(value) for value in x.values() if isinstance(value, str)), 0)
-        if longest > LONGEST_NAME:
-            raise ValueError(f"names and words have at most {LONGEST_NAME} characters; got one of {longest}")
+        _check_names(x.split() if isinstance(x, str) else x)
         for label in y if isinstance(y, list) else (y,):
             if isinstance(label, str) and len(label) > LONGEST_LABEL:
                 raise ValueError(f"a label has at most {LONGEST_LABEL} characters; got one of {len(label)}")
@@ -115,14 +110,13 @@ def _are_tokens(x: list[Any]) -> bool:
     return set(map(type, x)) <= {list, dict}
 
 
-def _names(x: Any) -> Iterable[str]:
-    """The names of an example, and the words of a text."""
-    if isinstance(x, str):
-        return x.split()
-    if isinstance(x, dict):
-        return chain(x, (value for value in x.values() if isinstance(value, str)))
-    return chain.from_iterable(_names(part) if not isinstance(part, str) else (part,) for part in _parts(x))
-
-
-def _parts(x: Any) -> Iterable[Any]:
-    return (part for part in x if not isinstance(part, float)) if isinstance(x, list) else ()
+def _check_names(x: list[Any] | dict[str, Any]) -> None:
+    """Refuse names that are too long, in features, words or tokens."""
+    parts = chain(x, x.values()) if isinstance(x, dict) else x
+    for part in parts:
+        kind = type(part)
+        if kind is str:
+            if len(part) > LONGEST_NAME:
+                raise ValueError(f"names and words have at most {LONGEST_NAME} characters; got one of {len(part)}")
+        elif kind is list or kind is dict:
+            _check_names(part)

@@ -84,11 +84,13 @@ class Entry:
     def rows(self, now: float) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of the journal. A key counts from the last example of its request on: see `rewind`."""
         at = now if self.at is None else self.at
-        last = len(self.bodies) - 1
-        for k, (chain, body) in enumerate(self.bodies):
-            keys = self.keys if k == last or self.key is None else self.keys - 1
-            check = _hash_example(body, self.model, self.first + k, at, keys, chain)
-            yield self.model, self.first + k, at, chain, body, keys, check
+        last = self.first + len(self.bodies) - 1
+        model, seq, keys = self.model, self.first, self.keys - (self.key is not None)
+        for chain, body in self.bodies:
+            if seq == last:
+                keys = self.keys
+            yield model, seq, at, chain, body, keys, crc32(body, crc32(_head(model, seq, at, keys, chain)))
+            seq += 1
 
 
 class Row(NamedTuple):
@@ -137,12 +139,7 @@ def _hash(*values: Any) -> int:
     return found
 
 
-_head = struct.Struct("<qqdqq").pack
-
-
-def _hash_example(body: bytes, *others: float) -> int:
-    """Return the checksum of a row of the journal: its body, model, number, time, number of keys and chain."""
-    return crc32(body, crc32(_head(*others)))
+_head = struct.Struct("<qqdqq").pack  # of a row of the journal, for its checksum: all but the body
 
 
 def _statements(script: str) -> Iterator[str]:
@@ -401,7 +398,7 @@ class Journal:
                 good = seq == after + len(rows) + 1 and (chain is None or found_chain == chained(chain, body))
                 # A row of version 1 has no checksum of its own.
                 if check is not None or keys is not None:
-                    good = good and check == _hash_example(body, model, seq, at, keys, found_chain)
+                    good = good and check == crc32(body, crc32(_head(model, seq, at, keys, found_chain)))
                 if not good:
                     raise ValueError(f"example {after + len(rows) + 1} is missing or not what it was")
                 chain = found_chain

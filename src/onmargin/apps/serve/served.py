@@ -1,5 +1,6 @@
 """A model that is served: a student, how far it has come, and what is shown of it."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -211,6 +212,7 @@ class Served:
         self.n_keys = n_keys  # requests with a key
         self.saved = state.seq  # the last snapshot
         self.deleted = False
+        self.writing = asyncio.Lock()  # a snapshot
         self.certified: tuple[tuple[int, int], schema.Certificate] | None = None
         # Requests that were learned, by key: numbers, and what was predicted.
         self.keys = {key: schema.Learned(first, last, None, repeated=True) for key, first, last in keys}

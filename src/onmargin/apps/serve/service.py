@@ -426,7 +426,14 @@ class Service:
             self.metrics.failed_snapshots += 1
 
     async def _snapshot(self, model: Served, *, compact: bool) -> None:
-        """A copy of a model on the disk, from which it starts again."""
+        """A copy of a model on the disk, from which it starts again.
+
+        Of each model one is written at a time: when it is listed, all that are not listed are removed.
+        """
+        async with model.writing:
+            await self._write_snapshot(model, compact=compact)
+
+    async def _write_snapshot(self, model: Served, *, compact: bool) -> None:
         async with self.turn:
             self._check_writable()
             copy, kept = deepcopy(model.state), model.kept
