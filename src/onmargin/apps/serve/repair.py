@@ -105,6 +105,8 @@ class _Old:
         self.journal = self._opened(folder / "journal.sqlite")
 
     def _opened(self, path: Path) -> Journal | None:
+        if not (path.exists() and path.stat().st_size):  # SQLite would remove the log of an empty file
+            return None
         try:
             journal = Journal(path, writable=False)
             if not journal.begun:
