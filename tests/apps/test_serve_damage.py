@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.journal import TABLES_1, JournalError
+from onmargin.apps.serve.journal import TABLES_1, Journal, JournalError
 from onmargin.apps.serve.problems import DiskError
 from onmargin.apps.serve.repair import check, repair
 from onmargin.apps.serve.service import Service, Settings
@@ -286,6 +286,18 @@ def test_one_damaged_model_does_not_stop_the_others(copy, whole):
         assert learn(client, "shop", *PAIRS[:3]).json()["last"] == 153
         assert {one["name"] for one in client.get("/v1/models").json()["models"]} == {"news", "shop"}
     assert contents(copy)["mail"] is None
+
+
+def test_an_error_does_not_keep_the_journal_open(copy):
+    """An error may live on, and with it all that it refers to."""
+    contents(copy)
+    execute(copy, "update journal set chain = 1 where model = 1 and seq = 205")
+    journal = Journal(copy / "journal.sqlite", writable=False)
+    with pytest.raises(JournalError) as caught:
+        journal.rows(1, 200, None)
+    journal.close()
+    Journal(copy / "journal.sqlite").close()
+    assert "example 205" in str(caught.value)
 
 
 def test_a_damaged_structure_is_not_written_to(copy, whole):

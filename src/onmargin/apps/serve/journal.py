@@ -10,7 +10,7 @@ import sqlite3
 import struct
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -388,8 +388,9 @@ class Journal:
         """
         rows: list[Row] = []
         size = 0
-        with self._reading():
-            found = self._db.execute(
+        # A cursor that is not at its end would keep the file locked for as long as an error refers to it.
+        with self._reading(), closing(self._db.cursor()) as found:
+            found.execute(
                 "select seq, at, chain, cast(body as blob), keys, hash from journal "
                 "where model = ? and seq > ? and seq <= ? order by seq limit 1000",
                 (model, after, until),
@@ -535,11 +536,12 @@ class Journal:
     def sound_keys(self, model: int) -> list[tuple[str, int, int]]:
         """Return the keys of a damaged journal that are what they were, oldest first."""
         found: list[tuple[str, int, int]] = []
-        with suppress(JournalError), self._reading():
-            for number, key, first, last, check in self._db.execute(
+        with suppress(JournalError), self._reading(), closing(self._db.cursor()) as rows:
+            rows.execute(
                 "select number, cast(key as blob), first, last, hash from keys where model = ? order by number",
                 (model,),
-            ):
+            )
+            for number, key, first, last, check in rows:
                 with suppress(TypeError, UnicodeError):
                     if check == _hash(model, number, key, first, last):
                         found.append((key.decode(), first, last))
