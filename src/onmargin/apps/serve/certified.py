@@ -67,7 +67,7 @@ def certificate(student: Student, examples: list[schema.Example]) -> schema.Cert
     """What a theorem allows on these examples, and what the learner suffers on them."""
     if any(example.weight != 1 for example in examples):
         raise ConflictError("no theorem speaks of examples with weights")
-    if getattr(student.model, "idf", False):
+    if student.reading("idf"):
         raise ConflictError("no theorem speaks of texts whose features change what they count (idf)")
     if student.abreast > 1:
         raise ConflictError("of several models at once no theorem speaks: how each does is in the progress")
@@ -105,8 +105,8 @@ def _matrix(student: Student, X: list[Any]) -> Any:
     if student.task == "tag":
         return X
     if isinstance(X[0], np.ndarray):
-        return np.array(X, dtype=student.model.dtype)
-    size = student.model.n_features
+        return np.array(X, dtype=student.reading("dtype"))
+    size = student.reading("n_features")
     names = Names() if size is None else Hashed(int(size).bit_length() - 1)
     reader = student.model._reader(names)
     for x in X:

@@ -1,9 +1,10 @@
 """A model that is taught in JSON: what it takes, checked without learning, and what it answers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 from math import inf
+from reprlib import repr as shown  # of something that may be long
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import numpy as np
 from onmargin._core.several.tasks import Several
 from onmargin._core.text.names import Names
 from onmargin._core.text.reader import Reader
+from onmargin.apps.serve.costs import Costs
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
+from onmargin.apps.serve.slices import at_once
 from onmargin.apps.tasks import made, model_class, n_features
 from onmargin.stream._labels import check_label
 
@@ -31,15 +34,15 @@ class Room:
 
 def read(task: str, x: Any) -> Any:
     """An example as the model of a task takes it: a list of numbers is a vector, one of lists or dicts a sequence."""
-    sequence = isinstance(x, list) and all(isinstance(part, list | dict) for part in x)
+    sequence = isinstance(x, list) and set(map(type, x)) <= {list, dict}
     if task == "tag":
         if not sequence:
-            raise TypeError(f"x must be a list of tokens, each a dict or a list of names; got {x!r:.100}")
+            raise TypeError(f"x must be a list of tokens, each a dict or a list of names; got {shown(x)}")
     elif sequence and x:
-        raise TypeError(f"x must be a dict, a list of numbers or of names, or a text; got {x!r:.100}")
+        raise TypeError(f"x must be a dict, a list of numbers or of names, or a text; got {shown(x)}")
     elif isinstance(x, list) and any(isinstance(part, float) for part in x):
         if not all(isinstance(part, float) for part in x):
-            raise TypeError(f"a vector has numbers only, and a list of names strings only; got {x!r:.100}")
+            raise TypeError(f"a vector has numbers only, and a list of names strings only; got {shown(x)}")
         return np.array(x)
     return x
 
@@ -100,6 +103,7 @@ class Student:
         self.model = model
         self.room = room
         self.promised = 0
+        self.costs = Costs(self)
         self._known: set[Any] = set()
 
     @classmethod
@@ -138,7 +142,13 @@ class Student:
     @property
     def abreast(self) -> int:
         """How many models learn side by side; vectors may have more than the names that are expected before."""
-        return max(1, len(self.model.models_)) if hasattr(self.model, "models_") else 1
+        return max(1, len(self._models()))
+
+    def _models(self) -> list[str]:
+        """The names of models that learn side by side, if there are several."""
+        if hasattr(self.model, "models_"):
+            return list(self.model.models_)
+        return list(self.model._called()) if hasattr(self.model, "_called") else []
 
     @property
     def classes(self) -> list[Any]:
@@ -156,14 +166,18 @@ class Student:
             return []
         weights = task.state()["weights"].tolist()
         votes = weights if task.hedge else [float(k == task.leader) for k in range(len(weights))]
-        found = zip(self.model.models_, task.losses().tolist(), votes, strict=True)
+        found = zip(self._models(), task.losses().tolist(), votes, strict=True)
         return [Expert(*one, leads=k == task.leader) for k, one in enumerate(found)]
 
     def check(self, examples: list[Example]) -> bool:
         """Refuse examples that cannot all be learned; whether they must be learned before others are checked."""
+        return at_once(self.checking(examples))
+
+    def checking(self, examples: list[Example]) -> Generator[None, None, bool]:
+        """Do what `check` does, and yield after each example."""
         labelled = self.task in {"classify", "rank", "tag"}
         if not self.begun or (labelled and len(self.model.classes_) == 0):
-            self._rehearse(examples)
+            yield from self._rehearse(examples)
             return True
         met: set[Any] = set()
         for k, example in enumerate(examples):
@@ -171,6 +185,7 @@ class Student:
                 met |= self._check(example)
             except (TypeError, ValueError) as error:
                 raise BadExampleError(f"example {k}: {error}") from error
+            yield
         if len(self._known) != len(getattr(self.model, "classes_", ())):
             self._known = set(self.classes)
         new = met - self._known
@@ -179,6 +194,8 @@ class Student:
 
     def _check(self, example: Example) -> set[Any]:
         self._check_numbers(example)
+        self.costs.check_lengths(example.x, example.y)
+        self.costs.check(example.x)
         x = read(self.task, example.x)
         self.answer(x)
         if self.reading("separator") and isinstance(x, list):
@@ -196,17 +213,20 @@ class Student:
                 if isinstance(value, float) and abs(value) > SINGLE:
                     raise ValueError(f"numbers are at most {SINGLE:g} where weights are float32; got {value!r}")
 
-    def _rehearse(self, examples: list[Example]) -> None:
+    def _rehearse(self, examples: list[Example]) -> Generator[None, None, None]:
         """Learn examples on a copy, which is small: the model has yet to learn what its examples are."""
         copy = Student(self.task, deepcopy(self.model), self.room)
         for k, example in enumerate(examples):
             try:
                 self._check_numbers(example)
+                copy.costs.check_lengths(example.x, example.y)
+                copy.costs.check(example.x)
                 copy.learn(example)
                 if copy.begun:
                     copy._check(example)
             except (TypeError, ValueError) as error:
                 raise BadExampleError(f"example {k}: {error}") from error
+            yield
         copy._check_size(copy.features, len(copy.classes))
 
     def _check_room(self, examples: list[Example], n_new: int) -> bool:
@@ -315,6 +335,7 @@ class Student:
         if not self.begun:
             return label, 0.0, {}
         try:
+            self.costs.check(x)
             x = read(self.task, x)
             if label is None and self.task == "rank":
                 label = next(iter(self.model.rank_one(x)), None)
