@@ -157,8 +157,8 @@ class SparseRows(NamedTuple):
 
     def hashed(self, n_features: int) -> Self:
         """The same rows with their indices hashed to so many, a power of two."""
-        places = self.indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(33)
-        places = places.astype(np.int64) >> (32 - n_features.bit_length())
+        mixed = self.indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(33)
+        places = mixed.astype(np.int64) >> (32 - n_features.bit_length())
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
         kept, of = np.unique(rows * n_features + places, return_inverse=True)
         with np.errstate(over="ignore"):
@@ -217,7 +217,7 @@ def read_rows(
             if problem:
                 at.line += 1
                 if "beyond n_features" in problem and n_features is None:
-                    problem += f". Indices go up to {limit}: set n_features to more, or hashed=True with n_features=2**20"
+                    problem += f". Indices go up to {limit}: set n_features to more, or hashed=True"
                 raise RecordError(problem)
 
     return byte_reader(path, blocks)
