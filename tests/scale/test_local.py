@@ -1,11 +1,14 @@
 """The processes of one machine: in order, alive again after a death, and not for ever."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from multiprocessing import forkserver
+from pathlib import Path
 
 import pytest
 
@@ -86,7 +89,7 @@ def wait_for(condition):
 @pytest.mark.parametrize("moment", ["while they work", "while they wait"])
 def test_workers_and_files_go_with_a_driver_that_is_killed(tmp_path, moment):
     seconds = 600 if moment == "while they work" else 0
-    (tmp_path / "temporary").mkdir()
+    temporary = Path(tempfile.mkdtemp())  # of a short name, as sockets need
     script = tmp_path / "driver.py"
     script.write_text(f"""
 import time
@@ -99,7 +102,7 @@ if __name__ == "__main__":
     driver = subprocess.Popen(
         [sys.executable, script],
         cwd=os.getcwd(),
-        env=os.environ | {"TMPDIR": str(tmp_path / "temporary"), "PYTHONPATH": os.getcwd()},
+        env=os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": os.getcwd()},
     )
     try:
         wait_for(lambda: len(list(tmp_path.glob("worker*"))) == 2)
@@ -109,7 +112,8 @@ if __name__ == "__main__":
         driver.kill()
         driver.wait()
     wait_for(lambda: all(map(ended, workers)))
-    wait_for(lambda: not list((tmp_path / "temporary").glob("onmargin-*")))
+    wait_for(lambda: not list(temporary.glob("onmargin-*")))
+    shutil.rmtree(temporary)
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
