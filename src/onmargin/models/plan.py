@@ -221,7 +221,8 @@ class Model(Part):
         return mean
 
     def standing(self, plan: Plan) -> Standing:
-        """Return how models side by side stand."""
+        """Return how models side by side stand; they are those of the last plan they learned by, if they did."""
+        plan = getattr(self, "plan", plan)
         combined = self.combined
         if combined is None:
             raise AttributeError("there is one model only")
