@@ -113,8 +113,9 @@ def test_others_are_answered_while_a_request_is_computed(tmp_path):
 
 
 def test_a_request_has_an_end(tmp_path):
-    with served(tmp_path, Settings(computing=0.05), Limits(computing=0.05)) as client:
+    with served(tmp_path) as client:
         tagger(client, 300)
+    with served(tmp_path, Settings(computing=0.05), Limits(computing=0.05)) as client:
         sequences = [[["a"]] * 100] * 300
         answer = predict(client, sequences)
         assert answer.status_code == 413
