@@ -13,7 +13,7 @@ from onmargin._core.text.names import Names
 from onmargin.io.model_file import from_bytes, load_with_notes, to_bytes, write_bytes
 from onmargin.io.sharding import Shard
 from onmargin.scale._findings import Findings
-from onmargin.scale._lessons import check_kind, check_mixable, forget, lesson_for
+from onmargin.scale._lessons import check_mixable, check_model, lesson_for
 from onmargin.scale._mixing import MIXINGS, Learned, Mixture
 from onmargin.scale._opened import opened
 from onmargin.scale.engine import Engine
@@ -83,8 +83,9 @@ def fit(
     Parameters
     ----------
     model : object
-        A classifier, regressor, label ranker or tagger with plain weights or with confidences, or such a model of
-        ``onmargin.stream``. With ``warm_start=True``, and of streams, it goes on from what it has learned.
+        A classifier, regressor, label ranker or tagger with plain weights, with variances, or with an adaptive or
+        normalized geometry; or such a learner of ``onmargin.stream``. It may train several models at once: experts,
+        several C, ``average="best"``. With ``warm_start=True``, and of streams, it goes on from what it has learned.
     shards : sequence of shards
         Such as :func:`onmargin.io.shards` makes of files.
     engine : "local", "ray" or Engine, default="local"
@@ -119,7 +120,8 @@ def fit(
     ReadError
         If a file cannot be read; the error names it.
     ValueError
-        If the shards do not go together or with the model, or a checkpoint does not with them.
+        If the shards do not go together or with the model, or a checkpoint does not with them; and, before any shard
+        is read, if the weights of the model cannot be mixed.
     ConnectionError
         If there is no cluster at the address.
 
@@ -135,6 +137,10 @@ def fit(
 
     ``totals_`` are those of all shards. Their dual value is a lower bound of that of the mixed weights. Averaged
     weights are the mean over all rounds of all shards; with ``average=N`` each shard counts N rounds of its own.
+
+    Models that are trained side by side are mixed one by one, with the same :math:`\mu_k`; "updates" are then the
+    rounds in which any of them was updated. Their mistakes and losses are sums over the shards, and their votes follow
+    from these sums.
 
     Parameters about passes, such as ``max_iter``, ``tol``, ``shuffle`` and ``early_stopping``, have no effect.
 
@@ -159,8 +165,7 @@ def fit(
         raise ValueError(f"mixing must be one of {', '.join(map(repr, MIXINGS))}; got {mixing!r}")
     if isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 1:
         raise ValueError(f"epochs must be an integer at least 1; got {epochs!r}")
-    check_kind(model)
-    model._check_parameters()
+    check_model(model)
     run = _Run(shards, mixing, checkpoint, dict(notes or {}), progress)
     done = run.resumed(model) if resume and checkpoint is not None and os.path.exists(checkpoint) else None
     with opened(engine, workers, address) as workshop:
@@ -205,7 +210,7 @@ class _Run:
         if begin:
             lesson.begin(found)
             check_mixable(student)
-            forget(student)
+            Learned.nothing(student).put_into(student)
         else:
             if hasattr(student, "densify"):
                 student.densify()
@@ -224,7 +229,7 @@ class _Run:
     def epoch(self, student: Any, epoch: int, engine: Engine) -> None:
         """One pass over every shard, mixed into the student."""
         start = Learned.of(student)
-        mixture = Mixture(start, student._learner.geometry)
+        mixture = Mixture(start, student._learner.geometry, student._learner.task)
         for place, learned in enumerate(engine.map(_learn, self._shards, _sent(student))):
             shard = self._shards[place].name
             if learned.shapes() != start.shapes():
