@@ -61,7 +61,7 @@ def check(folder, acknowledged):
     service = Service.open(folder, Settings())
     try:
         state = service.models["m"].state
-        again = State(Student.begin("classify", {"C": 0.3, "average": True}, Room()))
+        again = State(Student.begin(None, "classify", {"C": 0.3, "average": True}, Room()))
         found = {}
         for row in service._journal.all_rows(service.models["m"].id, 0, 0):
             example = decode(row.body)

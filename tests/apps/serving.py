@@ -73,8 +73,9 @@ def learn(client, name, *pairs, key=None):
     return client.post(f"/v1/models/{name}/learn", json={"examples": examples, "key": key})
 
 
-def create(client, name="m", task="classify", **parameters):
-    answer = client.post("/v1/models", json={"name": name, "task": task, "parameters": parameters})
+def create(client, name="m", task=None, model=None, **parameters):
+    sent = {"name": name, "task": task, "model": model, "parameters": parameters}
+    answer = client.post("/v1/models", json=sent)
     assert answer.status_code == 201, answer.text
     return name
 

@@ -188,7 +188,7 @@ def test_certificates_of_every_task(task):
     parameters, pairs = TASKS[task]
     examples = [Example(*pair) for pair in pairs * 3]
     try:
-        found = certificate(Student.begin(task, parameters, Room()), examples)
+        found = certificate(Student.begin(None, task, parameters, Room()), examples)
     except ConflictError as error:
         assert "theorem" in str(error)  # noqa: PT017
     else:

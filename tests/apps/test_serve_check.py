@@ -62,7 +62,7 @@ def test_what_is_checked_can_be_learned(task, data):
     good = st.lists(GOOD[task], min_size=1, max_size=3)
     any_ = st.lists(GOOD[task] | EXAMPLES, min_size=1, max_size=2)
     requests = data.draw(st.lists(good | any_, max_size=8))
-    student = Student.begin(task, PARAMETERS[task], Room(features=12, classes=4, weights=40))
+    student = Student.begin(None, task, PARAMETERS[task], Room(features=12, classes=4, weights=40))
     waiting = []
 
     def learn():
@@ -106,7 +106,7 @@ def test_what_is_checked_can_be_learned(task, data):
 )
 def test_parameters_that_no_model_has(task, parameters, words):
     with pytest.raises(ProblemError, match=words):
-        Student.begin(task, parameters, Room(weights=1000))
+        Student.begin(None, task, parameters, Room(weights=1000))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 import onmargin
 from onmargin.apps.serve.certified import certify_beside
-from onmargin.apps.serve.journal import JournalError
+from onmargin.apps.serve.journal import JournalError, Kept
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.problems import DiskError
 from onmargin.apps.serve.served import State
@@ -227,7 +227,8 @@ def test_certificates_do_not_run_what_lies_about(tmp_path, monkeypatch):
     (tmp_path / "msgspec.py").write_text("raise SystemExit('taken over')")
     monkeypatch.chdir(tmp_path)
     bodies = [b'{"x":{"a":1.0},"y":"b"}', b'{"x":{"c":1.0},"y":"d"}']
-    assert asyncio.run(certify_beside("classify", {"C": 1.0}, bodies)).rounds == 2
+    kept = Kept(1, "m", "classify", b'{"C": 1.0}', 0)
+    assert asyncio.run(certify_beside(kept, bodies)).rounds == 2
 
 
 def test_a_client_may_stop_reading_a_journal(tmp_path):

@@ -96,7 +96,7 @@ def test_a_prediction_with_keys_alone(client, opened):
 
 @pytest.mark.full
 def test_the_leading_expert_is_named(client, opened):
-    create(client, "experts", auto=True)
+    create(client, "experts", model="AutoClassifier")
     learn(client, "experts", *PAIRS)
     page = opened()
     expect(page.locator("#experts")).to_be_hidden()

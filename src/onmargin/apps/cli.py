@@ -121,13 +121,17 @@ def main() -> None:
 @files
 @click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="Where the model goes.")
 @click.option("--task", type=click.Choice(["auto", *TASKS]), default="auto", help="By default guessed from the labels.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="The learner, a name of onmargin.stream such as AROWClassifier; by default that of the task.",
+)
 @format_option
 @reading
 @click.option(
     "--passes", type=click.IntRange(1), default=1, show_default=True, help="How often to go through all files."
 )
 @click.option("--C", "C", type=_aggressiveness, help="Above 0; 1 by default. With auto nine values learn at once.")
-@click.option("--auto", is_flag=True, help="Have experts of several families learn, and predict with the best.")
 @click.option("--loss", help="hinge (PA-I) or squared_hinge (PA-II), and their kin for other tasks.")
 @click.option("--update", help="Which rivals move the weights, such as max, simproj or exact.")
 @click.option("--average", is_flag=True, help="Predict with the mean of the weights.")
@@ -166,10 +170,10 @@ def train(
     files: tuple[str, ...],
     out: str,
     task: str,
+    model: str | None,
     format: str,
     passes: int,
     C: float | str | None,
-    auto: bool,
     loss: str | None,
     update: str | None,
     average: bool,
@@ -195,7 +199,7 @@ def train(
     from onmargin.apps.train import Request
     from onmargin.apps.train import train as run
 
-    options = {"auto": auto or None, "C": C, "loss": loss, "update": update, "average": average or None, "hash": bits}
+    options = {"C": C, "loss": loss, "update": update, "average": average or None, "hash": bits}
     request = Request(
         files,
         _chosen(task),
@@ -203,6 +207,7 @@ def train(
         _reading(**where) | ({"templates": list(templates)} if templates else {}),
         _parameters(options, others),
         passes,
+        model,
     )
     elsewhere = {"--workers": workers, "--address": address, "--mixing": mixing}
     given = [name for name, value in elsewhere.items() if value is not None]

@@ -35,7 +35,7 @@ from onmargin.models.chain import Chain, ChainStanding, TaggerOptions, transitio
 from onmargin.models.described import described
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import Number
-from onmargin.models.several import ModelOutcome, grid, names_of
+from onmargin.models.several import grid, names_of
 
 
 @described
@@ -461,11 +461,6 @@ class SequenceTagger(Estimator, TaggerOptions):
     def models_(self) -> list[str]:
         """The names of the chains that learn side by side, one per value of C; none if there is one chain."""
         return self.plan().names
-
-    @property
-    def model_outcomes_(self) -> list[ModelOutcome]:
-        """How each of the chains side by side does: name, what it has lost, its vote, and whether it leads."""
-        return self._model.outcomes(self.plan()) if "_model" in vars(self) else []
 
     @property
     def sweep_(self) -> ChainStanding:

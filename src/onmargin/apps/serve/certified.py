@@ -1,7 +1,7 @@
 """Certificates of what the journal holds: the same learner on the same stream, as a matrix.
 
-To find the best competitor takes a while and a whole core: it is done by a process of its own, which reads the task,
-the parameters and then the examples as lines of JSON, and is gone when it has answered.
+To find the best competitor takes a while and a whole core: it is done by a process of its own, which reads the name
+of the learner, its task and parameters, and then the examples as lines of JSON, and is gone when it has answered.
 """
 
 import asyncio
@@ -13,31 +13,23 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from onmargin._core.text.names import Hashed, Names
 from onmargin.apps.serve import schema
+from onmargin.apps.serve.journal import Kept
 from onmargin.apps.serve.problems import ConflictError
-from onmargin.apps.serve.served import decode
+from onmargin.apps.serve.served import decode, learner_of
 from onmargin.apps.serve.student import Room, Student, read
 
-ESTIMATORS = {
-    "classify": "PassiveAggressiveClassifier",
-    "regress": "PassiveAggressiveRegressor",
-    "rank": "LabelRanker",
-    "ordinal": "OrdinalRegressor",
-    "novelty": "PassiveAggressiveUniclass",
-    "tag": "SequenceTagger",
-}
 N_POINTS = 200  # of the curve
 
 
-async def certify_beside(task: str, parameters: dict[str, Any], bodies: list[bytes]) -> schema.Certificate:
+async def certify_beside(kept: Kept, bodies: list[bytes]) -> schema.Certificate:
     """A certificate from a process of its own; it ends with whoever waits for it."""
     # -P: modules of the folder in which the service was started are not taken for those of Python.
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
     try:
-        given = b"\n".join([msgspec.json.encode([task, parameters]), *bodies])
+        given = b"\n".join([msgspec.json.encode(learner_of(kept)), *bodies])
         answer, _ = await process.communicate(given)
     finally:
         if process.returncode is None:
@@ -53,8 +45,8 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     first, *bodies = sys.stdin.buffer.read().split(b"\n")
-    task, parameters = msgspec.json.decode(first)
-    student = Student.begin(task, parameters, Room())
+    model, task, parameters = msgspec.json.decode(first)
+    student = Student.begin(model, task, parameters, Room())
     try:
         answer = msgspec.json.encode(certificate(student, [decode(body) for body in bodies]))
     except ConflictError as error:
@@ -67,7 +59,7 @@ def certificate(student: Student, examples: list[schema.Example]) -> schema.Cert
     """What a theorem allows on these examples, and what the learner suffers on them."""
     if any(example.weight != 1 for example in examples):
         raise ConflictError("no theorem speaks of examples with weights")
-    if getattr(student.model, "idf", False):
+    if student.reading.idf:
         raise ConflictError("no theorem speaks of texts whose features change what they count (idf)")
     if student.abreast > 1:
         raise ConflictError("of several models at once no theorem speaks: how each does is in the progress")
@@ -75,7 +67,7 @@ def certificate(student: Student, examples: list[schema.Example]) -> schema.Cert
     import onmargin
     from onmargin.theory import certify
 
-    kind = getattr(onmargin, ESTIMATORS[student.task])
+    kind = getattr(onmargin, type(student.model).__name__)
     given = student.model.get_params()
     model = kind(**{name: given[name] for name in signature(kind).parameters if name in given})
     X = _matrix(student, [read(student.task, example.x) for example in examples])
@@ -84,10 +76,8 @@ def certificate(student: Student, examples: list[schema.Example]) -> schema.Cert
         found = certify(model, X, y, classes=getattr(student.model, "ranks", None))
     except ValueError as error:  # no theorem, or no stream for one: of a single class, say
         raise ConflictError(str(error)) from error
-    losses = found.competitor.losses
-    rounds = np.unique(np.linspace(min(1, len(losses)), len(losses), N_POINTS).astype(int))
-    loss, squared = np.cumsum(losses), np.cumsum(losses**2)
-    size = found.competitor.size
+    bounds = found.along()
+    rounds = np.unique(np.linspace(min(1, len(bounds)), len(bounds), N_POINTS).astype(int))
     return schema.Certificate(
         found.theorem,
         found.counted,
@@ -96,7 +86,7 @@ def certificate(student: Student, examples: list[schema.Example]) -> schema.Cert
         float(found.bound),
         found.holds,
         [schema.Condition(one.needs, one.measured, bool(one.met)) for one in found.conditions],
-        [(int(t), float(found._bound_of(size, loss[t - 1], squared[t - 1], int(t)))) for t in rounds if t],
+        [(int(t), float(bounds[t - 1])) for t in rounds if t],
     )
 
 
@@ -105,10 +95,9 @@ def _matrix(student: Student, X: list[Any]) -> Any:
     if student.task == "tag":
         return X
     if isinstance(X[0], np.ndarray):
-        return np.array(X, dtype=student.model.dtype)
-    size = student.model.n_features
-    names = Names() if size is None else Hashed(int(size).bit_length() - 1)
-    reader = student.model._reader(names)
+        return np.array(X, dtype=student.reading.dtype)
+    names = student.reading.index()
+    reader = student.reading.reader(names)
     for x in X:
         reader.read(x)
     from scipy import sparse

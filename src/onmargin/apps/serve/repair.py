@@ -13,7 +13,7 @@ import msgspec
 from onmargin.apps.serve.contents import missing, read_folder, snapshot_files
 from onmargin.apps.serve.journal import MOST_EXAMPLES, VERSION, Entry, Journal, JournalError, Kept, Row
 from onmargin.apps.serve.problems import ProblemError
-from onmargin.apps.serve.served import Snapshot, State, decode
+from onmargin.apps.serve.served import Snapshot, State, decode, learner_of
 from onmargin.apps.serve.student import Room, Student
 from onmargin.apps.serve.witness import Seen
 
@@ -158,7 +158,7 @@ class _Old:
             found.parameters = kept.parameters
             if kept.earliest == 0:
                 with suppress(ProblemError, msgspec.DecodeError):
-                    starts.append(State(Student.begin(kept.task, msgspec.json.decode(kept.parameters), self.room)))
+                    starts.append(State(Student.begin(*learner_of(kept), self.room)))
         elif parameters := [one.parameters for one in snapshots if one.parameters is not None]:
             found.parameters = msgspec.json.encode(parameters[0])
         else:

@@ -149,11 +149,20 @@ def restore(journal: Journal, kept: Kept, folder: Path, room: Room, until: int |
                 f"{ADVICE}"
             )
         try:
-            state = State(Student.begin(kept.task, msgspec.json.decode(kept.parameters), room))
+            state = State(Student.begin(*learner_of(kept), room))
         except (ProblemError, msgspec.DecodeError) as error:
             raise JournalError(f"its parameters are not accepted by this version: {error}") from error
     replay(journal, kept.id, state, until)
     return state
+
+
+def learner_of(kept: Kept) -> tuple[str | None, str, dict[str, Any]]:
+    """Return the name of a model's learner, its task and its parameters, with which the name is kept."""
+    parameters = msgspec.json.decode(kept.parameters)
+    model = parameters.pop("model", None)
+    if parameters.pop("auto", False):  # as journals had it before learners were named
+        model = "AutoRegressor" if kept.task == "regress" else "AutoClassifier"
+    return model, kept.task, parameters
 
 
 def _loaded(path: Path, seq: int, chain: int | None, room: Room) -> State | None:
@@ -205,7 +214,7 @@ class Served:
         self.id = kept.id
         self.name = kept.name
         self.task: Any = kept.task
-        self.parameters = msgspec.json.decode(kept.parameters)
+        _, _, self.parameters = learner_of(kept)
         self.kept = kept
         self.state = state
         self.n_keys = n_keys  # requests with a key
@@ -237,6 +246,7 @@ class Served:
         return schema.Model(
             self.name,
             self.task,
+            type(state.student.model).__name__,
             self.parameters,
             state.seq,
             self.earliest,

@@ -352,15 +352,16 @@ class Service:
 
     async def create(self, request: schema.Create) -> schema.Model:
         """A model that has learned nothing."""
-        student = Student.begin(request.task, request.parameters, self.settings.room)
-        parameters = msgspec.json.encode(request.parameters)
+        student = Student.begin(request.model, request.task, request.parameters, self.settings.room)
+        named = {"model": type(student.model).__name__}  # it is in the journal with the parameters
+        parameters = msgspec.json.encode(request.parameters | named)
         async with self._turn:
             self._check_writable()
             if request.name in self.models or request.name in self.damaged:
                 raise ConflictError(f"there is a model {request.name!r} already")
             if len(self.models) >= self.settings.models:
                 raise ConflictError(f"there are {len(self.models)} models, and more are not allowed here: delete one")
-            kept = await self._on_disk(self._journal.create, request.name, request.task, parameters)
+            kept = await self._on_disk(self._journal.create, request.name, student.task, parameters)
             model = Served(kept, State(student))
             self.models[request.name] = model
         return model.describe()
@@ -496,5 +497,5 @@ class Service:
         async with self._certifying:
             if model.certified is None or model.certified[0] != (seq, chain):
                 bodies = await self._on_disk(self._bodies, model, seq)
-                model.certified = (seq, chain), await certify_beside(model.task, model.parameters, bodies)
+                model.certified = (seq, chain), await certify_beside(model.kept, bodies)
             return model.certified[1]
