@@ -95,7 +95,8 @@ def learned(service, name="m"):
     """All that a model has learned, exactly; what a state is compared by."""
     state = service.models[name].state
     model = state.student.model
-    labels = state.student.classes if len(state.student.classes) > 2 else [None]
+    each = len(state.student.classes) > 2 or state.student.task in {"rank", "tag"}
+    labels = state.student.classes if each else [None]
     return {
         "seq": state.seq,
         "chain": state.chain,

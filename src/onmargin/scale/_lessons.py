@@ -218,4 +218,4 @@ def check_mixable(model: Any) -> None:
 def _check_geometry(name: str, geometry: Any) -> None:
     others = sorted({type(holder).__name__ for holder in holders(geometry) if not can_mix(holder)})
     if others:
-        raise ValueError(f"{name} cannot be mixed: {' and '.join(others)} holds its weights. {_MIXED}")
+        raise ValueError(f"{name} cannot be mixed: no mix is defined for {' and '.join(others)} weights. {_MIXED}")
