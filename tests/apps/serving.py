@@ -94,16 +94,16 @@ def records(n, seed=0, n_names=30):
 def learned(service, name="m"):
     """All that a model has learned, exactly; what a state is compared by."""
     state = service.models[name].state
-    model = state.student.model
-    each = len(state.student.classes) > 2 or state.student.task in {"rank", "tag"}
-    labels = state.student.classes if each else [None]
+    model = state.learner.model
+    each = len(state.learner.classes) > 2 or state.learner.task in {"rank", "tag"}
+    labels = state.learner.classes if each else [None]
     return {
         "seq": state.seq,
         "chain": state.chain,
         "totals": state.totals,
         "curve": deepcopy(state.curve),
         "confusion": Counter(state.confusion),
-        "weights": [model.weights(label) for label in labels] if state.student.begun else None,
+        "weights": [model.weights(label) for label in labels] if state.learner.begun else None,
     }
 
 

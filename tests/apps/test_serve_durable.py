@@ -15,11 +15,11 @@ import pytest
 import onmargin
 from onmargin.apps.serve.certified import certify_beside
 from onmargin.apps.serve.journal import JournalError, Kept
+from onmargin.apps.serve.json_learner import JsonLearner
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.problems import DiskError
-from onmargin.apps.serve.served import State
+from onmargin.apps.serve.served_model import State
 from onmargin.apps.serve.service import Service, Settings
-from onmargin.apps.serve.student import Student
 from tests.apps.serving import blocked, create, learn, learned, process, records, served
 
 PAIRS = list(records(100))
@@ -43,7 +43,7 @@ def wait_until(true):
 
 
 def test_a_key_that_was_forgotten_is_new(tmp_path, monkeypatch):
-    monkeypatch.setattr("onmargin.apps.serve.served.MOST_KEYS", 5)
+    monkeypatch.setattr("onmargin.apps.serve.served_model.MOST_KEYS", 5)
     with served(tmp_path) as client:
         create(client)
         for k in range(8):
@@ -156,15 +156,15 @@ def test_a_writer_that_ends_answers_and_lets_the_service_end(tmp_path, monkeypat
 
 
 def test_an_example_that_fails_is_passed_over_now_and_later(tmp_path, monkeypatch):
-    own = Student.learn
+    own = JsonLearner.learn
 
     def fail(self, example):
         if example.y == "bad":
             raise OverflowError
         return own(self, example)
 
-    monkeypatch.setattr(Student, "learn", fail)
-    monkeypatch.setattr(Student, "_rehearse", lambda *_: None)
+    monkeypatch.setattr(JsonLearner, "learn", fail)
+    monkeypatch.setattr(JsonLearner, "_rehearse", lambda *_: None)
     with served(tmp_path) as client:
         create(client)
         for y in ("a", "bad", "b"):

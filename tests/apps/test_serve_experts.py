@@ -1,10 +1,12 @@
 """Models side by side as a service: experts, and a grid of C."""
 
+import msgspec
 import pytest
 
 import onmargin
+from onmargin.apps.serve.journal import Journal
+from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.service import Service, Settings
-from onmargin.apps.serve.student import Room
 from tests.apps.serving import create, learn, learned, records, served
 from tests.sentences import corpus
 
@@ -111,5 +113,28 @@ def test_opening_needs_the_same_experts(tmp_path):
         create(client, model="AutoClassifier")
         learn(client, "m", *PAIRS)
     service = Service.open(tmp_path, Settings())
-    assert isinstance(service.models["m"].state.student.model, onmargin.stream.AutoClassifier)
+    assert isinstance(service.models["m"].state.learner.model, onmargin.stream.AutoClassifier)
     service._journal.close()
+
+
+@pytest.mark.parametrize(
+    ("task", "parameters", "model"),
+    [
+        ("classify", {"auto": True, "n_features": 64}, "AutoClassifier"),
+        ("regress", {"auto": True}, "AutoRegressor"),
+        ("classify", {"C": 0.5, "auto": False, "dtype": "float32"}, "PassiveAggressiveClassifier"),
+        ("ordinal", {"ranks": [1, 2]}, "OrdinalRegressor"),
+    ],
+)
+def test_journals_from_before_learners_had_names_are_opened(tmp_path, task, parameters, model):
+    """They have no name of a learner, and `auto` among the parameters."""
+    Service.open(tmp_path, Settings())._journal.close()
+    journal = Journal(tmp_path / "journal.sqlite")
+    journal.create("m", task, msgspec.json.encode(parameters))
+    journal.close()
+    with served(tmp_path) as client:
+        found = client.get("/v1/models/m").json()
+        assert (found["task"], found["model"]) == (task, model)
+        assert "auto" not in found["parameters"]
+        y = {"classify": "yes", "regress": 0.5, "ordinal": 2}[task]
+        assert learn(client, "m", ({"a": 1.0}, y)).status_code == 200

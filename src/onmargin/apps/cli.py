@@ -349,9 +349,9 @@ def serve(
         raise Failure(f"{error.name} is not installed: pip install 'onmargin[serve]'") from error
     from ipaddress import ip_network
 
+    from onmargin.apps.serve.json_learner import Room
     from onmargin.apps.serve.limits import Limits
     from onmargin.apps.serve.service import Settings
-    from onmargin.apps.serve.student import Room
 
     room = Room(features=max_features, weights=max_weights)
     if check and repair is not None:

@@ -169,10 +169,10 @@ def fit(
     run = _Run(shards, mixing, checkpoint, dict(notes or {}), progress)
     done = run.resumed(model) if resume and checkpoint is not None and os.path.exists(checkpoint) else None
     with opened(engine, workers, address) as workshop:
-        student, first = done or (run.prepared(model, workshop), 0)
+        trained, first = done or (run.prepared(model, workshop), 0)
         for epoch in range(first, epochs):
-            run.epoch(student, epoch + 1, workshop)
-    _hand_over(student, model)
+            run.epoch(trained, epoch + 1, workshop)
+    _hand_over(trained, model)
     return model
 
 
@@ -200,22 +200,22 @@ class _Run:
     def prepared(self, model: Any, engine: Engine) -> Any:
         """A copy of the model that knows all features and labels, and has learned what it may keep."""
         begin = not hasattr(model, "_learner") or not getattr(model, "warm_start", True)
-        student = type(model)(**deepcopy(model.get_params(deep=False))) if begin else deepcopy(model)
+        trained = type(model)(**deepcopy(model.get_params(deep=False))) if begin else deepcopy(model)
         found = Findings()
-        for findings in engine.map(_survey, self._shards, _sent(student)):
+        for findings in engine.map(_survey, self._shards, _sent(trained)):
             found.merge(findings)
         if not found.begun:
             raise ValueError(f"there are no examples with a feature in {', '.join(s.name for s in self._shards[:3])}")
-        lesson = lesson_for(student)
+        lesson = lesson_for(trained)
         if begin:
             lesson.begin(found)
-            check_mixable(student)
-            Learned.nothing(student).put_into(student)
+            check_mixable(trained)
+            Learned.nothing(trained).put_into(trained)
         else:
-            if hasattr(student, "densify"):
-                student.densify()
-            check_mixable(student)
-            known = set(np.asarray(getattr(student, "classes_", [])).tolist())
+            if hasattr(trained, "densify"):
+                trained.densify()
+            check_mixable(trained)
+            known = set(np.asarray(getattr(trained, "classes_", [])).tolist())
             new = [label for label in found.labels if label not in known]
             if new:
                 raise ValueError(
@@ -224,13 +224,13 @@ class _Run:
                 )
             lesson.extend(found)
         lesson.finish()
-        return student
+        return trained
 
-    def epoch(self, student: Any, epoch: int, engine: Engine) -> None:
-        """One pass over every shard, mixed into the student."""
-        start = Learned.of(student)
-        mixture = Mixture(start, student._learner.geometry, student._learner.task)
-        for place, learned in enumerate(engine.map(_learn, self._shards, _sent(student))):
+    def epoch(self, trained: Any, epoch: int, engine: Engine) -> None:
+        """One pass over every shard, mixed into the trained model."""
+        start = Learned.of(trained)
+        mixture = Mixture(start, trained._learner.geometry, trained._learner.task)
+        for place, learned in enumerate(engine.map(_learn, self._shards, _sent(trained))):
             shard = self._shards[place].name
             if learned.shapes() != start.shapes():
                 raise ValueError(f"{shard} has features or labels that it had not when it was first read")
@@ -239,38 +239,38 @@ class _Run:
             mixture.add(learned, count)
             if self._progress is not None:
                 self._progress(Report(epoch, shard, place, *came_to, count))
-        mixture.result().put_into(student)
-        if hasattr(student, "n_iter_"):
-            student.n_iter_ = epoch
+        mixture.result().put_into(trained)
+        if hasattr(trained, "n_iter_"):
+            trained.n_iter_ = epoch
         if self._checkpoint is not None:
             notes = self._notes | {"scale": self._identity() | {"epochs": epoch}}
-            write_bytes(to_bytes(student, notes), self._checkpoint)
+            write_bytes(to_bytes(trained, notes), self._checkpoint)
 
     def resumed(self, model: Any) -> tuple[Any, int]:
         """The model of the checkpoint, and how many epochs it has learned."""
-        student, notes = load_with_notes(self._checkpoint or "")
+        trained, notes = load_with_notes(self._checkpoint or "")
         path = os.fspath(self._checkpoint or "")
         if "scale" not in notes:
             raise ValueError(f"{path} is no checkpoint of scale.fit: give another name, or resume=False to replace it")
         mine, old = self._notes | self._identity(), notes | notes["scale"]
         changed = [name for name in mine if mine[name] != old.get(name)]
-        if not changed and repr(student.get_params(deep=False)) != repr(model.get_params(deep=False)):
+        if not changed and repr(trained.get_params(deep=False)) != repr(model.get_params(deep=False)):
             changed = ["parameters"]
         if changed:
             raise ValueError(
                 f"{path} is the checkpoint of a run with other {changed[0]}: resume it with the same ones, or begin "
                 "anew with resume=False"
             )
-        return student, notes["scale"]["epochs"]
+        return trained, notes["scale"]["epochs"]
 
     def _identity(self) -> dict[str, Any]:
         """What a run must have in common with one that it goes on from."""
         return {"shards": [shard.name for shard in self._shards], "mixing": self._mixing}
 
 
-def _sent(student: Any) -> Bytes:
+def _sent(trained: Any) -> Bytes:
     """A model as workers are sent it: the bytes of a model file, as an array, which engines do not copy."""
-    return np.frombuffer(to_bytes(student), np.uint8)
+    return np.frombuffer(to_bytes(trained), np.uint8)
 
 
 @contextmanager
@@ -308,9 +308,9 @@ def _learn(shard: Shard, sent: Bytes) -> Learned:
     return Learned.of(lesson.model)
 
 
-def _hand_over(student: Any, model: Any) -> None:
-    """Make a model the student."""
+def _hand_over(trained: Any, model: Any) -> None:
+    """Put what was trained into the model of the caller."""
     vars(model).clear()
-    vars(model).update(vars(student))
+    vars(model).update(vars(trained))
     if hasattr(type(model), "_player"):
         model._player = None

@@ -14,7 +14,7 @@ from onmargin.apps.serve import schema
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.metrics import Times, quantile
 from onmargin.apps.serve.problems import BadExampleError, BusyError, ProblemError
-from onmargin.apps.serve.served import Served
+from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.service import Service
 
 _encode = msgspec.json.Encoder().encode
@@ -45,22 +45,22 @@ async def predict(context: Context, name: str, sent: schema.Predict) -> schema.P
 def predicted(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
     """Predictions, for which there is nothing to wait."""
     state = context.service.get(name).state
-    student = state.student
+    learner = state.learner
     predictions = []
     for k, x in enumerate(sent.examples):
         try:
-            predictions.append(student.predict(x))
+            predictions.append(learner.predict(x))
         except BadExampleError as error:
             raise BadExampleError(f"example {k}: {error}") from error
     context.service.metrics.predicted += len(predictions)
-    scores = [student.scores(x) for x in sent.examples] if sent.scores else None
+    scores = [learner.scores(x) for x in sent.examples] if sent.scores else None
     return schema.Predicted(state.seq, predictions, scores)
 
 
 async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:
     state = context.service.get(name).state
-    label, intercept, parts = state.student.explain(sent.x, sent.label, sent.top)
-    prediction = state.student.predict(sent.x)
+    label, intercept, parts = state.learner.explain(sent.x, sent.label, sent.top)
+    prediction = state.learner.predict(sent.x)
     return schema.Explained(state.seq, prediction, label, intercept, [schema.Part(*part) for part in parts.items()])
 
 
@@ -111,13 +111,13 @@ async def certificate(context: Context, name: str, sent: None) -> schema.Certifi
 
 async def weights(context: Context, request: Request) -> Response:
     """Of a label that is given as it is written in JSON, or as a plain string."""
-    student = context.service.get(request.path_params["name"]).state.student
+    learner = context.service.get(request.path_params["name"]).state.learner
     text = request.query_params.get("label")
     top = request.query_params.get("top", "20")
     if not (top.isascii() and top.isdigit() and 1 <= len(top) <= 4 and 1 <= int(top) <= 1000):
         raise ProblemError(f"top must be a whole number from 1 to 1000; got {top!r:.40}", 422)
-    label = next((known for known in student.classes if str(known) == text), text)
-    parts = student.weights(label, int(top))
+    label = next((known for known in learner.classes if str(known) == text), text)
+    parts = learner.weights(label, int(top))
     return json(schema.Weights(label, [schema.Part(*part) for part in parts.items()]))
 
 
@@ -144,12 +144,12 @@ async def progress(context: Context, name: str, sent: None) -> schema.Progress:
     return _progress(context.service.get(name))
 
 
-def _progress(model: Served) -> schema.Progress:
+def _progress(model: ServedModel) -> schema.Progress:
     state = model.state
     confusion = [(*cell, count) for cell, count in state.confusion.most_common(400)]
     totals = state.totals
     last = [(state.seq, totals.mistakes, totals.loss)] if state.seq else []
-    return schema.Progress(model.describe(), [*state.curve.points, *last], confusion, state.student.experts())
+    return schema.Progress(model.describe(), [*state.curve.points, *last], confusion, state.learner.experts())
 
 
 async def events(context: Context, request: Request) -> Response:
@@ -159,7 +159,7 @@ async def events(context: Context, request: Request) -> Response:
     return StreamingResponse(_watch(context, model), media_type="text/event-stream")
 
 
-async def _watch(context: Context, model: Served) -> AsyncIterator[bytes]:
+async def _watch(context: Context, model: ServedModel) -> AsyncIterator[bytes]:
     """Progress every second, until somebody stops."""
     metrics = context.service.metrics
     watched = {kind: metrics.requests[kind] for kind in ("learn", "predict")}

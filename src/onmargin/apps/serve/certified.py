@@ -15,9 +15,9 @@ import numpy as np
 
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.json_learner import JsonLearner, Room, read
 from onmargin.apps.serve.problems import ConflictError
-from onmargin.apps.serve.served import decode, learner_of
-from onmargin.apps.serve.student import Room, Student, read
+from onmargin.apps.serve.served_model import decode, learner_of
 
 N_POINTS = 200  # of the curve
 
@@ -46,34 +46,34 @@ def main() -> None:
         os.nice(10)
     first, *bodies = sys.stdin.buffer.read().split(b"\n")
     model, task, parameters = msgspec.json.decode(first)
-    student = Student.begin(model, task, parameters, Room())
+    learner = JsonLearner.begin(model, task, parameters, Room())
     try:
-        answer = msgspec.json.encode(certificate(student, [decode(body) for body in bodies]))
+        answer = msgspec.json.encode(certificate(learner, [decode(body) for body in bodies]))
     except ConflictError as error:
         sys.stdout.write(str(error))
         sys.exit(1)
     sys.stdout.buffer.write(answer)
 
 
-def certificate(student: Student, examples: list[schema.Example]) -> schema.Certificate:
+def certificate(learner: JsonLearner, examples: list[schema.Example]) -> schema.Certificate:
     """What a theorem allows on these examples, and what the learner suffers on them."""
     if any(example.weight != 1 for example in examples):
         raise ConflictError("no theorem speaks of examples with weights")
-    if student.reading.idf:
+    if learner.reading.idf:
         raise ConflictError("no theorem speaks of texts whose features change what they count (idf)")
-    if student.abreast > 1:
+    if learner.abreast > 1:
         raise ConflictError("of several models at once no theorem speaks: how each does is in the progress")
-    student.learn(examples[0])  # which says what its examples are
+    learner.learn(examples[0])  # which says what its examples are
     import onmargin
     from onmargin.theory import certify
 
-    kind = getattr(onmargin, type(student.model).__name__)
-    given = student.model.get_params()
+    kind = getattr(onmargin, type(learner.model).__name__)
+    given = learner.model.get_params()
     model = kind(**{name: given[name] for name in signature(kind).parameters if name in given})
-    X = _matrix(student, [read(student.task, example.x) for example in examples])
-    y = None if student.task == "novelty" else [example.y for example in examples]
+    X = _matrix(learner, [read(learner.task, example.x) for example in examples])
+    y = None if learner.task == "novelty" else [example.y for example in examples]
     try:
-        found = certify(model, X, y, classes=getattr(student.model, "ranks", None))
+        found = certify(model, X, y, classes=getattr(learner.model, "ranks", None))
     except ValueError as error:  # no theorem, or no stream for one: of a single class, say
         raise ConflictError(str(error)) from error
     bounds = found.along()
@@ -90,14 +90,14 @@ def certificate(student: Student, examples: list[schema.Example]) -> schema.Cert
     )
 
 
-def _matrix(student: Student, X: list[Any]) -> Any:
+def _matrix(learner: JsonLearner, X: list[Any]) -> Any:
     """Examples as rows; sequences as they are."""
-    if student.task == "tag":
+    if learner.task == "tag":
         return X
     if isinstance(X[0], np.ndarray):
-        return np.array(X, dtype=student.reading.dtype)
-    names = student.reading.index()
-    reader = student.reading.reader(names)
+        return np.array(X, dtype=learner.reading.dtype)
+    names = learner.reading.index()
+    reader = learner.reading.reader(names)
     for x in X:
         reader.read(x)
     from scipy import sparse

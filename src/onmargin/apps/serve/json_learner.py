@@ -1,4 +1,4 @@
-"""A model that is taught in JSON: what it takes, checked without learning, and what it answers."""
+"""A learner of examples in JSON: they are checked before they are learned, and its size is bounded."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -55,13 +55,13 @@ class NotYetError(Exception):
     """Whether examples can be learned is known once those before them are."""
 
 
-class Student:
-    """A model of a task; how much memory it takes is bounded by `room`.
+class JsonLearner:
+    """A learner whose examples come as JSON; its memory is bounded by `room`.
 
-    `check` refuses what `learn` would. It does not learn, and so answers for the model as it is: where it says True,
-    what is accepted next may depend on what was checked, which must be learned first. Where it raises `NotYetError`,
-    what was checked before must be learned first. `promised` is then the most names that this may bring; whoever drops
-    it sets it to 0.
+    `check` refuses what `learn` would refuse, and learns nothing, so it speaks of the model as it is now. If it returns
+    True, the examples must be learned before others are checked. If it raises `NotYetError`, the examples that were
+    checked before must be learned first. `promised` is the most names that examples which are checked and not yet
+    learned may add; a caller that drops them sets it to 0.
     """
 
     def __init__(self, task: str, model: Any, room: Room) -> None:
@@ -73,19 +73,18 @@ class Student:
         self._known: set[Any] = set()
 
     @classmethod
-    def begin(cls, model: str | None, task: str | None, parameters: dict[str, Any], room: Room) -> "Student":
+    def begin(cls, model: str | None, task: str | None, parameters: dict[str, Any], room: Room) -> "JsonLearner":
         """A learner of that name, or the usual one of a task, that has learned nothing."""
         given = {name: _python(value) for name, value in parameters.items()}
         try:
-            kind = learner_class(model, task)
-            learner = make_learner(kind, given)
+            made = make_learner(learner_class(model, task), given)
         except (TypeError, ValueError) as error:
             raise ProblemError(str(error), 422) from error
-        student = cls(kind.task, learner, room)
-        size, most = int(student.reading.n_features or 1), room.weights // student.abreast
+        learner = cls(made.task, made, room)
+        size, most = int(learner.reading.n_features or 1), room.weights // learner.abreast
         if size > most:
             raise ProblemError(f"n_features must be at most {most} here; got {size}", 422)
-        return student
+        return learner
 
     @property
     def begun(self) -> bool:
@@ -146,7 +145,7 @@ class Student:
 
     def _rehearse(self, examples: list[Example]) -> None:
         """Learn examples on a copy, which is small: the model has yet to learn what its examples are."""
-        copy = Student(self.task, deepcopy(self.model), self.room)
+        copy = JsonLearner(self.task, deepcopy(self.model), self.room)
         for k, example in enumerate(examples):
             try:
                 self._check_numbers(example)
