@@ -265,7 +265,8 @@ class SequenceTagger(Estimator, TaggerOptions):
             self._check_kind([sequence])
         _, ends = read_named([sequence], Names(), grow=True, separator=self.separator)
         self._check_labels([labels], ends, named=())
-        check_weight([weight], 1)
+        if weight != 1.0:  # the check takes longer than all others together
+            check_weight([weight], 1)
         return self
 
     def names_one(self, sequence: Any) -> list[str]:

@@ -70,6 +70,7 @@ class JsonLearner:
         self.room = room
         self.reading = model.features_  # how examples are read, or the tokens of sequences
         self.promised = 0
+        self._abreast = 0  # until the model has begun
         self._known: set[Any] = set()
 
     @classmethod
@@ -93,7 +94,12 @@ class JsonLearner:
     @property
     def abreast(self) -> int:
         """How many models learn side by side; vectors may have more than the names that are expected before."""
-        return max(1, len(self.model.models_))
+        if self._abreast:
+            return self._abreast
+        count = max(1, len(self.model.models_))
+        if self.begun:
+            self._abreast = count
+        return count
 
     @property
     def classes(self) -> list[Any]:
@@ -131,7 +137,7 @@ class JsonLearner:
         x = read(self.task, example.x)
         self.model.check_one(x, example.y, example.weight)
         if self.reading.separator is not None and isinstance(x, list):
-            self._check_written(x)
+            self._check_written(x if self.task == "tag" else [x])
         return LABELS[self.task](example.y) if self.task in LABELS else set()
 
     def _check_numbers(self, example: Example) -> None:
@@ -205,12 +211,13 @@ class JsonLearner:
             return (len(x) + 1) // 2 * int(longest - shortest + 1)
         return sum(map(len, x)) if self.task == "tag" else len(x)
 
-    def _check_written(self, x: list[Any]) -> None:
+    def _check_written(self, lists: list[Any]) -> None:
         """Refuse numbers that are written in names, if they are too large."""
         largest = SINGLE if self.reading.dtype == "float32" else LARGEST
-        for part in x if self.task == "tag" else [x]:
-            if any(abs(value) > largest for value in self.reading.read(part).values()):
-                raise ValueError(f"numbers are at most {largest:g}; got {x!r:.100}")
+        for names in lists:
+            written = [name for name in names if self.reading.separator in name]
+            if written and any(abs(value) > largest for value in self.reading.read(written).values()):
+                raise ValueError(f"numbers are at most {largest:g}; got {written!r:.100}")
 
     def answer(self, x: Any) -> Any:
         """The prediction for an example that was read; None: nothing was learned yet."""
