@@ -128,7 +128,7 @@ class LocalEngine:
             method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
             context = get_context(method)
             if method == "forkserver":
-                context.set_forkserver_preload(["onmargin.scale._lessons"])  # which is slow to import
+                context.set_forkserver_preload(["onmargin.scale._batches"])  # which is slow to import
             self._pool = ProcessPoolExecutor(self.workers, mp_context=context)
         return self._pool
 

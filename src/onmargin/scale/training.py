@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from onmargin._core.text.names import Names
 from onmargin.io.model_file import from_bytes, load_with_notes, to_bytes, write_bytes
 from onmargin.io.sharding import Shard
+from onmargin.scale._batches import batch_learner, check_mixable, check_model
 from onmargin.scale._findings import Findings
-from onmargin.scale._lessons import check_mixable, check_model, lesson_for
 from onmargin.scale._mixing import MIXINGS, Learned, Mixture
 from onmargin.scale._opened import opened
 from onmargin.scale.engine import Engine
@@ -168,10 +168,10 @@ def fit(
     check_model(model)
     run = _Run(shards, mixing, checkpoint, dict(notes or {}), progress)
     done = run.resumed(model) if resume and checkpoint is not None and os.path.exists(checkpoint) else None
-    with opened(engine, workers, address) as workshop:
-        trained, first = done or (run.prepared(model, workshop), 0)
+    with opened(engine, workers, address) as opened_engine:
+        trained, first = done or (run.prepared(model, opened_engine), 0)
         for epoch in range(first, epochs):
-            run.epoch(trained, epoch + 1, workshop)
+            run.epoch(trained, epoch + 1, opened_engine)
     _hand_over(trained, model)
     return model
 
@@ -206,9 +206,9 @@ class _Run:
             found.merge(findings)
         if not found.begun:
             raise ValueError(f"there are no examples with a feature in {', '.join(s.name for s in self._shards[:3])}")
-        lesson = lesson_for(trained)
+        learner = batch_learner(trained)
         if begin:
-            lesson.begin(found)
+            learner.begin(found)
             check_mixable(trained)
             Learned.nothing(trained).put_into(trained)
         else:
@@ -222,8 +222,8 @@ class _Run:
                     f"{found.labels[new[0]]} has the label {new[0]!r}, and this model has learned others: learn anew, "
                     "or let it meet the label by partial_fit or learn_one first"
                 )
-            lesson.extend(found)
-        lesson.finish()
+            learner.extend(found)
+        learner.finish()
         return trained
 
     def epoch(self, trained: Any, epoch: int, engine: Engine) -> None:
@@ -286,26 +286,26 @@ def _naming(shard: Shard) -> Iterator[None]:
 
 def _survey(shard: Shard, sent: Bytes) -> Findings:
     """In a worker: what a shard holds."""
-    lesson = lesson_for(from_bytes(sent.data))
+    learner = batch_learner(from_bytes(sent.data))
     found, names = Findings(), Names()
     with _naming(shard):
         for batch in shard.batches():
             if batch.y is None:
                 raise ValueError("its examples have no labels to learn")
             if not hasattr(batch.X, "indptr"):
-                lesson.read_names(batch.X, names)
+                learner.read_names(batch.X, names)
                 found.names = names.names
-            found.note(batch, lesson.labels(batch.y), shard.name)
+            found.note(batch, learner.labels(batch.y), shard.name)
     return found
 
 
 def _learn(shard: Shard, sent: Bytes) -> Learned:
     """In a worker: one pass over a shard, from the model that all share."""
-    lesson = lesson_for(from_bytes(sent.data))
+    learner = batch_learner(from_bytes(sent.data))
     with _naming(shard):
         for batch in shard.batches():
-            lesson.learn(batch)
-    return Learned.of(lesson.model)
+            learner.learn(batch)
+    return Learned.of(learner.model)
 
 
 def _hand_over(trained: Any, model: Any) -> None:

@@ -21,7 +21,7 @@ from onmargin.scale._mixing import can_mix, holders
 from onmargin.stream._learner import StreamLearner
 
 
-class Lesson:
+class BatchLearner:
     """How one kind of model takes batches."""
 
     def __init__(self, model: Any) -> None:
@@ -51,7 +51,7 @@ class Lesson:
         """Leave the model as its user will find it."""
 
 
-class RowLesson(Lesson):
+class RowLearner(BatchLearner):
     """Estimators of rows: rows of numbers as they are, and dicts or lists of names by their names."""
 
     def __init__(self, model: Any) -> None:
@@ -107,7 +107,7 @@ class RowLesson(Lesson):
             self.model.feature_names_in_ = np.array(self._names.names, dtype=object)
 
 
-class ChainLesson(Lesson):
+class SequenceLearner(BatchLearner):
     """Taggers: sequences of tokens."""
 
     def labels(self, y: Any) -> Any:
@@ -135,7 +135,7 @@ class ChainLesson(Lesson):
         model.n_features_in_ = len(model._names)
 
 
-class StreamLesson(Lesson):
+class RecordLearner(BatchLearner):
     """Models of streams: whatever they read."""
 
     def labels(self, y: Any) -> Any:
@@ -171,23 +171,23 @@ class StreamLesson(Lesson):
         model._player = None
 
 
-_LESSONS: dict[type, type[Lesson]] = {
-    StreamLearner: StreamLesson,
-    SequenceTagger: ChainLesson,
-    Estimator: RowLesson,
+_LEARNERS: dict[type, type[BatchLearner]] = {
+    StreamLearner: RecordLearner,
+    SequenceTagger: SequenceLearner,
+    Estimator: RowLearner,
 }
 # Estimators of trials and structures, whose examples are no rows.
 _OTHERS = (BlockClassifier, ClassFeatureClassifier, StructuredPredictor)
 _MIXED = "There is a mix of plain weights, of ones with variances, and of geometry='adaptive' and 'normalized'"
 
 
-def lesson_for(model: Any) -> Lesson:
+def batch_learner(model: Any) -> BatchLearner:
     """Return how a model takes batches."""
-    return _lesson(model)(model)
+    return _kind(model)(model)
 
 
-def _lesson(model: Any) -> type[Lesson]:
-    found = next((lesson for kind, lesson in _LESSONS.items() if isinstance(model, kind)), None)
+def _kind(model: Any) -> type[BatchLearner]:
+    found = next((learner for kind, learner in _LEARNERS.items() if isinstance(model, kind)), None)
     if found is None or isinstance(model, _OTHERS):
         raise TypeError(
             "shards are for classifiers, regressors, label rankers, taggers and the learners of onmargin.stream; got "
@@ -198,7 +198,7 @@ def _lesson(model: Any) -> type[Lesson]:
 
 def check_model(model: Any) -> None:
     """Refuse a model whose parameters are wrong, or whose weights have no mix, before data are looked at."""
-    _lesson(model)
+    _kind(model)
     model._check_parameters()
     name = type(model).__name__
     plan = model.plan()
