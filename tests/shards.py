@@ -44,6 +44,13 @@ def add_slowly(item: int, shared: int) -> int:
     return item + shared
 
 
+def note_and_sleep(folder: str, seconds: float) -> None:
+    """Leave a file with the number of the process."""
+    Path(folder, f"worker{os.getpid()}").touch()
+    time.sleep(0.3)
+    time.sleep(seconds)
+
+
 def fail_at_two(item: int, shared: str) -> int:
     if item == 2:
         raise ValueError(f"{shared} {item}")

@@ -145,3 +145,37 @@ def test_a_file_that_became_shorter_is_another_file(tmp_path):
     onmargin("train", data, "-o", out, code=1)
     jsonl(data, 20)
     assert "has 20 records" in onmargin("train", data, "-o", out, "--resume", code=1)
+
+
+def edited(lines):
+    """What may have happened to records that were learned: a name, and the lines."""
+    label = ('"y": "', '"y": "x') if "{" in lines[0] else ("1", "2")
+    yield "label", [lines[0].replace(*label, 1), *lines[1:]]
+    yield "value", [*lines[:5], lines[5].replace("0.", "0.9", 1), *lines[6:]]
+    yield "one less", lines[1:]
+    yield "one more", [lines[0], *lines]
+    yield "order", [lines[1], lines[0], *lines[2:]]
+
+
+@pytest.mark.parametrize("make", [svmlight, jsonl])
+def test_records_that_were_learned_must_not_change(tmp_path, make):
+    data, out = make(tmp_path / "data", 300), tmp_path / "model"
+    lines = data.read_text().splitlines(keepends=True)
+    data.write_text("".join(lines) + "broken\n")
+    onmargin("train", data, "-o", out, "--checkpoint-every", 64, code=1)
+    before = out.read_bytes()
+    for name, changed in edited(lines):
+        assert changed != lines, name
+        data.write_text("".join(changed) + changed[-1])
+        assert "has changed: its first 300 records" in onmargin("train", data, "-o", out, "--resume", code=1), name
+        assert out.read_bytes() == before
+    # A file that cannot be read at all does not make the checkpoint forget what it has learned.
+    data.write_text("broken\n")
+    assert "record 1" in onmargin("train", data, "-o", out, "--resume", code=1)
+    assert out.read_bytes() == before
+    # What comes after them may change.
+    data.write_text("".join(lines) + lines[0])
+    assert report("train", data, "-o", out, "--resume", "--checkpoint-every", 7)["examples"] == 301
+    whole = tmp_path / "whole"
+    onmargin("train", data, "-o", whole)
+    assert out.read_bytes() == whole.read_bytes()

@@ -5,13 +5,14 @@ import json
 import random
 import shutil
 import sqlite3
+import time
 
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.journal import TABLES_1, JournalError
+from onmargin.apps.serve.journal import TABLES_1, Journal, JournalError
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import DiskError
 from onmargin.apps.serve.repair import check, repair
@@ -23,6 +24,7 @@ from tests.examples import examples
 
 PAIRS = list(records(230))
 NAMES = ("mail", "news", "shop")
+SNAPSHOTS = ["1-100", "1-200", "2-230", "3-100"]  # models and numbers
 
 
 def killed(folder, target):
@@ -33,9 +35,11 @@ def killed(folder, target):
             for k in range(0, 230, 10):
                 answer = learn(client, name, *PAIRS[k : k + 10], key=f"{name}-{k}")
                 assert answer.status_code == 200
+                while client.service._tasks:  # a snapshot is written
+                    time.sleep(0.01)
         client.post("/v1/models/news/compact", json={})
         client.post("/v1/models/shop/rewind", json={"seq": 150})
-        client.service._background.submit(int).result()
+        assert sorted(path.name.rpartition("-")[0] for path in (folder / "snapshots").iterdir()) == SNAPSHOTS
         learn(client, "news", *PAIRS[:5], key="after")
         client.service._disk.submit(int).result()
         shutil.copytree(folder, target)
@@ -284,6 +288,18 @@ def test_one_damaged_model_does_not_stop_the_others(copy, whole):
     assert contents(copy)["mail"] is None
 
 
+def test_an_error_does_not_keep_the_journal_open(copy):
+    """An error may live on, and with it all that it refers to."""
+    contents(copy)
+    execute(copy, "update journal set chain = 1 where model = 1 and seq = 205")
+    journal = Journal(copy / "journal.sqlite", writable=False)
+    with pytest.raises(JournalError) as caught:
+        journal.rows(1, 200, None)
+    journal.close()
+    Journal(copy / "journal.sqlite").close()
+    assert "example 205" in str(caught.value)
+
+
 def test_a_damaged_structure_is_not_written_to(copy, whole):
     """To write to a file whose pages are not in their place could destroy more; predictions go on."""
     contents(copy)
@@ -331,6 +347,19 @@ def test_a_witness_that_is_behind_is_in_order(copy, whole):
     witness.settle(Point(120, chain + 1, 0))
     assert contents(copy)["mail"] is None
     witness.close()
+
+
+def test_a_rewind_into_a_request(tmp_path):
+    """Its key is forgotten, and those before it are known."""
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:5], key="a")
+        learn(client, "m", *PAIRS[5:10], key="b")
+        client.post("/v1/models/m/rewind", json={"seq": 8})
+    with served(tmp_path) as client:
+        assert learn(client, "m", *PAIRS[:5], key="a").json()["repeated"]
+        assert not learn(client, "m", *PAIRS[5:10], key="b").json()["repeated"]
+    assert contents(tmp_path)["m"][2] == 2
 
 
 @pytest.mark.parametrize("done", [False, True])

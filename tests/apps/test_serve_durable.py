@@ -164,7 +164,7 @@ def test_an_example_that_fails_is_passed_over_now_and_later(tmp_path, monkeypatc
         return own(self, example)
 
     monkeypatch.setattr(JsonLearner, "learn", fail)
-    monkeypatch.setattr(JsonLearner, "_rehearse", lambda *_: None)
+    monkeypatch.setattr(JsonLearner, "_rehearse", lambda *_: iter(()))
     with served(tmp_path) as client:
         create(client)
         for y in ("a", "bad", "b"):
@@ -315,6 +315,23 @@ def test_compaction_on_a_full_disk(tmp_path, monkeypatch):
         before = learned(client.service)
         assert client.post("/v1/models/m/compact", json={}).status_code in {200, 507}
         assert learned(client.service) == before
+    with served(tmp_path) as client:
+        assert learned(client.service) == before
+
+
+def test_snapshots_at_once_keep_each_other(tmp_path):
+    """One that is written and not yet listed is not taken for one that is no longer needed."""
+    with served(tmp_path, Settings(snapshot_every=10)) as client, ThreadPoolExecutor(4) as pool:
+        create(client)
+        for k in range(0, 100, 10):
+            learn(client, "m", *PAIRS[k : k + 10])
+            if k >= 50:
+                compacted = [pool.submit(client.post, "/v1/models/m/compact", json={}) for _ in range(3)]
+                assert {one.result().status_code for one in compacted} == {200}
+        wait_until(lambda: not client.service._tasks)
+        before = learned(client.service)
+        listed = client.service._disk.submit(client.service._journal.snapshots, 1).result()
+        assert {name for _, name in listed} == {path.name for path in (tmp_path / "snapshots").iterdir()}
     with served(tmp_path) as client:
         assert learned(client.service) == before
 

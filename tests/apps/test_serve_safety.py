@@ -271,3 +271,28 @@ def test_headers(tmp_path):
         assert "http" not in policy
         assert client.post("/v1/models/m").status_code == 405
         assert client.options("/v1/models").status_code == 405
+
+
+@pytest.mark.full
+def test_the_time_of_a_comparison_says_nothing_of_a_token(tmp_path):
+    """The digest of what is sent is compared with all that are known: a longer common prefix takes no longer."""
+    path = tmp_path / "tokens"
+    known = [new_token() for _ in range(20)]
+    path.write_text("\n".join(line("read", token) for token in known))
+    tokens = Tokens.read(path)
+    guesses = {
+        "right": known[0],
+        "last": known[-1],
+        "all but the end": known[0][:-1] + "!",
+        "wrong from the start": "!" + known[0][1:],
+    }
+    headers = {name: b"Bearer " + token.encode() for name, token in guesses.items()}
+    times = {name: [] for name in headers}
+    for _ in range(3000):
+        for name, header in headers.items():
+            started = time.perf_counter_ns()
+            tokens.level(header)
+            times[name].append(time.perf_counter_ns() - started)
+    lower = {name: sorted(taken)[len(taken) // 10] for name, taken in times.items()}
+    for one, other in (("right", "last"), ("all but the end", "wrong from the start")):
+        assert 0.95 < lower[one] / lower[other] < 1.05, lower

@@ -1,5 +1,6 @@
 """What holds for every reader of text: damaged files end in its own error, and after every good record before."""
 
+import gzip
 import io
 from functools import partial
 
@@ -15,6 +16,7 @@ from onmargin.io import (
     read_conllu,
     read_crfsuite,
     read_csv,
+    read_folder,
     read_jsonl,
     read_mbox,
     read_svmlight,
@@ -102,3 +104,52 @@ def test_any_bytes_for_arrow(data, magic):
 def test_any_message(data):
     read_all(read_mbox, b"From x\n" + data)
     read_all(partial(read_mbox, label="a", headers=["b"]), b"From x\na: =?utf-8?b?" + data[:40] + b"\nb:" + data)
+
+
+# A line of which a record may have any number, where it has several, or that goes on and on.
+ENDLESS = {
+    "conll": "Rome NNP B-LOC\n",
+    "conllu": "1\tRome\t_\tPROPN\t_\t_\t_\t_\t_\t_\n",
+    "crfsuite": "B-LOC\tw=Rome\n",
+    "csv": "red ",
+    "jsonl": '{"x": "a" ',
+    "mbox": "From me\n",
+    "svmlight": "1 1:0.5 ",
+    "vw": "1 |n a b ",
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_record_without_end_is_refused_before_it_fills_the_memory(name, pack):
+    record, head, read = FORMATS[name]
+    endless = ENDLESS[name] * (4_000_000 // len(ENDLESS[name]))
+    if name == "mbox":
+        endless = ENDLESS[name] + "a line\n" * 500_000
+    stream = io.BytesIO(pack((head + 3 * record + endless).encode()))
+    reader = read(stream)
+    assert reader.max_record == 2**26
+    reader.max_record = 300_000
+    records = []
+    with pytest.raises(ReadError, match=r"more than 3000.. bytes.*max_record") as caught:
+        records.extend(reader)
+    assert caught.value.record == 4
+    if pack is bytes:
+        assert stream.tell() < 1_000_000
+    # Long records that are within the limit are read, and any number of short ones.
+    many = read(io.BytesIO(pack((head + 20_000 * record).encode())))
+    many.max_record = 300_000
+    assert sum(row.X.shape[0] if hasattr(row, "X") else 1 for row in many) == 20_000
+
+
+def test_files_of_a_folder_are_bounded(tmp_path):
+    (tmp_path / "spam").mkdir()
+    (tmp_path / "spam" / "a").write_text("short")
+    (tmp_path / "spam" / "b").write_text("long " * 100_000)
+    reader = read_folder(tmp_path)
+    assert len(list(reader)) == 2
+    reader.max_record = 100_000
+    with pytest.raises(ReadError, match="max_record") as caught:
+        list(reader)
+    assert caught.value.path.endswith("b")
+    assert caught.value.record == 2

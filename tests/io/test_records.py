@@ -4,7 +4,10 @@ import csv
 import gzip
 import io
 import json
+import random
+import subprocess
 import sys
+from contextlib import suppress
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -201,6 +204,44 @@ def test_arrow(tmp_path, write):
     path.write_bytes(written(write, TABLE))
     assert list(read_arrow(path, block=2)) == RECORDS
     assert next(iter(read_arrow(str(path), "b", weight="a"))) == Record({"y": 1}, "x", 1)
+
+
+def altered(data, random):
+    """A file with some bytes replaced, cut out or put in."""
+    data = bytearray(data)
+    for _ in range(random.choice([1, 1, 2, 5, 20])):
+        place, kind = random.randrange(len(data)), random.random()
+        if kind < 0.7:
+            data[place] = random.choice([0, 127, 128, 255, random.randrange(256)])
+        elif kind < 0.85 and len(data) > 100:
+            del data[place : place + random.randrange(1, 50)]
+        else:
+            data[place:place] = random.randbytes(random.randrange(1, 9))
+    return bytes(data)
+
+
+def read_altered(path, first, n):
+    """Read altered files of every kind; what is not a ReadError is raised."""
+    table = pa.table({"a": range(60), "b": ["x", "yy", "zzz"] * 20, "y": [1.5, 2.5, -1.0] * 20})
+    for write in (write_parquet, write_file, write_stream):
+        good = written(write, table)
+        for seed in range(first, first + n):
+            path.write_bytes(altered(good, random.Random(seed)))
+            with suppress(ReadError):
+                list(read_arrow(path, "y"))
+
+
+@pytest.mark.parametrize("n", [200, pytest.param(3000, marks=pytest.mark.full)])
+def test_altered_arrow_files_are_read_or_refused_and_never_crash(tmp_path, n, request):
+    code = f"""
+from pathlib import Path
+from tests.io.test_records import read_altered
+read_altered(Path({str(tmp_path / "a")!r}), {n}, {n})
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=request.config.rootpath, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_arrow_stream_may_be_a_pipe_and_compressed():

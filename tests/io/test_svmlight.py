@@ -366,3 +366,35 @@ def test_plain_features_are_read_as_any_others(features, gap):
     assert indices[ends[8] : ends[9]].tolist() == [index - 1 for index, _ in features]
     assert values[ends[8] : ends[9]].tolist() == [float(value) for _, value in features]
     assert np.signbit(values[ends[8] : ends[9]]).tolist() == [value.startswith("-") for _, value in features]
+
+
+def test_one_index_does_not_decide_on_the_size_of_a_model():
+    text = "1 1:1\n1 400000000:1\n"
+    with pytest.raises(ReadError, match=r"Indices go up to 67108864: set n_features to more, or hashed=True") as caught:
+        list(read_svmlight(io.StringIO(text)))
+    assert caught.value.record == 2
+    assert [X.shape for X, _, _ in read_svmlight(io.StringIO(text), n_features=400_000_000)] == [(2, 400_000_000)]
+    assert [X.shape for X, _, _ in read_svmlight(io.StringIO(text), n_features=2**10, hashed=True)] == [(2, 2**10)]
+
+
+@given(st.lists(st.dictionaries(st.integers(1, 2**31 - 2), st.integers(-9, 9), max_size=9), min_size=1, max_size=5))
+def test_hashed_rows_have_the_sums_of_what_shares_a_column(rows):
+    text = "".join("1 " + " ".join(f"{i}:{row[i]}" for i in sorted(row)) + "\n" for row in rows)
+    for n_features in (1, 2, 2**5, 2**31):
+        (block,) = read_svmlight(io.StringIO(text), n_features=n_features, hashed=True)
+        assert block.X.has_canonical_format
+        assert block.X.shape == (len(rows), n_features)
+        for found, row in zip(block.X, rows, strict=True):
+            assert found.sum() == sum(row.values())
+            assert found.nnz <= len(row)
+            expected = {}
+            for index, value in row.items():
+                place = ((index - 1) * 0x9E3779B97F4A7C15 % 2**64) >> (65 - n_features.bit_length())
+                expected[place] = expected.get(place, 0) + value
+            assert dict(zip(found.indices.tolist(), found.data.tolist(), strict=True)) == expected
+
+
+def test_hashing_needs_a_power_of_two():
+    for n_features in (None, 3, 2**32):
+        with pytest.raises(ValueError, match="a power of two"):
+            read_svmlight(io.StringIO(""), n_features=n_features, hashed=True)

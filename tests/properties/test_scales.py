@@ -1,11 +1,15 @@
 """Rows of any size that a number can have: the weights stay finite, and small or large, a step goes where it should."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import onmargin
 from onmargin.learner import as_rows
+from tests.examples import examples
 from tests.streams import PA, Rule, Stream, current, dtypes, geometries, rules, streams
 
 
@@ -44,3 +48,40 @@ def test_units_do_not_matter(stream, unit, squared):
     learner = stream.learned(rule)
     assert (other.geometry.weights * unit == learner.geometry.weights).all()
     assert other.totals.loss == learner.totals.loss
+
+
+# Estimators of one model in a plain geometry, with what they learn.
+ESTIMATORS = {
+    "AROWClassifier": "classes",
+    "AROWRegressor": "numbers",
+    "ExponentiatedGradientRegressor": "numbers",
+    "GradientDescentRegressor": "numbers",
+    "NHERDClassifier": "classes",
+    "OrdinalRegressor": "classes",
+    "PNormPerceptron": "classes",
+    "PassiveAggressiveClassifier": "classes",
+    "PassiveAggressiveRegressor": "numbers",
+    "Perceptron": "classes",
+    "QuasiAdditiveClassifier": "classes",
+    "SCWClassifier": "classes",
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("span", [40, 100, 150, 300])
+@pytest.mark.parametrize("extreme", ["rows", "weights"])
+@examples(10)
+@given(st.integers(0, 2**32 - 1))
+def test_weights_of_estimators_stay_finite(name, span, extreme, seed):
+    """A round whose gain has no number moves nothing, and a row that is refused changes nothing."""
+    random = np.random.default_rng(seed)
+    sizes = 10.0 ** random.uniform(-span, span, (20, 4))
+    X = sizes * random.choice([-1, 0, 1], (20, 4)) if extreme == "rows" else random.normal(size=(20, 4))
+    weight = sizes[:, 0] if extreme == "weights" else np.ones(20)
+    y = np.arange(20) % 3 if ESTIMATORS[name] == "classes" else sizes[:, 1] * random.choice([-1, 1], 20)
+    begin = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [0, 0, 1.0, 1.0]])
+    model = getattr(onmargin, name)().partial_fit(begin, np.arange(3) if ESTIMATORS[name] == "classes" else np.ones(3))
+    for i in range(20):
+        with suppress(ValueError), np.errstate(all="ignore"):
+            model.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=weight[i : i + 1])
+    assert np.isfinite(model.coef_).all()

@@ -16,7 +16,7 @@ def test_a_journal_that_is_missing_is_an_error(tmp_path, empty):
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *records(100))
-        client.post("/v1/models/m/compact")
+        client.post("/v1/models/m/compact", json={})
         before = learned(client.service)
     path = tmp_path / "journal.sqlite"
     whole = path.read_bytes()

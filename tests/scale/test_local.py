@@ -1,11 +1,21 @@
 """The processes of one machine: in order, alive again after a death, and not for ever."""
 
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing import forkserver
+from pathlib import Path
+
 import pytest
 
 from onmargin import AROWClassifier, io, scale
 from onmargin.io.model_file import to_bytes
 from onmargin.scale import LocalEngine
-from tests.shards import Deadly, add_slowly, die, fail_at_two
+from tests.shards import Deadly, add_slowly, die, fail_at_two, note_and_sleep
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +30,11 @@ def test_results_come_in_the_order_of_the_items(workers, pair):
     engine = pair if workers == 2 else LocalEngine(1)
     assert list(engine.map(add_slowly, range(9), 10)) == list(range(10, 19))
     assert list(engine.map(add_slowly, [], 10)) == []
+
+
+def test_maps_may_take_turns(pair):
+    first, second = pair.map(add_slowly, range(9), 10), pair.map(add_slowly, range(9), 20)
+    assert list(zip(first, second, strict=True)) == [(10 + k, 20 + k) for k in range(9)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -52,3 +67,67 @@ def test_workers_must_be_a_number():
         with pytest.raises(ValueError, match="workers must be an integer at least 1"):
             LocalEngine(workers)
     assert LocalEngine().workers >= 1
+
+
+def ended(pid):
+    """Whether a process is there no more; one that nobody waited for is a zombie, where there is no init."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
+@pytest.mark.parametrize("moment", ["while they work", "while they wait"])
+def test_workers_and_files_go_with_a_driver_that_is_killed(tmp_path, moment):
+    seconds = 600 if moment == "while they work" else 0
+    temporary = Path(tempfile.mkdtemp())  # of a short name, as sockets need
+    script = tmp_path / "driver.py"
+    script.write_text(f"""
+import time
+from onmargin.scale import LocalEngine
+from tests.shards import note_and_sleep
+if __name__ == "__main__":
+    list(LocalEngine(2).map(note_and_sleep, [{str(tmp_path)!r}] * 4, {seconds}))
+    time.sleep(600)
+""")
+    driver = subprocess.Popen(
+        [sys.executable, script],
+        cwd=os.getcwd(),
+        env=os.environ | {"TMPDIR": str(temporary), "PYTHONPATH": os.getcwd()},
+    )
+    try:
+        wait_for(lambda: len(list(tmp_path.glob("worker*"))) == 2)
+        workers = [int(path.name.removeprefix("worker")) for path in tmp_path.glob("worker*")]
+        assert not any(map(ended, workers))
+    finally:
+        driver.kill()
+        driver.wait()
+    wait_for(lambda: all(map(ended, workers)))
+    wait_for(lambda: not list(temporary.glob("onmargin-*")))
+    shutil.rmtree(temporary)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
+def test_a_fork_server_that_is_killed_is_replaced(tmp_path):
+    engine = LocalEngine(2)
+    try:
+        results = engine.map(add_slowly, range(30), 10)
+        assert next(results) == 10
+        os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
+        assert list(results) == list(range(11, 40))
+        list(engine.map(note_and_sleep, [str(tmp_path)] * 4, 0.1))
+        workers = [int(path.name.removeprefix("worker")) for path in tmp_path.glob("worker*")]
+        os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
+        assert list(engine.map(add_slowly, range(9), 10)) == list(range(10, 19))
+        wait_for(lambda: all(map(ended, workers)))  # of the pool before
+    finally:
+        engine.close()

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
 from onmargin._core.geometries.geometry cimport Geometry
@@ -96,7 +97,7 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     task.constrain(r)                            # suffer the loss
     if r.loss > 0 or step.eager:                 # otherwise passive
         gain = step.solve(r, geometry)
-        if gain > 0:                             # aggressive
+        if 0 < gain < INFINITY:                  # aggressive, unless the numbers have left their range
             totals.updates += 1
             totals.dual_value += gain - geometry.move(r) / 2
     totals.count(r)

@@ -253,6 +253,10 @@ cdef class Player:
                 self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
         return 0
 
+    def target_of(self, y):
+        """The target of an example, a number that the weights can hold."""
+        return self.target(y)
+
     cdef double target(self, y) except? -1:
         """A number that the weights can hold."""
         cdef double target = number(y, "y")

@@ -36,6 +36,7 @@ class Program(click.Group):
 files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
 model_file = click.argument("model", type=click.Path())
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+force = click.option("--force", is_flag=True, help="Replace a file that is there.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 format_option = click.option(
     "--format", "format", type=click.Choice(["auto", *FORMATS]), default="auto", help="By default guessed."
@@ -150,6 +151,7 @@ def main() -> None:
 @click.option(
     "--checkpoint-every", "every", type=click.IntRange(1), metavar="N", help="Examples; by default each minute."
 )
+@force
 @click.option("--resume", is_flag=True, help="Go on where the checkpoint in --out was made, if there is one.")
 @click.option(
     "--engine",
@@ -182,6 +184,7 @@ def train(
     others: tuple[str, ...],
     start: str | None,
     every: int | None,
+    force: bool,
     resume: bool,
     engine: str | None,
     workers: int | None,
@@ -196,9 +199,12 @@ def train(
     Each example is predicted before it is learned: the error shown is that of the predictions.
     """
     from onmargin.apps import report
+    from onmargin.apps.outputs import check_output
     from onmargin.apps.train import Request
     from onmargin.apps.train import train as run
+    from onmargin.io.model_file import is_model_file
 
+    check_output(out, files, ours=is_model_file, force=force)
     options = {"C": C, "loss": loss, "update": update, "average": average or None, "hash": bits}
     request = Request(
         files,
@@ -274,12 +280,21 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 @click.option(
     "--names", type=click.File("w", encoding="utf-8", atomic=True), help="For svmlight: the names of its features."
 )
+@force
 @format_option
 @reading
-def convert(files: tuple[str, ...], target: str, out: Any, names: Any, format: str, **where: Any) -> None:
+def convert(
+    files: tuple[str, ...], *, target: str, out: Any, names: Any, force: bool, format: str, **where: Any
+) -> None:
     """Write the examples of FILES in another format."""
     from onmargin.apps.convert import convert as run
+    from onmargin.apps.outputs import check_output
 
+    for file in (out, names):
+        if file is not None and file.name not in {"-", "<stdout>"}:
+            check_output(file.name, files, ours=lambda _: False, force=force)
+    if names is not None and os.path.realpath(names.name) == os.path.realpath(out.name):
+        raise click.UsageError("--names and --out must be two files")
     run(files, format=_chosen(format), reading=_reading(**where), target=target, out=out, names=names)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from onmargin.apps.chunk_learner import ChunkLearner, begin, row_type, task_of
-from onmargin.apps.chunks import CHUNK, Chunk, Meter, Position, read_chunks
+from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings, check_files, complete, guessed
 from onmargin.apps.progress import Progress
@@ -70,6 +70,8 @@ class Run:
     settings: Settings
     learner: ChunkLearner | None = None
     position: Position = START
+    digest: Digest = field(default_factory=Digest)  # of what was learned of the file that is being read
+    unread: str | None = None  # that of a checkpoint whose records were not read again yet; "": it does not say
 
     def save(self) -> None:
         """Write the model with its position, in one step."""
@@ -80,6 +82,7 @@ class Run:
                 "settings": self.settings.to_notes(),
                 "request": self.request.to_notes(),
                 "position": list(self.position),
+                "digest": str(self.digest) if self.unread is None else self.unread,
             }
             save(self.learner.model, self.out, notes=notes)
 
@@ -133,9 +136,8 @@ def resumed(request: Request, out: str) -> Run:
             "the same arguments, or begin anew without --resume"
         )
     settings = Settings(**notes["settings"])
-    return Run(
-        request, out, settings, ChunkLearner(notes["task"], model, notes["features"]), Position(*notes["position"])
-    )
+    learner, position = ChunkLearner(notes["task"], model, notes["features"]), Position(*notes["position"])
+    return Run(request, out, settings, learner, position, unread=notes.get("digest", ""))
 
 
 def _begun(request: Request, out: str, start: str | None) -> Run:
@@ -155,16 +157,28 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
     """What is left to learn, and where each chunk ends."""
     while run.position.passes < run.request.passes:
         path = run.request.files[run.position.files]
-        n_read, skip = 0, run.position.records
+        n_read, skip, digest = 0, run.position.records, Digest()
+        if not skip:
+            run.digest, run.unread = digest, None
         for chunk in read_chunks(path, run.settings, size=size, meter=meter):
             done = max(0, min(len(chunk), skip - n_read))
             n_read += len(chunk)
+            if done:
+                digest.update(chunk.part(0, done))
+                if n_read >= skip:
+                    if run.unread not in {"", str(digest)}:
+                        raise Failure(
+                            f"{path} has changed: its first {skip} records are not those that {run.out} has learned. "
+                            "Give the file as it was, or begin anew without --resume"
+                        )
+                    run.digest, run.unread = digest, None
             if done < len(chunk):
                 yield chunk.part(done, len(chunk)) if done else chunk, run.position._replace(records=n_read)
         if n_read < skip:
             raise Failure(f"{path} has {n_read} records, and {run.out} has learned {skip} of it: it is another file")
         last = run.position.files + 1 == len(run.request.files)
         run.position = Position(run.position.passes + last, 0 if last else run.position.files + 1, 0)
+        run.digest = Digest()
 
 
 def _learn(run: Run, chunk: Chunk, after: Position) -> None:
@@ -178,9 +192,11 @@ def _learn(run: Run, chunk: Chunk, after: Position) -> None:
         run.learner.learn(chunk)
     except ExampleError as error:
         run.position = run.position._replace(records=first + error.index)
+        run.digest.update(chunk.part(0, error.index))
         path = run.request.files[run.position.files]
         raise ReadError(error.reason, path, run.position.records + 1) from error
     run.position = after
+    run.digest.update(chunk)
 
 
 def _done(run: Run, meter: Meter) -> float | None:

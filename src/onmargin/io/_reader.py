@@ -8,6 +8,9 @@ from onmargin.io._source import Place, RecordError, Source, lines, name_of, open
 
 T_co = TypeVar("T_co", covariant=True)
 
+# Bytes, once unpacked, that a record may take: a few bytes of compressed data can stand for gigabytes.
+MAX_RECORD = 1 << 26
+
 
 class ReadError(ValueError):
     """A record that cannot be read; all records before it have been given.
@@ -76,17 +79,26 @@ class Reader(Generic[T_co]):
         What errors call the file.
     records : callable
         Gives the records in turn, and keeps the :class:`Place` it is called with up to date.
+
+    Attributes
+    ----------
+    max_record : int
+        Bytes of the file, unpacked, that one record may take, to within a buffer of 64 KB: 2**26 (64 MB), or what it is
+        set to before a loop. A longer record is a :class:`ReadError`, so that a damaged or hostile file cannot fill the
+        memory.
     """
 
     def __init__(self, path: str, records: Callable[[Place], Iterator[T_co]]) -> None:
         self.path = path
         self.records = records
+        self.max_record = MAX_RECORD
 
     def __iter__(self) -> Iterator[T_co]:
-        at, n_read = Place(self.path), 0
+        at, n_read = Place(self.path, max_record=self.max_record), 0
         try:
             for record in self.records(at):
                 n_read += 1
+                at.taken = 0
                 yield record
         except RecordError as problem:
             raise ReadError(str(problem), at.path, at.record or n_read + 1, at.line or None) from problem.__cause__
@@ -99,7 +111,7 @@ def byte_reader(source: Source, parse: Callable[[BinaryIO, Place], Iterator[T_co
     """A reader that parses the bytes of a source."""
 
     def records(at: Place) -> Iterator[T_co]:
-        with opened(source) as stream:
+        with opened(source, at) as stream:
             yield from parse(stream, at)
 
     return Reader(name_of(source), records)

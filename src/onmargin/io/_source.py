@@ -32,6 +32,17 @@ class Place:
     path: str
     line: int = 0  # 0 where there are no lines
     record: int | None = None  # the next one, where a reader gives several at a time
+    max_record: float = float("inf")  # bytes that may be read for one
+    taken: int = 0  # bytes that were read since the last one
+
+    def take(self, n: int) -> None:
+        """Count bytes, and refuse a record that has too many."""
+        self.taken += n
+        if self.taken > self.max_record:
+            raise RecordError(
+                f"the record takes more than {self.max_record} bytes: is this the format of the file? If it is, set "
+                "max_record of the reader to more"
+            )
 
 
 def name_of(source: Source) -> str:
@@ -51,8 +62,8 @@ def is_path(source: object) -> bool:
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[BinaryIO]:
-    """The bytes of a source, decompressed. A stream that came open stays open."""
+def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
+    """The bytes of a source, decompressed, counted at a place if one is given. A stream that came open stays open."""
     with ExitStack() as stack:
         stream: Any = source
         if source == "-":
@@ -62,13 +73,15 @@ def opened(source: Source) -> Iterator[BinaryIO]:
         if isinstance(stream, io.TextIOBase):
             stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())
         head = _head(stream)
-        plain = stack.enter_context(io.BufferedReader(_Bytes(stream, head), _BUFFER))
         codec = _codec(head, name_of(source))
+        raw = _Bytes(stream, head, at=at if codec is None else None)
+        plain = stack.enter_context(io.BufferedReader(raw, _BUFFER))
         if codec is None:
             yield cast(BinaryIO, plain)
         else:
             unpacked, errors = _CODECS[codec](plain)
-            yield cast(BinaryIO, stack.enter_context(io.BufferedReader(_Bytes(unpacked, b"", errors), _BUFFER)))
+            raw = _Bytes(unpacked, b"", errors, at=at)
+            yield cast(BinaryIO, stack.enter_context(io.BufferedReader(raw, _BUFFER)))
 
 
 def lines(stream: BinaryIO, at: Place, newline: str | None = None) -> Generator[str]:
@@ -117,8 +130,11 @@ def _codec(head: bytes, name: str) -> str | None:
 class _Bytes(io.RawIOBase):
     """The bytes of a stream after a head that was read already. Closing it leaves the stream open."""
 
-    def __init__(self, stream: Any, head: bytes, errors: tuple[type[Exception], ...] = ()) -> None:
+    def __init__(
+        self, stream: Any, head: bytes, errors: tuple[type[Exception], ...] = (), *, at: Place | None = None
+    ) -> None:
         self._stream = stream
+        self._at = at or Place("")
         self._head = head
         self._errors = errors
         # Of a pipe only what has come is asked for, so that a record is read before the next one is sent.
@@ -133,11 +149,14 @@ class _Bytes(io.RawIOBase):
         self._head = self._head[len(buffer) :]
         if not data:
             if self._in_place:  # without a copy
-                return int(self._stream.readinto1(buffer))
+                n = int(self._stream.readinto1(buffer))
+                self._at.take(n)
+                return n
             try:
                 data = self._read(len(buffer)) or b""
             except self._errors as error:
                 raise RecordError(f"the compressed data are damaged: {error}") from error
+        self._at.take(len(data))
         buffer[: len(data)] = data
         return len(data)
 

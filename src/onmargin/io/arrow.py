@@ -88,9 +88,11 @@ def _batches(source: Source, block: int) -> Iterator[tuple[list[str], list[dict[
         while True:
             try:
                 batch: Any = next(batches, None)
+                if batch is not None:
+                    batch.validate(full=True)  # pyarrow reads outside of damaged columns
                 rows = [] if batch is None else batch.to_pylist()
             # pyarrow says much of what is wrong with a file by plain errors of Python.
-            except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
+            except (arrow.ArrowException, MemoryError, OSError, ValueError, OverflowError) as error:
                 raise RecordError(f"the data are neither Parquet nor Arrow, or damaged: {error}") from error
             if batch is None:
                 return

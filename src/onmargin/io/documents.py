@@ -63,7 +63,7 @@ def read_folder(
             random.Random(random_state).shuffle(files)
         for label, file in files:
             at.path = str(file)
-            with opened(file) as stream:
+            with opened(file, at) as stream:
                 data = stream.read()
             yield Record(_text(email.message_from_bytes(data), headers) if mail else _decoded(data, encoding), label)
 

@@ -139,6 +139,24 @@ def from_bytes(data: bytes | memoryview) -> Any:
         raise ModelFileError(f"cannot load a model from bytes: {error or type(error).__name__}") from error
 
 
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as those of `save` do; it may be damaged.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    answer : bool
+        False for files of other programs.
+    """
+    begin = f'{{"__metadata__":{{"{KEY}":'.encode()
+    with open(path, "rb") as file:
+        return file.read(8 + len(begin))[8:] == begin
+
+
 def _described(model: Any, notes: Mapping[str, Any] | None) -> tuple[str, dict[str, NDArray[Any]]]:
     """What goes into the file of a model: its description, and its arrays by name."""
     if public_name(type(model)) is None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Features that a file may have without being asked: a model of one column has 8 bytes for each.
+MAX_FEATURES = 1 << 26
 
 
 class Block(NamedTuple):
@@ -39,6 +41,7 @@ def read_svmlight(
     path: Source,
     *,
     n_features: int | None = None,
+    hashed: bool = False,
     zero_based: bool = False,
     multilabel: bool = False,
     dtype: DTypeLike = np.float64,
@@ -54,8 +57,12 @@ def read_svmlight(
     path : str, path-like or file
         The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
     n_features : int or None, default=None
-        Number of columns. An index beyond it is an error. None: each block is as wide as the rows so far need, which is
-        good for looking at a file; a model wants the same number of columns in every block.
+        Number of columns. An index beyond it is an error. If None, each block is as wide as the rows so far need, which
+        is good for looking at a file; a model wants the same number of columns in every block. An index beyond 2**26 is
+        an error then, since one index would decide on the size of a model.
+    hashed : bool, default=False
+        Whether indices, however large, are hashed to ``n_features`` columns, a power of two. Values that share a column
+        are added up.
     zero_based : bool, default=False
         Whether the first feature has index 0; it has 1 in most files, and 0 in those that scikit-learn writes if it is
         not told otherwise.
@@ -99,7 +106,13 @@ def read_svmlight(
     2000
     """
     plain = read_rows(
-        path, n_features=n_features, zero_based=zero_based, multilabel=multilabel, dtype=dtype, block=block
+        path,
+        n_features=n_features,
+        hashed=hashed,
+        zero_based=zero_based,
+        multilabel=multilabel,
+        dtype=dtype,
+        block=block,
     )
 
     def blocks(at: Place) -> Iterator[Block]:
@@ -142,6 +155,21 @@ class SparseRows(NamedTuple):
             shape=(stop - start, self.shape[1]),
         )
 
+    def hashed(self, n_features: int) -> Self:
+        """The same rows with their indices hashed to so many, a power of two."""
+        mixed = self.indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(33)
+        places = mixed.astype(np.int64) >> (32 - n_features.bit_length())
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+        kept, of = np.unique(rows * n_features + places, return_inverse=True)
+        with np.errstate(over="ignore"):
+            data = np.bincount(of, self.data, len(kept)).astype(self.data.dtype)
+        if not np.isfinite(data).all():
+            raise RecordError("the values of features that are hashed to one column must have a finite sum")
+        ends = np.searchsorted(kept, np.arange(self.shape[0] + 1) * n_features).astype(np.int32)
+        return self._replace(
+            data=data, indices=(kept % n_features).astype(np.int32), indptr=ends, shape=(self.shape[0], n_features)
+        )
+
     def fitted(self, n_features: int) -> Self:
         """The same rows with so many features; those beyond are left out."""
         if self.shape[1] <= n_features:
@@ -157,6 +185,7 @@ def read_rows(
     path: Source,
     *,
     n_features: int | None = None,
+    hashed: bool = False,
     zero_based: bool = False,
     multilabel: bool = False,
     dtype: DTypeLike = np.float64,
@@ -168,9 +197,13 @@ def read_rows(
             raise ValueError(f"{name} must be at least {least}; got {value!r}")
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64; got {dtype!r}")
+    if hashed and (n_features is None or n_features.bit_count() != 1 or n_features > 2**31):
+        raise ValueError(f"hashed=True needs n_features, a power of two up to 2**31; got n_features={n_features!r}")
+    limit = -1 if hashed else n_features or MAX_FEATURES
 
     def blocks(stream: BinaryIO, at: Place) -> Iterator[tuple[SparseRows, Any, NDArray[np.int64] | None]]:
-        parser = Parser(zero_based, multilabel, -1 if n_features is None else n_features)
+        parser = Parser(zero_based, multilabel, limit)
+        at.max_record += block  # which is read ahead
         at.record = 1
         for text, stop in _texts(stream, block):
             labels, label_ends, indptr, indices, values, qid, n_lines, problem = parser.parse(text, stop, dtype)
@@ -179,9 +212,12 @@ def read_rows(
             at.line += n_lines
             if n_rows:
                 X = SparseRows(values, indices, indptr, (n_rows, n_features or parser.width))
+                X = X.hashed(n_features) if hashed and n_features is not None else X
                 yield X, _label_sets(labels, label_ends) if multilabel else labels, qid
             if problem:
                 at.line += 1
+                if "beyond n_features" in problem and n_features is None:
+                    problem += f". Indices go up to {limit}: set n_features to more, or hashed=True"
                 raise RecordError(problem)
 
     return byte_reader(path, blocks)

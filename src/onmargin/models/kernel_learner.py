@@ -168,6 +168,7 @@ class KernelLearner(Learner[Expansion]):
         """Put the center of a ball that has seen nothing at this row."""
         self.geometry.plant(key, float(self._diagonal(row)[0]))  # type: ignore[attr-defined]
         self.supports.append(self.supports.as_these(row))
+        self._received = max(self._received, key + 1)
 
     def _diagonal(self, block: Matrix, within: NDArray[np.float64] | None = None) -> Vector:
         """K(x, x) of the rows; of new ones it is not known if only their values with others are."""

@@ -168,8 +168,11 @@ class Supports(Part):
         self._n, self._memory, self._filled = rows.shape[0], rows, [rows.shape[0]]
 
     def as_these(self, X: Matrix) -> Matrix:
-        """X dense or sparse, as the supports are."""
+        """X dense or sparse, as the supports are; sparse ones grow to its width."""
         if sparse.issparse(self._memory):
+            if X.shape[1] > self._memory.shape[1]:
+                m = self._memory
+                self._memory = type(m)((m.data, m.indices, m.indptr), shape=(m.shape[0], X.shape[1]))
             return X if sparse.issparse(X) else sparse.csr_matrix(X)
         return np.ascontiguousarray(X.toarray()) if sparse.issparse(X) else X
 

@@ -13,6 +13,10 @@ from onmargin.models.several import Kind
 LINKS = ("euclidean", "entropic", "pnorm")
 
 
+# Why weights on the simplex need to know how many there are.
+OF_SIMPLEX = "weights on the simplex begin at 1 / n_features:"
+
+
 def default_p(n_features: int) -> float:
     """Return 2 ln n, where the p-norm geometry does best for sparse targets."""
     return max(2.0, 2 * log(max(n_features, 1)))
@@ -24,7 +28,7 @@ def link(
     """Return what a plan says of weights in a geometry; `balanced` and `threshold` are of the entropic one."""
     sized = ""
     if geometry == "entropic":
-        sized = "weights on the simplex begin at 1 / n_features:"
+        sized = OF_SIMPLEX
     elif geometry == "pnorm" and p is None:
         sized = "p=None is 2 ln(n_features): set p,"
 

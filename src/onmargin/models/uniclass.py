@@ -21,12 +21,22 @@ from onmargin._core.geometries.ball import (
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.tasks.task import Uniclass
 from onmargin.learner import Learner
+from onmargin.models.links import OF_SIMPLEX
 from onmargin.models.options import nothing_or, option
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import Number, Word
 from onmargin.models.several import Kind
 from onmargin.models.updates import projection
-from onmargin.models.weights import budget, coef0, degree, gamma, kernel, kernel_learner, kernel_options
+from onmargin.models.weights import (
+    budget,
+    by_size,
+    coef0,
+    degree,
+    gamma,
+    kernel,
+    kernel_learner,
+    kernel_options,
+)
 
 # What goes when a new support would exceed the budget. The Forgetron shrinks what is learned towards the origin of the
 # feature space, which is no better place for the center of a ball.
@@ -101,6 +111,7 @@ class UniclassOptions:
             dtypes=(np.dtype(np.float64),),
             learner=None if self.kernel is None else kernel_learner(self),
             fixed=kernel_options(self) | {"geometry": self.geometry},
+            sized=OF_SIMPLEX if self.geometry == "entropic" else by_size(self),
         )
 
 

@@ -107,12 +107,25 @@ def space(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
     word = getattr(options, "geometry", "euclidean")
     fixed = kernel_options(options) | {"geometry": word} | swept(options)
     if options.kernel is not None:
-        return {"step": step, "weights": _expansion(options), "learner": kernel_learner(options), "fixed": fixed}
+        return {
+            "step": step,
+            "weights": _expansion(options),
+            "learner": kernel_learner(options),
+            "fixed": fixed,
+            "sized": by_size(options),
+        }
     if word == "entropic":
         return {"step": step, "fixed": fixed, **link("entropic", balanced=False)}
     kind: Kind = GEOMETRIES[word]
     ensemble = alternatives(options, kind, step, by_loss=by_loss)
     return {"step": step, "weights": weights(options, kind), "ensemble": ensemble, "fixed": fixed}
+
+
+def by_size(options: Any) -> str:
+    """Return why a kernel must know the number of features, if it must."""
+    if options.kernel in {"poly", "rbf", "sigmoid"} and isinstance(options.gamma, str):
+        return f"gamma={options.gamma!r} depends on the number of features: set gamma to a number,"
+    return ""
 
 
 # Kernels are imported where one is asked for: they need SciPy.

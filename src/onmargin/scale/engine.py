@@ -2,11 +2,15 @@
 
 import os
 import pickle
+import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import suppress
+from itertools import count
 from multiprocessing import get_all_start_methods, get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol, TypeVar
@@ -45,7 +49,8 @@ class LocalEngine:
     """Processes of this machine.
 
     They are started when they are first needed and kept from one `map` to the next. If one dies, killed for want of
-    memory for example, the pool is built anew and what was not done is done again.
+    memory for example, or the server that they are forked from, the pool is built anew and what was not done is done
+    again. They end when this process does, even if it is killed, and remove its temporary files.
 
     Parameters
     ----------
@@ -69,7 +74,7 @@ class LocalEngine:
         if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
             raise ValueError(f"workers must be an integer at least 1, or None for one a core; got {workers!r}")
         self.workers = workers or _cores()
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: _Pool | None = None
 
     def map(self, fn: Callable[[Item, Shared], Result], items: Sequence[Item], shared: Shared) -> Iterator[Result]:
         """As :class:`Engine` says.
@@ -92,10 +97,9 @@ class LocalEngine:
             for item in items:
                 yield fn(item, shared)
             return
-        with _stored(shared) as path:
-            yield from self._map(fn, items, path)
+        yield from self._map(fn, items, _Shared(shared))
 
-    def _map(self, fn: Callable[..., Result], items: Sequence[Any], path: str) -> Iterator[Result]:
+    def _map(self, fn: Callable[..., Result], items: Sequence[Any], shared: "_Shared") -> Iterator[Result]:
         calls: dict[int, Future[Result]] = {}
         deaths, ahead = 0, 2 * self.workers  # results that wait for their turn take memory
         try:
@@ -104,7 +108,7 @@ class LocalEngine:
                     try:
                         for k in range(turn, min(turn + ahead, len(items))):
                             if k not in calls or isinstance(_failure(calls[k]), BrokenProcessPool):
-                                calls[k] = self._workers().submit(_call, fn, items[k], path)
+                                calls[k] = self._workers().submit(fn, items[k], shared)
                         result = calls[turn].result()
                         break
                     except BrokenProcessPool as error:
@@ -122,21 +126,81 @@ class LocalEngine:
         finally:
             for call in calls.values():
                 call.cancel()
+            if self._pool is not None:
+                self._pool.forget(shared)
 
-    def _workers(self) -> ProcessPoolExecutor:
+    def _workers(self) -> "_Pool":
         if self._pool is None:
-            method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-            context = get_context(method)
-            if method == "forkserver":
-                context.set_forkserver_preload(["onmargin.scale._batches"])  # which is slow to import
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context)
+            self._pool = _Pool(self.workers)
         return self._pool
 
     def close(self) -> None:
         """End the processes; a later `map` starts new ones."""
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool.close()
             self._pool = None
+
+
+class _Pool:
+    """Processes that share a folder, and end with this one."""
+
+    def __init__(self, workers: int) -> None:
+        method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
+        context = get_context(method)
+        if method == "forkserver":
+            context.set_forkserver_preload(["onmargin.scale._batches"])  # which is slow to import
+        self._folder = TemporaryDirectory(prefix="onmargin-", ignore_cleanup_errors=True)
+        self._ends = context.Pipe(duplex=False)
+        self._executor = ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_watch, initargs=(self._ends[0], self._folder.name)
+        )
+
+    def submit(self, fn: Callable[[Any, Any], Result], item: Any, shared: "_Shared") -> "Future[Result]":
+        """Have a process call a function. It reads what is shared from a file, once, which stays in memory."""
+        path = self._path(shared)
+        if not path.exists():
+            with path.open("wb") as file:
+                pickle.dump(shared.value, file, protocol=pickle.HIGHEST_PROTOCOL)
+        try:
+            return self._executor.submit(_call, fn, item, str(path))
+        except (ConnectionError, EOFError, FileNotFoundError) as error:
+            raise BrokenProcessPool("the server that processes are forked from has died") from error
+
+    def forget(self, shared: "_Shared") -> None:
+        """There will be no more calls that are given this."""
+        self._path(shared).unlink(missing_ok=True)
+
+    def _path(self, shared: "_Shared") -> Path:
+        return Path(self._folder.name, str(shared.number))
+
+    def close(self) -> None:
+        """End the processes, also those that the executor has lost sight of."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        for end in reversed(self._ends):
+            end.close()
+        self._folder.cleanup()
+
+
+class _Shared:
+    """What all calls of a `map` are given, with a number of its own."""
+
+    _numbers = count()
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.number = next(self._numbers)
+
+
+def _watch(end: Connection, folder: str) -> None:
+    """In a worker: end with the process that holds the other end of a pipe, however that ends."""
+    threading.Thread(target=_end_with, args=(end, folder), daemon=True).start()
+
+
+def _end_with(end: Connection, folder: str) -> None:
+    with suppress(EOFError, OSError):
+        end.recv_bytes()
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
 
 
 def _cores() -> int:
@@ -148,16 +212,6 @@ def _cores() -> int:
 
 def _failure(call: "Future[Any]") -> BaseException | None:
     return call.exception() if call.done() and not call.cancelled() else None
-
-
-@contextmanager
-def _stored(shared: Any) -> Iterator[str]:
-    """Put what is shared into a file, which processes of one machine read from its memory."""
-    with TemporaryDirectory(prefix="onmargin-") as folder:
-        path = Path(folder, "shared")
-        with path.open("wb") as file:
-            pickle.dump(shared, file, protocol=pickle.HIGHEST_PROTOCOL)
-        yield str(path)
 
 
 # What this process was given last, by the file it came in.

@@ -41,6 +41,7 @@ def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
             part = None if factors is None else factors[done:stop]
             with model._turns:
                 model._learner.learn(rows.part(done, stop), targets[: stop - done], part)
+                model._learner.close()
             done = stop
         if done < rows.n_rows:
             yield done

@@ -18,13 +18,14 @@ from onmargin._core.text.words import Frequencies
 from onmargin._core.turns import Turns
 from onmargin.errors import ExampleError, ParameterError
 from onmargin.features.records import AS_THEY_COME, RecordFeatures, reading
-from onmargin.learner import Learner, Totals
+from onmargin.learner import Learner, Totals, matrix_of
 from onmargin.models.options import check_options
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import Number
 from onmargin.models.several import ModelOutcome, Standing
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import Vectors, check_lengths, each, is_sparse, is_vector
+from onmargin.stream._players import KernelPlayer
 
 # The name of a feature; with hashing and for vectors its place.
 Name = str | int
@@ -81,10 +82,10 @@ class StreamLearner:
     def _check_parameters(self) -> None:
         check_options(self)
         plan = self.plan()
-        if getattr(self, "kernel", None) is not None:
-            raise ParameterError(
-                f"kernel needs the rows of a matrix: use onmargin.{type(self).__name__}, or kernel=None", ["kernel"]
-            )
+        kernel = getattr(self, "kernel", None)
+        if kernel is not None and (kernel == "precomputed" or self._player_type is not Player):
+            what = "kernel='precomputed'" if kernel == "precomputed" else "a kernel over a window of examples"
+            raise ParameterError(f"{what} needs a matrix: use onmargin.{type(self).__name__}", ["kernel"])
         if self.features_.dtype not in {str(dtype) for dtype in plan.dtypes}:
             raise ParameterError(
                 "these options need weights of double precision: features=RecordFeatures(dtype='float64')", ["features"]
@@ -159,7 +160,7 @@ class StreamLearner:
             self._names = self.features_.index()
             n_features = len(self._names)
         self._frequencies = Frequencies() if self.features_.idf else None
-        self._start(n_features, sparse=self._names is not None or is_sparse(x))
+        self._start(x, n_features, sparse=self._names is not None or is_sparse(x))
         first_step = self._model.plan.first_step
         if first_step is not None:
             self._learner.step = first_step(self._row(x))
@@ -175,8 +176,8 @@ class StreamLearner:
 
         return sparse.csr_matrix((values, places, [0, len(places)]), shape=(1, self._learner.geometry.n_features))
 
-    def _start(self, n_features: int, *, sparse: bool) -> None:
-        """Begin a model that has seen nothing, for so many features."""
+    def _start(self, x: Any, n_features: int, *, sparse: bool) -> None:
+        """Begin a model that has seen nothing, for examples like x with so many features."""
         plan = self.plan()
         if plan.sized and isinstance(self._names, Names):
             raise ParameterError(
@@ -184,8 +185,23 @@ class StreamLearner:
                 "features=RecordFeatures(n_features=2**18), or learn vectors",
                 ["features"],
             )
-        self._model = Model.begin(plan, Shape(n_features, self.features_.dtype, sparse), n_columns=self._columns())
+        shape = Shape(n_features, self.features_.dtype, sparse)
+        self._model = Model.begin(plan, shape, None if self._kernel is None else self._like(x, shape), self._columns())
         self._model.arrange(getattr(self, "classes_", ()))
+
+    @property
+    def _kernel(self) -> Any:
+        return getattr(self, "kernel", None)
+
+    def _like(self, x: Any, shape: Shape) -> Any:
+        """Return the first example as a matrix, which a kernel is fitted to."""
+        if self._names is None:
+            return matrix_of(Vectors(None, shape.dtype)(x))
+        from scipy import sparse
+
+        reader = self.features_.reader(self.features_.index())
+        reader.read(x)
+        return sparse.csr_matrix(reader.arrays(), shape=(1, shape.n_features or len(reader.names)), dtype=shape.dtype)
 
     def _columns(self) -> int:
         """Return as many columns as a model begins with."""
@@ -195,10 +211,11 @@ class StreamLearner:
         """Return the player; None: nothing was learned yet."""
         if self._player is None and "_model" in vars(self):
             with self._turns:
+                kind = self._player_type if self._kernel is None else KernelPlayer
                 if self._names is None:
-                    player = self._player_type(self._learner, None, self._vectors(), self._turns)
+                    player = kind(self._learner, None, self._vectors(), self._turns)
                 else:
-                    player = self._player_type(self._learner, self._reader(self._names), None, self._turns)
+                    player = kind(self._learner, self._reader(self._names), None, self._turns)
                 player.targets = self._targets()
                 player.nonnegative = self.plan().nonnegative
                 self._player = self._player or player
@@ -359,6 +376,7 @@ class StreamLearner:
         """
         if "_model" not in vars(self):
             return {}
+        self._ask_for_weights()
         direction, _ = self._direction(label)
         return self._named(range(self.n_features_), direction @ self._model.mean()[0][:, : self.n_features_], top)
 
@@ -382,6 +400,7 @@ class StreamLearner:
         player = self._opened()
         if player is None:
             return {}
+        self._ask_for_weights()
         direction, _ = self._direction(self._leading(x) if label is None else label)
         places, values = player.features(x)
         return self._named(places, direction @ self._model.mean()[0][:, places] * np.array(values), top)
@@ -400,6 +419,13 @@ class StreamLearner:
             What is added to weights times values.
         """
         return float(self._direction(label)[1]) if "_model" in vars(self) else 0.0
+
+    def _ask_for_weights(self) -> None:
+        if self._kernel is not None:
+            raise ValueError(
+                "a kernel has no weights by feature: what is learned is in the feature space of the kernel. Use "
+                "scores_one, or learn with kernel=None"
+            )
 
     def _named(self, places: Any, values: NDArray[np.float64], top: int | None) -> dict[Name, float]:
         """Values that are not zero by feature, those of largest size first."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from onmargin.models.described import described
 from onmargin.models.dual_ascent import DualAscentOptions, dual_variables
 from onmargin.stream._linear_classifier import LinearClassifier
-from onmargin.stream._window import WindowPlayer
+from onmargin.stream._players import WindowPlayer
 
 
 @described

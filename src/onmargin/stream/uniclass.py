@@ -12,6 +12,7 @@ from onmargin._core.stream import Player, check_weight
 from onmargin.models.described import described
 from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first
 from onmargin.stream._learner import Name, StreamLearner
+from onmargin.stream._players import KernelPlayer
 
 
 @described
@@ -99,6 +100,9 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
 
     def _settle_at(self, x: Any, player: Player) -> None:
         """Put the center at an example."""
+        if isinstance(player, KernelPlayer):
+            player.plant(x)
+            return
         player.read(x)
         center = np.zeros(self._learner.geometry.n_features)
         places, values = player.entries()
@@ -174,6 +178,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         center : dict
             Coordinates by the name of the feature; with hashing and for vectors by its place.
         """
+        self._ask_for_weights()
         n = self.n_features_
         return self._named(range(n), self._learner.geometry.center()[:n], top) if "_model" in vars(self) else {}
 
@@ -197,6 +202,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         player = self._opened()
         if player is None:
             return {}
+        self._ask_for_weights()
         apart = -self._learner.geometry.center()
         places, values = player.features(x)
         apart[places] += values

@@ -100,6 +100,12 @@ cdef class Expansion(Columns):
         copy.__setstate__(state)
         return copy
 
+    def resized(self, Py_ssize_t n_features):
+        """A copy for rows of so many features: coefficients are of rows, and stay what they are."""
+        cdef Expansion copy = self.fork()
+        copy.n_features = n_features
+        return copy
+
     def supports(self):
         """The slots that count, in the order in which they became supports."""
         return np.flatnonzero(self.live_memory[:self.n_slots])

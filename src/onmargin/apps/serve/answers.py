@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from onmargin.apps.serve import schema
+from onmargin.apps.serve.costs import SLICE
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.metrics import Times, quantile
 from onmargin.apps.serve.problems import BadExampleError, BusyError, ProblemError
 from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.service import Service
+from onmargin.apps.serve.slices import at_once, in_slices
 
 _encode = msgspec.json.Encoder().encode
 
@@ -39,22 +41,42 @@ async def learn(context: Context, name: str, sent: schema.Learn) -> schema.Learn
 
 
 async def predict(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
-    return predicted(context, name, sent)
+    if not is_long(context, name, sent):
+        return predicted(context, name, sent)
+    async with context.service.turn:  # all by the same state
+        steps = _predicting(context, name, sent)
+        return await in_slices(steps, context.limits.computing)
+
+
+def is_long(context: Context, name: str, sent: schema.Predict, size: int | None = None) -> bool:
+    """Whether to predict takes so long that it is done in slices; `size` are the bytes of the request, if known."""
+    costs = context.service.get(name).state.learner.costs
+    if size is not None and costs.at_most(len(sent.examples), size) <= SLICE:
+        return False
+    return costs.total(sent.examples) > SLICE
 
 
 def predicted(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
     """Predictions, for which there is nothing to wait."""
+    return at_once(_predicting(context, name, sent))
+
+
+def _predicting(context: Context, name: str, sent: schema.Predict) -> Generator[None, None, schema.Predicted]:
+    """Predict one example at a time."""
     state = context.service.get(name).state
     learner = state.learner
-    predictions = []
+    learner.costs.check_answer(sent.examples, scores=sent.scores)
+    predictions, scores = [], []
     for k, x in enumerate(sent.examples):
         try:
             predictions.append(learner.predict(x))
         except BadExampleError as error:
             raise BadExampleError(f"example {k}: {error}") from error
+        if sent.scores:
+            scores.append(learner.scores(x))
+        yield
     context.service.metrics.predicted += len(predictions)
-    scores = [learner.scores(x) for x in sent.examples] if sent.scores else None
-    return schema.Predicted(state.seq, predictions, scores)
+    return schema.Predicted(state.seq, predictions, scores if sent.scores else None)
 
 
 async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:

@@ -18,9 +18,9 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.answers import OPERATIONS, Context, Operation, predicted
+from onmargin.apps.serve.answers import OPERATIONS, Context, Operation, is_long, predicted
 from onmargin.apps.serve.gate import HEADERS, Answer, Gate, granted, refused
-from onmargin.apps.serve.limits import Limits
+from onmargin.apps.serve.limits import Held, InFlight, Limits
 from onmargin.apps.serve.openapi import document
 from onmargin.apps.serve.page import page_routes
 from onmargin.apps.serve.problems import ProblemError
@@ -37,6 +37,7 @@ class App:
         self.context = Context(service, limits, asyncio.Event())
         self._gate = Gate(tokens, limits)
         self._limits = limits
+        self._in_flight = InFlight(max(limits.in_flight, limits.body))
         self._expired: set[asyncio.Task[Any] | None] = set()
         self._metrics = service.metrics
         routes = [Route(one.path, self._endpoint(one), methods=[one.method]) for one in OPERATIONS]
@@ -58,14 +59,22 @@ class App:
         finally:
             await self.context.service.close()
 
-    def predict(self, name: str, headers: dict[bytes, bytes], client: tuple[str, int] | None, body: bytes) -> Answer:
-        """Predict at once: the answer that `_quickly` sends, where there is nothing to wait for."""
+    def predict(
+        self, name: str, headers: dict[bytes, bytes], client: tuple[str, int] | None, body: bytes
+    ) -> Answer | None:
+        """Predict at once: the answer that `_quickly` sends, where there is nothing to wait for.
+
+        None, if it takes so long that others should have their turn; `--rate` then counts it twice.
+        """
         started = time.perf_counter()
         try:
             self._gate.let_in(headers, client, _FAST["predict"].scope)
             self._gate.announced(headers)
             self._gate.bounded(len(body))
-            answer = granted(predicted(self.context, name, self._gate.decoded(schema.Predict, body)))
+            sent = self._gate.decoded(schema.Predict, body)
+            if is_long(self.context, name, sent, len(body)):
+                return None
+            answer = granted(predicted(self.context, name, sent))
         except ProblemError as problem:
             answer = refused(problem)
         self._metrics.observe("predict", answer.status, time.perf_counter() - started)
@@ -90,9 +99,10 @@ class App:
         status = 500
         task = asyncio.current_task()
         alarm = asyncio.get_running_loop().call_later(self._limits.seconds, self._expire, task)
+        held = Held(self._in_flight)
         try:
             try:
-                sent = await self._sent(operation, scope, receive)
+                sent = await self._sent(operation, scope, receive, held)
                 answer = granted(await operation.run(self.context, name, sent))
             except ProblemError as problem:
                 answer = refused(problem)
@@ -106,6 +116,7 @@ class App:
             await send({"type": "http.response.start", "status": status, "headers": answer.headers})
             await send({"type": "http.response.body", "body": answer.body})
         finally:
+            held.release()
             alarm.cancel()
             self._expired.discard(task)
             self._metrics.observe(operation.run.__name__, status, time.perf_counter() - started)
@@ -133,7 +144,7 @@ class App:
         finally:
             self._metrics.observe("other", status, time.perf_counter() - started)
 
-    async def _sent(self, operation: Operation, scope: Scope, receive: Receive) -> Any:
+    async def _sent(self, operation: Operation, scope: Scope, receive: Receive, held: Held) -> Any:
         """What a request is about, checked; None: it says it all by its path."""
         headers = dict(scope["headers"])
         self._gate.let_in(headers, scope.get("client"), operation.scope)
@@ -146,7 +157,9 @@ class App:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise ProblemError("the client is gone", 400)
-            body += message.get("body", b"")
+            part = message.get("body", b"")
+            held.add(len(part))
+            body += part
             self._gate.bounded(len(body))
             more = message.get("more_body", False)
         return self._gate.decoded(operation.sent, body)
@@ -168,10 +181,14 @@ class App:
         return endpoint
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
-        sent = await self._sent(operation, request.scope, request.receive)
-        if isinstance(operation.answer, str) or operation.query:
-            return await operation.run(self.context, request)  # type: ignore[no-any-return]
-        answer = await operation.run(self.context, request.path_params.get("name"), sent)
+        held = Held(self._in_flight)
+        try:
+            sent = await self._sent(operation, request.scope, request.receive, held)
+            if isinstance(operation.answer, str) or operation.query:
+                return await operation.run(self.context, request)  # type: ignore[no-any-return]
+            answer = await operation.run(self.context, request.path_params.get("name"), sent)
+        finally:
+            held.release()
         return Response(status_code=204) if answer is None else _response(granted(answer, operation.status))
 
     def _too_slow(self) -> ProblemError:

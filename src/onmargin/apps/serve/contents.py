@@ -50,10 +50,8 @@ class Found:
 
 
 def missing(folder: Path) -> str | None:
-    """Return the problem with a folder whose journal is missing, if it had models."""
+    """Return the problem with a folder that has no journal, if it had models."""
     path = folder / "journal.sqlite"
-    if path.exists() and path.stat().st_size:
-        return None
     names = {f"number {number}" for number in snapshot_files(folder / "snapshots")}
     witnessed = Journal.seen(folder)
     names |= {_name(number, seen) for number, seen in witnessed.items() if not _absent(seen)}
@@ -132,12 +130,14 @@ def open_to_read(folder: Path) -> Journal | None:
 
     A journal of version 1 is upgraded before.
     """
-    if (problem := missing(folder)) is not None:
-        raise JournalError(problem)
     path = folder / "journal.sqlite"
-    if not (path.exists() and path.stat().st_size):
+    journal = _readable(path) if path.exists() and path.stat().st_size else None
+    if journal is None or not journal.begun:
+        if journal is not None:
+            journal.close()
+        if (problem := missing(folder)) is not None:
+            raise JournalError(problem)
         return None
-    journal = _readable(path)
     if journal.version == VERSION:
         return journal
     journal.inspect()
@@ -155,12 +155,17 @@ def open_to_read(folder: Path) -> Journal | None:
 
 
 def _readable(path: Path) -> Journal:
-    """Return a journal to be read only; on a full disk one to be written, which needs no room for an index."""
+    """Return a journal to be read only.
+
+    On a full disk it is one to be written, which needs no room for an index; and so it is where the power was cut while
+    SQLite made the file, which it has to undo.
+    """
     try:
         return Journal(path, writable=False)
     except JournalError as error:
         cause = error.__cause__
         code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-        if code not in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN}:
+        unfinished = code == sqlite3.SQLITE_READONLY and Path(f"{path}-journal").exists()
+        if not unfinished and code not in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN}:
             raise
         return Journal(path)

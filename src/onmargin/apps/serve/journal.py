@@ -10,7 +10,7 @@ import sqlite3
 import struct
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,6 +81,17 @@ class Entry:
     keys: int = 0
     at: float | None = None  # now, if it is not given
 
+    def rows(self, now: float) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of the journal. A key counts from the last example of its request on: see `rewind`."""
+        at = now if self.at is None else self.at
+        last = self.first + len(self.bodies) - 1
+        model, seq, keys = self.model, self.first, self.keys - (self.key is not None)
+        for chain, body in self.bodies:
+            if seq == last:
+                keys = self.keys
+            yield model, seq, at, chain, body, keys, crc32(body, crc32(_head(model, seq, at, keys, chain)))
+            seq += 1
+
 
 class Row(NamedTuple):
     """An example in the journal: its number, when it came, the checksum of all up to it, and what it is."""
@@ -128,12 +139,7 @@ def _hash(*values: Any) -> int:
     return found
 
 
-_head = struct.Struct("<qqdqq").pack
-
-
-def _hash_example(body: bytes, *others: float) -> int:
-    """Return the checksum of a row of the journal: its body, model, number, time, number of keys and chain."""
-    return crc32(body, crc32(_head(*others)))
+_head = struct.Struct("<qqdqq").pack  # of a row of the journal, for its checksum: all but the body
 
 
 def _statements(script: str) -> Iterator[str]:
@@ -195,6 +201,9 @@ class Journal:
             with self._transaction():  # takes the lock, which is kept
                 if not db.execute("select count(*) from sqlite_master").fetchone()[0]:
                     self._begin()
+        self.begun = bool(db.execute("select count(*) from sqlite_master").fetchone()[0])
+        if not self.begun:  # the power was cut before the first start was done
+            return
         self.version = db.execute("pragma user_version").fetchone()[0]
         application = db.execute("pragma application_id").fetchone()[0]
         if application != APPLICATION or self.version not in {1, VERSION}:
@@ -293,7 +302,8 @@ class Journal:
         self._witnesses.clear()
         self._db.close()
         if not self.writable:  # of the connection that reads, where there is no other
-            Path(f"{self.path}-shm").unlink(missing_ok=True)
+            with suppress(OSError):
+                Path(f"{self.path}-shm").unlink()
 
     # Witnesses
 
@@ -348,20 +358,7 @@ class Journal:
         with self._writing():
             self._db.executemany(
                 "insert into journal values (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    (
-                        entry.model,
-                        entry.first + k,
-                        at,
-                        chain,
-                        body,
-                        entry.keys,
-                        _hash_example(body, entry.model, entry.first + k, at, entry.keys, chain),
-                    )
-                    for entry in entries
-                    for at in (now if entry.at is None else entry.at,)
-                    for k, (chain, body) in enumerate(entry.bodies)
-                ),
+                (row for entry in entries for row in entry.rows(now)),
             )
             for entry in entries:
                 if entry.key is not None:
@@ -391,8 +388,9 @@ class Journal:
         """
         rows: list[Row] = []
         size = 0
-        with self._reading():
-            found = self._db.execute(
+        # A cursor that is not at its end would keep the file locked for as long as an error refers to it.
+        with self._reading(), closing(self._db.cursor()) as found:
+            found.execute(
                 "select seq, at, chain, cast(body as blob), keys, hash from journal "
                 "where model = ? and seq > ? and seq <= ? order by seq limit 1000",
                 (model, after, until),
@@ -401,7 +399,7 @@ class Journal:
                 good = seq == after + len(rows) + 1 and (chain is None or found_chain == chained(chain, body))
                 # A row of version 1 has no checksum of its own.
                 if check is not None or keys is not None:
-                    good = good and check == _hash_example(body, model, seq, at, keys, found_chain)
+                    good = good and check == crc32(body, crc32(_head(model, seq, at, keys, found_chain)))
                 if not good:
                     raise ValueError(f"example {after + len(rows) + 1} is missing or not what it was")
                 chain = found_chain
@@ -538,11 +536,12 @@ class Journal:
     def sound_keys(self, model: int) -> list[tuple[str, int, int]]:
         """Return the keys of a damaged journal that are what they were, oldest first."""
         found: list[tuple[str, int, int]] = []
-        with suppress(JournalError), self._reading():
-            for number, key, first, last, check in self._db.execute(
+        with suppress(JournalError), self._reading(), closing(self._db.cursor()) as rows:
+            rows.execute(
                 "select number, cast(key as blob), first, last, hash from keys where model = ? order by number",
                 (model,),
-            ):
+            )
+            for number, key, first, last, check in rows:
                 with suppress(TypeError, UnicodeError):
                     if check == _hash(model, number, key, first, last):
                         found.append((key.decode(), first, last))

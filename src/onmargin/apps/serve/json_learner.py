@@ -1,16 +1,19 @@
 """A learner of examples in JSON: they are checked before they are learned, and its size is bounded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from copy import deepcopy
 from dataclasses import dataclass
 from math import inf
+from reprlib import repr as shown  # of something that may be long
 from typing import Any
 
 import numpy as np
 
 from onmargin.apps.learners import is_fitted, learner_class, make_learner, n_features
+from onmargin.apps.serve.costs import Costs
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
+from onmargin.apps.serve.slices import at_once
 
 LARGEST = 1e100  # of numbers, as for those that are not written in names
 SINGLE = 1e15  # the same where weights have single precision
@@ -27,15 +30,15 @@ class Room:
 
 def read(task: str, x: Any) -> Any:
     """An example as the model of a task takes it: a list of numbers is a vector, one of lists or dicts a sequence."""
-    sequence = isinstance(x, list) and all(isinstance(part, list | dict) for part in x)
+    sequence = isinstance(x, list) and set(map(type, x)) <= {list, dict}
     if task == "tag":
         if not sequence:
-            raise TypeError(f"x must be a list of tokens, each a dict or a list of names; got {x!r:.100}")
+            raise TypeError(f"x must be a list of tokens, each a dict or a list of names; got {shown(x)}")
     elif sequence and x:
-        raise TypeError(f"x must be a dict, a list of numbers or of names, or a text; got {x!r:.100}")
+        raise TypeError(f"x must be a dict, a list of numbers or of names, or a text; got {shown(x)}")
     elif isinstance(x, list) and any(isinstance(part, float) for part in x):
         if not all(isinstance(part, float) for part in x):
-            raise TypeError(f"a vector has numbers only, and a list of names strings only; got {x!r:.100}")
+            raise TypeError(f"a vector has numbers only, and a list of names strings only; got {shown(x)}")
         return np.array(x)
     return x
 
@@ -70,6 +73,7 @@ class JsonLearner:
         self.room = room
         self.reading = model.features_  # how examples are read, or the tokens of sequences
         self.promised = 0
+        self.costs = Costs(self)
         self._abreast = 0  # until the model has begun
         self._known: set[Any] = set()
 
@@ -116,8 +120,12 @@ class JsonLearner:
 
     def check(self, examples: list[Example]) -> bool:
         """Refuse examples that cannot all be learned; whether they must be learned before others are checked."""
+        return at_once(self.checking(examples))
+
+    def checking(self, examples: list[Example]) -> Generator[None, None, bool]:
+        """Do what `check` does, and yield after each example."""
         if not self.begun or (self.task in LABELS and len(self.model.classes_) == 0):
-            self._rehearse(examples)
+            yield from self._rehearse(examples)
             return True
         met: set[Any] = set()
         for k, example in enumerate(examples):
@@ -125,6 +133,7 @@ class JsonLearner:
                 met |= self._check(example)
             except (TypeError, ValueError) as error:
                 raise BadExampleError(f"example {k}: {error}") from error
+            yield
         if len(self._known) != len(getattr(self.model, "classes_", ())):
             self._known = set(self.classes)
         new = met - self._known
@@ -134,8 +143,12 @@ class JsonLearner:
     def _check(self, example: Example) -> set[Any]:
         """Refuse an example that a model which has begun cannot learn; its labels, where labels are met."""
         self._check_numbers(example)
+        self.costs.check_lengths(example.x, example.y)
+        self.costs.check(example.x)
         x = read(self.task, example.x)
         self.model.check_one(x, example.y, example.weight)
+        if self.task == "tag":
+            self.answer(x)  # the time of a check, which is limited, stands for the time of learning
         if self.reading.separator is not None and isinstance(x, list):
             self._check_written(x if self.task == "tag" else [x])
         return LABELS[self.task](example.y) if self.task in LABELS else set()
@@ -149,17 +162,20 @@ class JsonLearner:
                 if isinstance(value, float) and abs(value) > SINGLE:
                     raise ValueError(f"numbers are at most {SINGLE:g} where weights are float32; got {value!r}")
 
-    def _rehearse(self, examples: list[Example]) -> None:
+    def _rehearse(self, examples: list[Example]) -> Generator[None, None, None]:
         """Learn examples on a copy, which is small: the model has yet to learn what its examples are."""
         copy = JsonLearner(self.task, deepcopy(self.model), self.room)
         for k, example in enumerate(examples):
             try:
                 self._check_numbers(example)
+                copy.costs.check_lengths(example.x, example.y)
+                copy.costs.check(example.x)
                 copy.learn(example)
                 if copy.begun:
                     copy._check(example)
             except (TypeError, ValueError) as error:
                 raise BadExampleError(f"example {k}: {error}") from error
+            yield
         copy._check_size(copy.features, len(copy.classes))
 
     def _check_room(self, examples: list[Example], n_new: int) -> bool:
@@ -259,6 +275,7 @@ class JsonLearner:
         if not self.begun:
             return label, 0.0, {}
         try:
+            self.costs.check(x)
             x = read(self.task, x)
             if label is None and self.task == "rank":
                 label = next(iter(self.model.rank_one(x)), None)

@@ -16,7 +16,9 @@ class Limits:
 
     body: int = 4 * 2**20  # bytes
     seconds: float = 30.0  # to send a request, and to answer it
+    computing: float = 5.0  # seconds to compute the answer
     rate: float = 0.0  # requests a second of a client; 0: as many as there are
+    in_flight: int = 2**25  # bytes of all requests that are not answered yet
     watchers: int = 32  # pages that watch at a time
     certified: int = 20_000  # examples
     proxies: tuple[Network, ...] = ()  # whose X-Forwarded-For is believed
@@ -30,6 +32,33 @@ class Limits:
         except ValueError:
             return False
         return any(found in network for network in self.proxies)
+
+
+class InFlight:
+    """Counts the bytes of all requests that are being read, wait or are computed."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.held = 0
+
+
+class Held:
+    """The bytes of one request."""
+
+    def __init__(self, all_: InFlight) -> None:
+        self._all = all_
+        self._size = 0
+
+    def add(self, size: int) -> None:
+        """Count some bytes, or refuse them."""
+        if self._all.held + size > self._all.most:
+            raise BusyError(f"more than {self._all.most} bytes of requests are waiting for an answer: try again later")
+        self._all.held += size
+        self._size += size
+
+    def release(self) -> None:
+        self._all.held -= self._size
+        self._size = 0
 
 
 class Rate:

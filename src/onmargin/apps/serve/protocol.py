@@ -18,8 +18,8 @@ from onmargin.apps.serve.plain import Plain, plain
 
 MOST = 2**19  # bytes of a head, counted by what comes at a time
 PAUSE = 1.0  # seconds between the head and the end of the body of a request that is answered at once
-# By the name of a model, headers, the client's address and a body.
-Predict = Callable[[str, dict[bytes, bytes], tuple[str, int] | None, bytes], Answer]
+# By the name of a model, headers, the client's address and a body; None, if it cannot be answered at once.
+Predict = Callable[[str, dict[bytes, bytes], tuple[str, int] | None, bytes], Answer | None]
 
 
 class _Flow(FlowControl):
@@ -111,6 +111,8 @@ class Guarded(HttpToolsProtocol):
         try:
             answer = self._predict(request.name, request.headers, self.client, body)
         except Exception:  # uvicorn comes to the same defect, logs it and answers
+            return False
+        if answer is None:
             return False
         self._wait(self.timeout_keep_alive)
         lines = [b"%b: %b\r\n" % header for header in answer.headers]

@@ -33,13 +33,15 @@ class Report:
 def check(folder: Path, room: Room) -> Report:
     """Read everything in a folder without any change."""
     report = Report([])
-    if (problem := missing(folder)) is not None:
-        report.add(problem, good=False)
-        return report
+    path = folder / "journal.sqlite"
     try:
-        journal = Journal(folder / "journal.sqlite", writable=False)
+        journal = Journal(path, writable=False) if path.exists() and path.stat().st_size else None
     except JournalError as error:
         report.add(str(error), good=False)
+        return report
+    if journal is None or not journal.begun:
+        problem = missing(folder)
+        report.add(problem or f"{path} does not exist: there are no models", good=problem is None)
         return report
     with closing(journal):
         if journal.version < VERSION:
@@ -103,8 +105,12 @@ class _Old:
         self.journal = self._opened(folder / "journal.sqlite")
 
     def _opened(self, path: Path) -> Journal | None:
+        if not (path.exists() and path.stat().st_size):  # SQLite would remove the log of an empty file
+            return None
         try:
             journal = Journal(path, writable=False)
+            if not journal.begun:
+                return None
             if journal.version == VERSION:
                 return journal
             journal.close()

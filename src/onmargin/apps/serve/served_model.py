@@ -1,5 +1,6 @@
 """A model of the service: its learner, how far it has come, and what is shown of it."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from onmargin.io import ModelFileError, load_with_notes, save
 MOST_CELLS = 2500  # of the confusion matrix
 MOST_POINTS = 400  # of the curve
 MOST_KEYS = 65_536  # of which retries are known
-LONG = 16  # predictions for a retry are kept of requests that are no longer than this
+LONG = 1024  # bytes of the predictions of a request that are kept for a retry
 
 encode = msgspec.json.encode
 decode = msgspec.json.Decoder(schema.Example).decode
@@ -220,6 +221,7 @@ class ServedModel:
         self.n_keys = n_keys  # requests with a key
         self.saved = state.seq  # the last snapshot
         self.deleted = False
+        self.writing = asyncio.Lock()  # a snapshot
         self.certified: tuple[tuple[int, int], schema.Certificate] | None = None
         # Requests that were learned, by key: numbers, and what was predicted.
         self.keys = {key: schema.Learned(first, last, None, repeated=True) for key, first, last in keys}
@@ -230,7 +232,7 @@ class ServedModel:
 
     def remember(self, key: str, learned: schema.Learned) -> None:
         """Know a request if it comes again."""
-        predictions = learned.predictions if len(learned.predictions or ()) <= LONG else None
+        predictions = learned.predictions if len(encode(learned.predictions)) <= LONG else None
         self.n_keys += 1
         self.keys[key] = schema.Learned(learned.first, learned.last, predictions, repeated=True)
         while len(self.keys) > MOST_KEYS:

@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,15 +27,16 @@ import msgspec
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.certified import certify_beside
 from onmargin.apps.serve.contents import UNFINISHED, Found, open_to_read, read_folder, snapshot_files
+from onmargin.apps.serve.costs import LONGEST_NGRAM
 from onmargin.apps.serve.journal import Entry, FullError, Journal, JournalError, chained
 from onmargin.apps.serve.json_learner import JsonLearner, NotYetError, Room
 from onmargin.apps.serve.metrics import Metrics
 from onmargin.apps.serve.problems import BusyError, ConflictError, DiskError, NoModelError, ProblemError
 from onmargin.apps.serve.served_model import ADVICE, ServedModel, State, encode, restore
+from onmargin.apps.serve.slices import SECONDS, in_slices
 
 T = TypeVar("T")
 _CERTIFIED = 2**27  # bytes of examples
-_SLICE = 256  # examples that are learned before others have their turn
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Settings:
     models: int = 100
     waiting: int = 8192  # examples
     group: int = 1024  # examples written at once
+    computing: float = 5.0  # seconds to check the examples of a request
     snapshot_every: int = 50_000  # examples
     compact: bool = False
 
@@ -97,7 +100,7 @@ class Service:
         self._waiting: deque[_Pending] = deque()
         self._n_waiting = 0
         self._arrived = asyncio.Event()
-        self._turn = asyncio.Lock()  # whoever writes or replaces models
+        self.turn = asyncio.Lock()  # whoever writes or replaces models
         self._certifying = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
@@ -220,6 +223,7 @@ class Service:
         model = self.get(name)
         self._check_writable()
         n = len(request.examples)
+        model.state.learner.costs.check_answer([example.x for example in request.examples])
         if self._n_waiting + n > self.settings.waiting and self._n_waiting:
             raise BusyError(f"{self._n_waiting} examples wait to be learned: come again")
         answer: asyncio.Future[schema.Learned] = asyncio.get_running_loop().create_future()
@@ -241,7 +245,7 @@ class Service:
             self._refuse(self._waiting, DiskError(self.problem))
             raise
 
-    def _refuse(self, requests: Iterable[_Pending], problem: ProblemError) -> None:
+    def _refuse(self, requests: Iterable[_Pending], problem: Exception) -> None:
         """Answer those that nobody has answered."""
         for request in requests:
             if not request.answer.done():
@@ -253,8 +257,8 @@ class Service:
                 self._arrived.clear()
                 await self._arrived.wait()
                 continue
-            async with self._turn:
-                if group := self._next_group():
+            async with self.turn:
+                if group := await self._next_group():
                     try:
                         await self._learn(group)
                     finally:
@@ -262,7 +266,7 @@ class Service:
                             group, DiskError("learning has ended: a retry with its key tells what was learned")
                         )
 
-    def _next_group(self) -> list[_Pending]:
+    async def _next_group(self) -> list[_Pending]:
         """Requests that are accepted, up to one that others must wait for."""
         group: list[_Pending] = []
         keys, models = set(), set()
@@ -286,17 +290,17 @@ class Service:
             try:
                 if request.model.deleted:
                     raise NoModelError(f"there is no model {request.model.name!r}")
-                alone = learner.check(request.examples)
+                alone = await in_slices(learner.checking(request.examples), self.settings.computing)
             except NotYetError:
                 self._waiting.appendleft(request)
                 self._n_waiting += len(request.examples)
                 break
             except ProblemError as problem:
                 self.metrics.refused += 1
-                request.answer.set_exception(problem)
+                self._refuse([request], problem)
                 continue
             except Exception as error:  # a check that fails must not end the writer
-                request.answer.set_exception(error)
+                self._refuse([request], error)
                 continue
             group.append(request)
             keys.add((request.model.id, request.key))
@@ -336,9 +340,11 @@ class Service:
     async def _apply(self, request: _Pending, entry: Entry) -> None:
         """Learn what is in the journal, and answer."""
         model, predictions = request.model, []
+        started = time.perf_counter()
         for k, example in enumerate(request.examples):
-            if k % _SLICE == _SLICE - 1:
+            if time.perf_counter() - started > SECONDS:
                 await asyncio.sleep(0)
+                started = time.perf_counter()
             predictions.append(model.state.learn(example))
             model.state.chain = entry.bodies[k][0]
         self.metrics.learned += len(predictions)
@@ -353,9 +359,12 @@ class Service:
     async def create(self, request: schema.Create) -> schema.Model:
         """A model that has learned nothing."""
         learner = JsonLearner.begin(request.model, request.task, request.parameters, self.settings.room)
+        longest = max(learner.reading.ngrams)
+        if longest > LONGEST_NGRAM:
+            raise ProblemError(f"ngrams have at most {LONGEST_NGRAM} words here; got {longest}", 422)
         named = {"model": type(learner.model).__name__}  # it is in the journal with the parameters
         parameters = msgspec.json.encode(request.parameters | named)
-        async with self._turn:
+        async with self.turn:
             self._check_writable()
             if request.name in self.models or request.name in self.damaged:
                 raise ConflictError(f"there is a model {request.name!r} already")
@@ -368,7 +377,7 @@ class Service:
 
     async def delete(self, name: str) -> None:
         """Forget a model, its examples and its snapshots."""
-        async with self._turn:
+        async with self.turn:
             model = self.get(name)
             self._check_writable()
             await self._on_disk(self._journal.delete, model.id)
@@ -379,7 +388,7 @@ class Service:
 
     async def rewind(self, name: str, seq: int) -> schema.Model:
         """The model as it was after some number of examples; those after it are forgotten."""
-        async with self._turn:
+        async with self.turn:
             model = self.get(name)
             self._check_writable()
             if not model.earliest <= seq <= model.state.seq:
@@ -418,8 +427,15 @@ class Service:
             self.metrics.failed_snapshots += 1
 
     async def _snapshot(self, model: ServedModel, *, compact: bool) -> None:
-        """A copy of a model on the disk, from which it starts again."""
-        async with self._turn:
+        """A copy of a model on the disk, from which it starts again.
+
+        Of each model one is written at a time: when it is listed, all that are not listed are removed.
+        """
+        async with model.writing:
+            await self._write_snapshot(model, compact=compact)
+
+    async def _write_snapshot(self, model: ServedModel, *, compact: bool) -> None:
+        async with self.turn:
             self._check_writable()
             copy, kept = deepcopy(model.state), model.kept
         file = f"{model.id}-{copy.seq}-{secrets.token_hex(4)}.safetensors"
@@ -430,7 +446,7 @@ class Service:
             full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
             words = f"the snapshot could not be written, and nothing has changed: {error.strerror or error}"
             raise (FullError if full else DiskError)(words) from error
-        async with self._turn:
+        async with self.turn:
             if model.deleted or model.kept.rewinds != kept.rewinds:
                 await self._on_disk(self._remove, [file])
                 return
@@ -458,7 +474,8 @@ class Service:
 
     def _remove(self, files: Iterable[str]) -> None:
         for file in files:
-            (self._snapshots / file).unlink(missing_ok=True)
+            with suppress(OSError):  # what stays is removed with the next snapshot
+                (self._snapshots / file).unlink()
 
     async def export(self, model: ServedModel) -> AsyncIterator[bytes]:
         """The journal of a model as lines of JSON."""

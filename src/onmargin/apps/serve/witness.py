@@ -18,6 +18,7 @@ import msgspec
 
 SLOT = 512  # bytes of a line
 PLACES = (0, 4096)  # in different sectors of a disk
+FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0)
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -82,12 +83,18 @@ class Witness:
     def __init__(self, path: Path, seen: Seen) -> None:
         self.path = path
         self._seen = seen
-        new = not path.exists()
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         self._synced = True
-        if new:
-            self.settle(seen.point, absent=seen.absent)
+        if not path.exists():
+            # A new one gets its name when it is written: without its lines it would be taken for damaged.
+            unnamed = path.with_name(f"{path.name}.new")
+            self._file = os.open(unnamed, FLAGS | os.O_CREAT, 0o600)
+            try:
+                self.settle(seen.point, absent=seen.absent)
+            finally:
+                os.close(self._file)
+            os.replace(unnamed, path)
             sync_folder(path.parent)
+        self._file = os.open(path, FLAGS)
 
     @property
     def point(self) -> Point:

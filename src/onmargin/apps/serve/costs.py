@@ -1,0 +1,122 @@
+"""What an example costs to compute and an answer to send, known before it is done.
+
+One example is computed in one step, which nothing can interrupt: one that would take too long is refused. Requests of
+many examples are computed in slices, between which others have their turn, up to a limit of time.
+"""
+
+from itertools import chain
+from typing import Any
+
+from msgspec.json import encode
+
+from onmargin.apps.serve.problems import BadExampleError, ProblemError
+
+MOST_WORK = 250_000_000  # of one example, in units of about a nanosecond
+SLICE = 5_000_000  # the same for what is computed before others have their turn
+MOST_ANSWER = 2**26  # bytes
+LONGEST_NAME = 512  # characters, also of a word in a text
+LONGEST_LABEL = 256
+LONGEST_NGRAM = 10  # words
+# Upper ends of what was measured, in nanoseconds: a feature read, one looked up for a label, a word of an n-gram, a
+# pair of labels of a token, and an example of one of several models.
+READ, SCORED, WORD, PAIR, BASE = 75, 2, 25, 0.5, 10_000
+
+
+class Costs:
+    """Upper bounds for the model of a learner, as it is."""
+
+    def __init__(self, learner: Any) -> None:
+        self._learner = learner
+        self._measured = (-1, 0, 0)
+        self._prices: tuple[int, float, float, float, float] = (-1, 0.0, 0.0, 0.0, 0.0)
+
+    def work(self, x: Any) -> float:
+        """Return what it takes to predict an example."""
+        _, base, feature, words, token = self._current()
+        if isinstance(x, str):
+            return base + (len(x) + 1) // 2 * words
+        if token and isinstance(x, list):
+            return base + sum(map(len, x) if _are_tokens(x) else ()) * feature + len(x) * token
+        return base + len(x) * feature
+
+    def at_most(self, n: int, size: int) -> float:
+        """Return what it can take to predict some examples that have so many bytes together, as JSON."""
+        _, base, feature, words, token = self._current()
+        return n * base + size / 2 * (max(feature, words) + token)  # none of them is shorter than two bytes
+
+    def total(self, examples: list[Any]) -> float:
+        """Return what it takes to predict examples; one that takes too long is refused."""
+        total = sum(map(self.work, examples))
+        if total > MOST_WORK:
+            for k, x in enumerate(examples):
+                try:
+                    self.check(x)
+                except ValueError as error:
+                    raise BadExampleError(f"example {k}: {error}") from error
+        return total
+
+    def _current(self) -> tuple[int, float, float, float, float]:
+        """Return for how many labels, and what an example, a feature, a word of a text and a token cost."""
+        learner = self._learner
+        columns = len(getattr(learner.model, "classes_", ())) or 1
+        if self._prices[0] == columns:
+            return self._prices
+        abreast = int(learner.abreast)
+        base = (BASE + SCORED * columns) * abreast
+        feature = READ + SCORED * columns * abreast
+        shortest, longest = map(int, learner.reading.ngrams)
+        words = (longest - shortest + 1) * ((shortest + longest) / 2 * WORD + feature)
+        self._prices = columns, base, feature, words, columns**2 * PAIR if learner.task == "tag" else 0
+        return self._prices
+
+    def check(self, x: Any) -> None:
+        """Refuse an example that takes too long."""
+        work = self.work(x)
+        if work > MOST_WORK:
+            raise ValueError(
+                f"the example is too large for this model: it would take up to {work / 1e9:.1f} s, and "
+                f"{MOST_WORK / 1e9:g} s are allowed"
+            )
+
+    def check_lengths(self, x: Any, y: Any) -> None:
+        """Refuse names and labels that are too long to be kept."""
+        _check_names(x.split() if isinstance(x, str) else x)
+        for label in y if isinstance(y, list) else (y,):
+            if isinstance(label, str) and len(label) > LONGEST_LABEL:
+                raise ValueError(f"a label has at most {LONGEST_LABEL} characters; got one of {len(label)}")
+
+    def check_answer(self, examples: list[Any], *, scores: bool = False) -> None:
+        """Refuse a request whose answer could be too long."""
+        learner = self._learner
+        classes = getattr(learner.model, "classes_", ())
+        if self._measured[0] != len(classes):
+            sizes = [len(encode(label)) for label in learner.classes]
+            self._measured = len(classes), sum(sizes), max(sizes, default=0)
+        _, total, longest = self._measured
+        if scores or learner.task == "rank":
+            n, size = len(examples), total + 28 * len(classes)  # a score has up to 24 characters
+        elif learner.task == "tag":
+            n, size = sum(map(len, examples)), longest + 1
+        else:
+            n, size = len(examples), longest + 25
+        if n * size > MOST_ANSWER:
+            raise ProblemError(
+                f"the answer could have {n * size} bytes, and {MOST_ANSWER} are allowed: send fewer examples at a time",
+                413,
+            )
+
+
+def _are_tokens(x: list[Any]) -> bool:
+    return set(map(type, x)) <= {list, dict}
+
+
+def _check_names(x: list[Any] | dict[str, Any]) -> None:
+    """Refuse names that are too long, in features, words or tokens."""
+    parts = chain(x, x.values()) if isinstance(x, dict) else x
+    for part in parts:
+        kind = type(part)
+        if kind is str:
+            if len(part) > LONGEST_NAME:
+                raise ValueError(f"names and words have at most {LONGEST_NAME} characters; got one of {len(part)}")
+        elif kind is list or kind is dict:
+            _check_names(part)

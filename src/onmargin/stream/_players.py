@@ -1,0 +1,82 @@
+"""Players whose learner plays the rounds itself: those with a window of examples, or with a kernel."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.rows import Rows
+from onmargin._core.stream import Player, check_weight
+from onmargin.learner import as_rows, matrix_of
+
+
+class WindowPlayer(Player):
+    """Rounds of a learner that keeps its last examples, one example at a time."""
+
+    def learn_label(self, x: Any, y: Any, weight: float = 1.0) -> bool:
+        if check_weight(weight) == 0:
+            return True
+        try:
+            target = self.targets.get(y)
+        except TypeError:  # no label at all, which is refused where labels are met
+            target = None
+        if target is None:
+            return False
+        with self.turns:
+            self.read(x)
+            self.play(np.array([target]), weight)
+        return True
+
+    def learn_many(self, X: Any, y: Any, weights: Any, first: int, labelled: bool) -> int:
+        for k in range(first, len(X)):
+            weight = 1.0 if weights is None else weights[k]
+            try:
+                if not labelled:
+                    self.learn(X[k], y[k], weight)
+                elif not self.learn_label(X[k], y[k], weight):
+                    return k
+            except (TypeError, ValueError):
+                return k
+        return len(X)
+
+    def play(self, y: NDArray[np.float64], weight: float) -> None:
+        self.learner.learn(self._received(), y, np.array([float(weight)]), targets=np.array([0, len(y)]))
+        self.learner.close()
+
+    def _received(self) -> Rows:
+        """Return the example that was read last."""
+        if self.reader is None:
+            return self.rows
+        from scipy import sparse
+
+        places, values = self.entries()
+        geometry = self.learner.geometry
+        row = sparse.csr_matrix((values, places, [0, len(places)]), (1, geometry.n_features), dtype=geometry.dtype)
+        return as_rows(row)
+
+
+class KernelPlayer(WindowPlayer):
+    """Rounds of a learner whose weights are an expansion over examples."""
+
+    def learn(self, x: Any, y: Any, weight: float = 1.0) -> None:
+        if check_weight(weight) > 0:
+            with self.turns:
+                target = self.target_of(y)
+                self.read(x)
+                self.play(np.array([target]), weight)
+
+    def scores(self, x: Any) -> list[float]:
+        with self.turns:
+            self.features(x, new=self.outward)
+            scores: list[float] = self.learner.scores(self._received())[0].tolist()
+            return scores
+
+    def best(self, x: Any) -> int:
+        scores = self.scores(x)
+        return int(scores[0] >= 0) if len(scores) == 1 else int(np.argmax(scores))
+
+    def plant(self, x: Any) -> None:
+        """Put the center of a ball that has seen nothing at an example."""
+        self.read(x)
+        self.learner.plant(matrix_of(self._received()), 0)
+        self.learner.close()

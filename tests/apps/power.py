@@ -1,0 +1,317 @@
+"""Power cuts and I/O errors at every system call of a service that changes a file.
+
+A scenario goes through all that a service writes: models are created, learned in groups with keys, snapshots are taken,
+and models are compacted, rewound and deleted. It runs with the library of `faults.c` preloaded:
+
+    LD_PRELOAD=faults.so python -m tests.apps.power cuts 1
+    LD_PRELOAD=faults.so python -m tests.apps.power errors 1
+
+With `cuts`, the trace of one run tells what was written and what was flushed. After each call a disk is made from it
+that has all that was flushed, and of the rest nothing, everything, or some of it in any order, cut off within a sector;
+files that were created, renamed or removed are so only if their folder was flushed. With `errors`, each call in turn
+fails with EIO or ENOSPC, once or from then on, and the process dies at the first operation that is refused. What is
+then on the disk is opened: it must be the state after all operations that were acknowledged, and possibly the next one,
+to the last bit. The number is a stride: 1 for every call. With `full`, the disk has been full since before the start.
+"""
+
+import asyncio
+import ctypes
+import errno
+import os
+import random
+import shutil
+import struct
+import sys
+import tempfile
+import traceback
+from itertools import count
+from pathlib import Path
+
+from onmargin.apps.serve import schema
+from onmargin.apps.serve.problems import ProblemError
+from onmargin.apps.serve.service import Service, Settings
+from tests.apps.serving import learned, records
+
+PAIRS = list(records(300, seed=3))
+SETTINGS = Settings(snapshot_every=25)
+SECTOR = 512
+
+
+def state(service):
+    return {name: repr((learned(service, name), sorted(service.models[name].keys))) for name in service.models}
+
+
+def operations():
+    """All that the scenario does, in order; each is done when it is acknowledged."""
+    numbers, keys = iter(range(len(PAIRS))), count()
+
+    def learn(name, n):
+        examples = [schema.Example(*PAIRS[next(numbers)]) for _ in range(n)]
+        request = schema.Learn(examples, key=f"k{next(keys)}")
+        return lambda service: service.learn(name, request)
+
+    yield lambda service: service.create(schema.Create("m"))
+    for _ in range(6):
+        yield learn("m", 5)
+    yield lambda service: service.create(schema.Create("n"))
+    yield learn("n", 10)
+    yield lambda service: service.compact("m")
+    yield learn("m", 30)
+    yield lambda service: service.rewind("m", 45)
+    yield learn("m", 3)
+    yield lambda service: service.delete("n")
+    yield learn("m", 3)
+
+
+async def run(folder, acknowledge, end=lambda: None):
+    """Go through the scenario; the states after each operation. It ends at the first that is refused."""
+    service = Service.open(folder, SETTINGS)
+    service.start()
+    states = [state(service)]
+    for operation in operations():
+        try:
+            await operation(service)
+        except ProblemError as problem:
+            if problem.status != 507:
+                os._exit(1)
+            try:
+                await operation(service)  # there is room again
+            except ProblemError:
+                os._exit(1)
+        await asyncio.gather(*service._tasks)
+        acknowledge()
+        states.append(state(service))
+    end()
+    await service.close()
+    return states
+
+
+def check(folder, n_acknowledged, states):
+    """Open what is on the disk: it has all that was acknowledged, and nothing that was not asked for."""
+    service = Service.open(folder, SETTINGS)
+    try:
+        found = state(service)
+        if service.damaged or service.problem:
+            raise AssertionError(f"{service.damaged} {service.problem}")
+        if found not in states[n_acknowledged : n_acknowledged + 2]:
+            raise AssertionError(f"after {n_acknowledged} operations: {[s == found for s in states].index(True)}")
+    finally:
+        service._journal.close()
+
+
+# Power cuts
+
+
+def read_trace(path):
+    data = path.read_bytes()
+    at, found = 0, []
+    while at < len(data):
+        kind, length, offset, size = struct.unpack_from("<c7xqqq", data, at)
+        at += 32
+        name = data[at : at + length].decode()
+        found.append((kind.decode(), name, offset, data[at + length : at + length + size]))
+        at += length + size
+    return found
+
+
+class Inode:
+    """A file: what was done to it, and how much of that was flushed."""
+
+    def __init__(self):
+        self.changes, self.flushed = [], 0
+
+    def content(self, keep, random_):
+        data = bytearray()
+        for k, (kind, offset, whole) in enumerate(self.changes):
+            written = whole
+            if k >= self.flushed:
+                if random_.random() >= keep:
+                    continue
+                if keep < 1 and kind == "W":  # cut off within a sector of the disk
+                    written = whole[: random_.randrange(len(whole) // SECTOR + 1) * SECTOR or len(whole)]
+            if kind == "T":
+                del data[offset:]
+                data.extend(bytes(offset - len(data)))
+            else:
+                data.extend(bytes(max(0, offset - len(data))))
+                data[offset : offset + len(written)] = written
+        return data
+
+
+class Disk:
+    """What a disk holds after the calls of a trace."""
+
+    def __init__(self):
+        self.names, self.flushed, self.pending = {}, {}, {}
+
+    def do(self, kind, name, offset, data):
+        folder = os.path.dirname(name)
+        if kind == "C":
+            self.names[name] = Inode()
+            self.pending.setdefault(folder, []).append((name, self.names[name]))
+        elif kind == "U":
+            self.names.pop(name)
+            self.pending.setdefault(folder, []).append((name, None))
+        elif kind == "R":
+            inode = self.names.pop(name)
+            self.names[data.decode()] = inode
+            self.pending.setdefault(folder, []).append(((name, data.decode()), inode))
+        elif kind == "S" and name not in self.names:
+            self.flush(self.flushed, self.pending.pop(name, ()))
+        elif kind == "S":
+            self.names[name].flushed = len(self.names[name].changes)
+        else:
+            self.names[name].changes.append((kind, offset, data))
+
+    @staticmethod
+    def flush(names, changes):
+        for name, inode in changes:
+            if isinstance(name, tuple):
+                names.pop(name[0], None)
+                names[name[1]] = inode
+            elif inode is None:
+                names.pop(name, None)
+            else:
+                names[name] = inode
+
+    def write(self, base, target, keep, random_):
+        """Make the files: `keep` is the part of what was not flushed that is there nevertheless."""
+        for name in ("snapshots", "witness"):
+            (target / name).mkdir(parents=True)
+        names = dict(self.flushed)
+        for changes in self.pending.values():
+            n = round(keep * len(changes)) if keep in {0, 1} else random_.randrange(len(changes) + 1)
+            self.flush(names, changes[:n])
+        for name, inode in names.items():
+            (target / os.path.relpath(name, base)).write_bytes(inode.content(keep, random_))
+
+
+def cuts(faults, work, stride):
+    """Cut the power after every call; how often."""
+    trace, data, acks = work / "trace", work / "watched" / "data", work / "watched" / "acks"
+    data.parent.mkdir()
+    with open(trace, "wb") as to, open(acks, "wb", buffering=0) as told:
+        faults.faults_watch(os.fsencode(data.parent), to.fileno(), -1, 0, 0)
+        states = asyncio.run(run(data, lambda: told.write(b".")))
+        faults.faults_watch(b"", -1, -1, 0, 0)
+    disk, n_acknowledged, n = Disk(), 0, 0
+    for k, record in enumerate(read_trace(trace)):
+        if record[1] == str(acks):
+            n_acknowledged += record[0] == "W"
+            continue
+        disk.do(*record)
+        if k % stride:
+            continue
+        for keep in (0, 1, 0.5, 0.9):
+            target = work / "disk"
+            disk.write(str(data), target, keep, random.Random(k))
+            try:
+                check(target, n_acknowledged, states)
+            except Exception as error:
+                raise AssertionError(f"cut after call {k}, {record[:3]}, keep {keep}: {error}") from error
+            shutil.rmtree(target)
+            n += 1
+    return n
+
+
+# Errors
+
+
+def errors(faults, work, stride):
+    """Have every call fail in turn; how often."""
+    acks = work / "acks"
+
+    def attempt(folder, at, code, sticky):
+        """Run the scenario in a process of its own; whether the call was reached, and how much was acknowledged."""
+        acks.write_bytes(b"")
+        child = os.fork()
+        if not child:
+            with open(acks, "ab", buffering=0) as told:
+                faults.faults_watch(os.fsencode(folder), -1, at, code, sticky)
+                try:
+                    asyncio.run(run(folder, lambda: told.write(b".")))
+                    faults_left = at < 0 or faults.faults_calls() > at
+                except BaseException:
+                    os._exit(1)
+                os._exit(0 if faults_left else 2)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return status != 2, len(acks.read_bytes())
+
+    folder = work / "reference"
+    states = asyncio.run(run(folder, lambda: None))
+    n = 0
+    for at in range(0, 10_000, stride):
+        reached = False
+        for code, sticky in ((errno.EIO, 0), (errno.ENOSPC, 0), (errno.ENOSPC, 1)):
+            folder = work / "data"
+            found, n_acknowledged = attempt(folder, at, code, sticky)
+            reached = reached or found
+            try:
+                check(folder, n_acknowledged, states)
+            except Exception as error:
+                raise AssertionError(f"call {at} fails with {errno.errorcode[code]}: {error}") from error
+            shutil.rmtree(folder)
+            n += found
+        if not reached:
+            return n
+    return n
+
+
+# A full disk
+
+
+async def predict_and_learn(folder):
+    """Start where nothing can be written: predictions are made, and what is to be learned is refused."""
+    service = Service.open(folder, SETTINGS)
+    if service.models["m"].state.learner.predict(PAIRS[0][0]) not in {"yes", "no"}:
+        os._exit(1)
+    service.start()
+    for operation in (
+        lambda: service.learn("m", schema.Learn([schema.Example(*PAIRS[0])])),
+        lambda: service.compact("m"),
+    ):
+        try:
+            await operation()
+        except ProblemError as problem:
+            if problem.status != 507:  # there was room for the examples, and none to flush them
+                os._exit(3)
+        else:
+            os._exit(3)
+    os._exit(0)
+
+
+def full(faults, work, stride):
+    """Start on a full disk after a crash, and look at what is there when it has room again; how often."""
+    folder, states = work / "data", asyncio.run(run(work / "reference", lambda: None))
+
+    def in_child(work_):
+        child = os.fork()
+        if not child:
+            try:
+                asyncio.run(work_)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(4)
+        work_.close()
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    in_child(run(folder, lambda: None, end=lambda: os._exit(0)))
+    for at in range(0, 20, stride):
+        faults.faults_watch(os.fsencode(folder), -1, at, errno.ENOSPC, 1)
+        status = in_child(predict_and_learn(folder))
+        faults.faults_watch(b"", -1, -1, 0, 0)
+        if status == 3:  # there was room to write
+            return at
+        if status:
+            raise AssertionError(f"a start with room for {at} calls ends with {status}")
+        check(folder, len(states) - 1, states)
+    return 20
+
+
+if __name__ == "__main__":
+    faults = ctypes.CDLL(None)
+    faults.faults_watch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_long, ctypes.c_int, ctypes.c_int]
+    faults.faults_calls.restype = ctypes.c_long
+    with tempfile.TemporaryDirectory() as name:
+        n = {"cuts": cuts, "errors": errors, "full": full}[sys.argv[1]](faults, Path(name), int(sys.argv[2]))
+    sys.stdout.write(f"{n} {sys.argv[1]}, nothing lost\n")
