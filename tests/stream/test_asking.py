@@ -94,6 +94,12 @@ def test_one_model_has_no_outcomes():
     assert len(AutoClassifier().partial_fit(X, y).model_outcomes_) == 11
 
 
+def test_outcomes_stay_when_parameters_change():
+    model = PassiveAggressiveClassifier(C=(0.1, 1.0)).partial_fit(np.eye(3), [0, 1, 0])
+    before = model.model_outcomes_
+    assert model.set_params(C=1.0).model_outcomes_ == before != []
+
+
 def test_taggers():
     X, y = corpus(10)
     tagger = SequenceTagger(C=(0.1, 1.0))

@@ -306,7 +306,7 @@ def test_third_class_on_the_simplex():
 
 
 def test_dual_ascent_has_no_kernel():
-    with pytest.raises(ParameterError, match="kernel needs the rows of a matrix"):
+    with pytest.raises(ParameterError, match="a kernel over a window of examples needs a matrix"):
         stream.DualAscentClassifier(kernel="rbf")
 
 

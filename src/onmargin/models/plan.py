@@ -223,12 +223,14 @@ class Model(Part):
         return mean
 
     def outcomes(self, plan: Plan) -> list[ModelOutcome]:
-        """Return how each of the models side by side does; none if there is one model."""
+        """Return how each of the models side by side does, named as by `standing`; none if there is one model."""
         combined = self.combined
-        return [] if combined is None else outcomes(combined, [expert.name for expert in self.experts(plan)])
+        experts = self.experts(getattr(self, "plan", plan))
+        return [] if combined is None else outcomes(combined, [expert.name for expert in experts])
 
     def standing(self, plan: Plan) -> Standing:
-        """Return how models side by side stand."""
+        """Return how models side by side stand; they are those of the last plan they learned by, if they did."""
+        plan = getattr(self, "plan", plan)
         combined = self.combined
         if combined is None:
             raise AttributeError("there is one model only")

@@ -28,7 +28,7 @@ from onmargin.apps.serve import schema
 from onmargin.apps.serve.certified import certify_beside
 from onmargin.apps.serve.contents import UNFINISHED, Found, open_to_read, read_folder, snapshot_files
 from onmargin.apps.serve.costs import LONGEST_NGRAM
-from onmargin.apps.serve.journal import Entry, FullError, Journal, JournalError, chained
+from onmargin.apps.serve.journal import Entry, FullError, Journal, JournalError, Kept, chained
 from onmargin.apps.serve.json_learner import JsonLearner, NotYetError, Room
 from onmargin.apps.serve.metrics import Metrics
 from onmargin.apps.serve.problems import BusyError, ConflictError, DiskError, NoModelError, ProblemError
@@ -431,13 +431,13 @@ class Service:
 
         Of each model one is written at a time: when it is listed, all that are not listed are removed.
         """
-        async with model.writing:
-            await self._write_snapshot(model, compact=compact)
-
-    async def _write_snapshot(self, model: ServedModel, *, compact: bool) -> None:
         async with self.turn:
             self._check_writable()
             copy, kept = deepcopy(model.state), model.kept
+        async with model.writing:
+            await self._write_snapshot(model, copy, kept, compact=compact)
+
+    async def _write_snapshot(self, model: ServedModel, copy: State, kept: Kept, *, compact: bool) -> None:
         file = f"{model.id}-{copy.seq}-{secrets.token_hex(4)}.safetensors"
         loop = asyncio.get_running_loop()
         try:
