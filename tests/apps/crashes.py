@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 
 from onmargin.apps.serve.connection import Connection
-from onmargin.apps.serve.served import State, decode
+from onmargin.apps.serve.json_learner import JsonLearner, Room
+from onmargin.apps.serve.served_model import State, decode
 from onmargin.apps.serve.service import Service, Settings
-from onmargin.apps.serve.student import Room, Student
 from tests.apps.serving import learned, process, records
 
 N_CLIENTS = 8
@@ -61,7 +61,7 @@ def check(folder, acknowledged):
     service = Service.open(folder, Settings())
     try:
         state = service.models["m"].state
-        again = State(Student.begin("classify", {"C": 0.3, "average": True}, Room()))
+        again = State(JsonLearner.begin(None, "classify", {"C": 0.3, "average": True}, Room()))
         found = {}
         for row in service._journal.all_rows(service.models["m"].id, 0, 0):
             example = decode(row.body)

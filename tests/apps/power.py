@@ -263,7 +263,7 @@ def errors(faults, work, stride):
 async def predict_and_learn(folder):
     """Start where nothing can be written: predictions are made, and what is to be learned is refused."""
     service = Service.open(folder, SETTINGS)
-    if service.models["m"].state.student.predict(PAIRS[0][0]) not in {"yes", "no"}:
+    if service.models["m"].state.learner.predict(PAIRS[0][0]) not in {"yes", "no"}:
         os._exit(1)
     service.start()
     for operation in (

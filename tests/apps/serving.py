@@ -73,8 +73,9 @@ def learn(client, name, *pairs, key=None):
     return client.post(f"/v1/models/{name}/learn", json={"examples": examples, "key": key})
 
 
-def create(client, name="m", task="classify", **parameters):
-    answer = client.post("/v1/models", json={"name": name, "task": task, "parameters": parameters})
+def create(client, name="m", task=None, model=None, **parameters):
+    sent = {"name": name, "task": task, "model": model, "parameters": parameters}
+    answer = client.post("/v1/models", json=sent)
     assert answer.status_code == 201, answer.text
     return name
 
@@ -93,15 +94,16 @@ def records(n, seed=0, n_names=30):
 def learned(service, name="m"):
     """All that a model has learned, exactly; what a state is compared by."""
     state = service.models[name].state
-    model = state.student.model
-    labels = state.student.classes if len(state.student.classes) > 2 else [None]
+    model = state.learner.model
+    each = len(state.learner.classes) > 2 or state.learner.task in {"rank", "tag"}
+    labels = state.learner.classes if each else [None]
     return {
         "seq": state.seq,
         "chain": state.chain,
         "totals": state.totals,
         "curve": deepcopy(state.curve),
         "confusion": Counter(state.confusion),
-        "weights": [model.weights(label) for label in labels] if state.student.begun else None,
+        "weights": [model.weights(label) for label in labels] if state.learner.begun else None,
     }
 
 

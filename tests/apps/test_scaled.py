@@ -3,6 +3,7 @@
 import pytest
 
 from onmargin import io, load, scale, stream
+from onmargin.features import RecordFeatures
 from onmargin.io import load_with_notes
 from tests.apps.program import conll, jsonl, onmargin, report, svmlight
 
@@ -17,7 +18,7 @@ def test_files_are_shards(parts, tmp_path):
     done = report("train", *parts, "-o", out, "--engine", "local", "--workers", 1, "--passes", 3, "--C", 0.1)
     assert done["examples"] == 3 * 330
     assert done["passes"] == 3
-    model = stream.PassiveAggressiveClassifier(C=0.1, dtype="float32")
+    model = stream.PassiveAggressiveClassifier(C=0.1, features=RecordFeatures(dtype="float32"))
     shards = io.shards(parts, dtype="float32")
     scale.fit(model, shards, workers=1, epochs=3)
     assert load(out).weights() == model.weights()

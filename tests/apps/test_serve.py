@@ -10,10 +10,10 @@ import pytest
 import onmargin
 from onmargin import stream  # noqa: F401  (as `onmargin.stream`)
 from onmargin.apps.serve.certified import certificate
+from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.problems import ConflictError
 from onmargin.apps.serve.schema import Example
 from onmargin.apps.serve.service import Settings
-from onmargin.apps.serve.student import Room, Student
 from tests.apps.serving import alone, blocked, create, learn, learned, process, records, served
 
 TASKS = {
@@ -52,7 +52,7 @@ def test_what_is_learned_is_what_the_model_learns_alone(tmp_path):
         create(client, C=0.3)
         answers = [learn(client, "m", *pairs[k : k + 7]).json() for k in range(0, 300, 7)]
         assert [p for answer in answers for p in answer["predictions"]] == predictions
-        own = client.service.models["m"].state.student.model
+        own = client.service.models["m"].state.learner.model
         assert own.weights() == model.weights()
         assert own.totals_ == model.totals_
         # The progressive error is that of the predictions that were answered.
@@ -188,7 +188,7 @@ def test_certificates_of_every_task(task):
     parameters, pairs = TASKS[task]
     examples = [Example(*pair) for pair in pairs * 3]
     try:
-        found = certificate(Student.begin(task, parameters, Room()), examples)
+        found = certificate(JsonLearner.begin(None, task, parameters, Room()), examples)
     except ConflictError as error:
         assert "theorem" in str(error)  # noqa: PT017
     else:

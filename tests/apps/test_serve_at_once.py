@@ -356,7 +356,7 @@ def test_a_failure_is_answered_and_logged(client, ways, monkeypatch, caplog):
     def fail(*_):
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("onmargin.apps.serve.served.Student.predict", fail)
+    monkeypatch.setattr("onmargin.apps.serve.served_model.JsonLearner.predict", fail)
     with Line(client) as connection:
         connection.send(asked())
         assert b" 500 " in connection.answer().splitlines()[0]

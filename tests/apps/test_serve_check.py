@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onmargin.apps.serve.json_learner import JsonLearner, NotYetError, Room
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Learn
-from onmargin.apps.serve.student import NotYetError, Room, Student
 from tests.examples import examples
 
 PARAMETERS = {
@@ -47,12 +47,12 @@ GOOD = {
 }
 
 
-def state(student):
-    model = student.model
-    if not student.begun:
+def state(learner):
+    model = learner.model
+    if not learner.begun:
         return None
-    labels = student.classes if len(student.classes) > 2 or student.task in {"tag", "rank"} else [None]
-    return model.totals_, student.classes, student.features, [model.weights(label) for label in labels]
+    labels = learner.classes if len(learner.classes) > 2 or learner.task in {"tag", "rank"} else [None]
+    return model.totals_, learner.classes, learner.features, [model.weights(label) for label in labels]
 
 
 @pytest.mark.parametrize("task", PARAMETERS)
@@ -62,34 +62,34 @@ def test_what_is_checked_can_be_learned(task, data):
     good = st.lists(GOOD[task], min_size=1, max_size=3)
     any_ = st.lists(GOOD[task] | EXAMPLES, min_size=1, max_size=2)
     requests = data.draw(st.lists(good | any_, max_size=8))
-    student = Student.begin(task, PARAMETERS[task], Room(features=12, classes=4, weights=40))
+    learner = JsonLearner.begin(None, task, PARAMETERS[task], Room(features=12, classes=4, weights=40))
     waiting = []
 
     def learn():
         for example in waiting:
-            student.learn(example)  # raises if the check has a hole
+            learner.learn(example)  # raises if the check has a hole
         waiting.clear()
 
     for request in requests:
-        before = state(student)
+        before = state(learner)
         try:
             try:
-                alone = student.check(request)
+                alone = learner.check(request)
             except NotYetError:
                 assert waiting
                 learn()
-                before = state(student)
-                alone = student.check(request)
+                before = state(learner)
+                alone = learner.check(request)
         except BadExampleError:
-            assert state(student) == before
+            assert state(learner) == before
             continue
-        assert state(student) == before
+        assert state(learner) == before
         waiting += request
         if alone:
             learn()
     learn()
-    assert student.features <= 12 or student.task not in {"classify", "tag"}
-    assert len(student.classes) <= 4
+    assert learner.features <= 12 or learner.task not in {"classify", "tag"}
+    assert len(learner.classes) <= 4
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_is_checked_can_be_learned(task, data):
 )
 def test_parameters_that_no_model_has(task, parameters, words):
     with pytest.raises(ProblemError, match=words):
-        Student.begin(task, parameters, Room(weights=1000))
+        JsonLearner.begin(None, task, parameters, Room(weights=1000))
 
 
 @pytest.mark.parametrize(

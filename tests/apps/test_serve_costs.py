@@ -178,8 +178,8 @@ def test_estimates_are_upper_bounds(tmp_path, task, parameters, pair, x):
         else:
             create(client, task=task, **parameters)
             learn(client, "m", *((pair, f"l{k}") for k in range(100)))
-        student = client.service.models["m"].state.student
+        learner = client.service.models["m"].state.learner
         started = time.process_time()
-        student.predict(x)
-        assert time.process_time() - started < 10 * student.costs.work(x) / 1e9
-        assert student.costs.work(x) < costs.MOST_WORK
+        learner.predict(x)
+        assert time.process_time() - started < 10 * learner.costs.work(x) / 1e9
+        assert learner.costs.work(x) < costs.MOST_WORK

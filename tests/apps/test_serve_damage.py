@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.journal import TABLES_1, Journal, JournalError
+from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import DiskError
 from onmargin.apps.serve.repair import check, repair
 from onmargin.apps.serve.service import Service, Settings
-from onmargin.apps.serve.student import Room
 from onmargin.apps.serve.witness import Point, Witness, read_witness
 from tests.apps.program import onmargin as command
 from tests.apps.serving import create, learn, learned, records, served

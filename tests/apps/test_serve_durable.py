@@ -14,12 +14,12 @@ import pytest
 
 import onmargin
 from onmargin.apps.serve.certified import certify_beside
-from onmargin.apps.serve.journal import JournalError
+from onmargin.apps.serve.journal import JournalError, Kept
+from onmargin.apps.serve.json_learner import JsonLearner
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.problems import DiskError
-from onmargin.apps.serve.served import State
+from onmargin.apps.serve.served_model import State
 from onmargin.apps.serve.service import Service, Settings
-from onmargin.apps.serve.student import Student
 from tests.apps.serving import blocked, create, learn, learned, process, records, served
 
 PAIRS = list(records(100))
@@ -43,7 +43,7 @@ def wait_until(true):
 
 
 def test_a_key_that_was_forgotten_is_new(tmp_path, monkeypatch):
-    monkeypatch.setattr("onmargin.apps.serve.served.MOST_KEYS", 5)
+    monkeypatch.setattr("onmargin.apps.serve.served_model.MOST_KEYS", 5)
     with served(tmp_path) as client:
         create(client)
         for k in range(8):
@@ -156,15 +156,15 @@ def test_a_writer_that_ends_answers_and_lets_the_service_end(tmp_path, monkeypat
 
 
 def test_an_example_that_fails_is_passed_over_now_and_later(tmp_path, monkeypatch):
-    own = Student.learn
+    own = JsonLearner.learn
 
     def fail(self, example):
         if example.y == "bad":
             raise OverflowError
         return own(self, example)
 
-    monkeypatch.setattr(Student, "learn", fail)
-    monkeypatch.setattr(Student, "_rehearse", lambda *_: iter(()))
+    monkeypatch.setattr(JsonLearner, "learn", fail)
+    monkeypatch.setattr(JsonLearner, "_rehearse", lambda *_: iter(()))
     with served(tmp_path) as client:
         create(client)
         for y in ("a", "bad", "b"):
@@ -227,7 +227,8 @@ def test_certificates_do_not_run_what_lies_about(tmp_path, monkeypatch):
     (tmp_path / "msgspec.py").write_text("raise SystemExit('taken over')")
     monkeypatch.chdir(tmp_path)
     bodies = [b'{"x":{"a":1.0},"y":"b"}', b'{"x":{"c":1.0},"y":"d"}']
-    assert asyncio.run(certify_beside("classify", {"C": 1.0}, bodies)).rounds == 2
+    kept = Kept(1, "m", "classify", b'{"C": 1.0}', 0)
+    assert asyncio.run(certify_beside(kept, bodies)).rounds == 2
 
 
 def test_a_client_may_stop_reading_a_journal(tmp_path):

@@ -1,22 +1,24 @@
 """Models side by side as a service: experts, and a grid of C."""
 
+import msgspec
 import pytest
 
 import onmargin
+from onmargin.apps.serve.journal import Journal
+from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.service import Service, Settings
-from onmargin.apps.serve.student import Room
 from tests.apps.serving import create, learn, learned, records, served
 from tests.sentences import corpus
 
 PAIRS = list(records(120))
-every_kind = pytest.mark.parametrize("parameters", [{"auto": True}, {"C": "auto", "combine": "hedge"}], ids=str)
+every_kind = pytest.mark.parametrize(
+    "parameters", [{"model": "AutoClassifier"}, {"C": "auto", "combine": "hedge"}], ids=str
+)
 
 
 def alone(parameters):
-    given = {name: value for name, value in parameters.items() if name != "auto"}
-    return (onmargin.stream.AutoClassifier if "auto" in parameters else onmargin.stream.PassiveAggressiveClassifier)(
-        **given
-    )
+    given = {name: value for name, value in parameters.items() if name != "model"}
+    return getattr(onmargin.stream, parameters.get("model", "PassiveAggressiveClassifier"))(**given)
 
 
 @every_kind
@@ -31,7 +33,7 @@ def test_the_service_learns_what_the_model_does(tmp_path, parameters):
             model.learn_one(x, y)
         assert answer["predictions"] == expected
         experts = client.get("/v1/models/m/progress").json()["experts"]
-        standing = model.experts_ if "auto" in parameters else model.sweep_
+        standing = model.experts_ if "model" in parameters else model.sweep_
         assert [one["name"] for one in experts] == standing.names
         assert [one["lost"] for one in experts] == standing.mistakes.tolist()
         assert [one["vote"] for one in experts] == standing.weights.tolist()
@@ -76,19 +78,21 @@ def test_one_model_has_no_experts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("task", "parameters", "words"),
+    ("sent", "words"),
     [
-        ("classify", {"auto": "yes"}, "auto must be true or false"),
-        ("novelty", {"auto": True}, "experts for classify and regress only"),
-        ("classify", {"auto": True, "C": 1.0}, "AutoClassifier has no parameter C"),
-        ("classify", {"C": []}, "C must be a number greater than 0, or a sequence"),
-        ("classify", {"C": [1.0] * 101}, "n_features must be at most"),
-        ("regress", {"auto": True, "n_features": 64}, "n_features must be at most"),
+        ({"model": "Winner"}, "model must be one of AROWClassifier, "),
+        ({"model": "AutoClassifier", "task": "novelty"}, "is for the task 'classify', not 'novelty'"),
+        ({"model": "SequenceTagger", "task": "classify"}, "is for the task 'tag', not 'classify'"),
+        ({"model": "AutoClassifier", "parameters": {"C": 1.0}}, "AutoClassifier has no parameter C"),
+        ({"parameters": {"auto": True}}, "PassiveAggressiveClassifier has no parameter auto"),
+        ({"parameters": {"C": []}}, "C must be a number greater than 0, or a sequence"),
+        ({"parameters": {"C": [1.0] * 101}}, "n_features must be at most"),
+        ({"model": "AutoRegressor", "parameters": {"n_features": 64}}, "n_features must be at most"),
     ],
 )
-def test_what_is_refused(tmp_path, task, parameters, words):
+def test_what_is_refused(tmp_path, sent, words):
     with served(tmp_path, Settings(room=Room(weights=100))) as client:
-        answer = client.post("/v1/models", json={"name": "m", "task": task, "parameters": parameters})
+        answer = client.post("/v1/models", json={"name": "m"} | sent)
         assert answer.status_code == 422
         assert words in answer.json()["error"]
 
@@ -96,7 +100,7 @@ def test_what_is_refused(tmp_path, task, parameters, words):
 def test_all_models_count_for_the_room(tmp_path):
     """Ten features are allowed, and weights for as many, but not of seven experts."""
     with served(tmp_path, Settings(room=Room(weights=40))) as client:
-        create(client, auto=True)
+        create(client, model="AutoClassifier")
         answer = learn(client, "m", *(({f"f{k}": 1.0}, "yes" if k % 2 else "no") for k in range(10)))
         assert answer.status_code == 422
         assert "of 7 models" in answer.json()["error"]
@@ -106,8 +110,31 @@ def test_all_models_count_for_the_room(tmp_path):
 
 def test_opening_needs_the_same_experts(tmp_path):
     with served(tmp_path) as client:
-        create(client, auto=True)
+        create(client, model="AutoClassifier")
         learn(client, "m", *PAIRS)
     service = Service.open(tmp_path, Settings())
-    assert isinstance(service.models["m"].state.student.model, onmargin.stream.AutoClassifier)
+    assert isinstance(service.models["m"].state.learner.model, onmargin.stream.AutoClassifier)
     service._journal.close()
+
+
+@pytest.mark.parametrize(
+    ("task", "parameters", "model"),
+    [
+        ("classify", {"auto": True, "n_features": 64}, "AutoClassifier"),
+        ("regress", {"auto": True}, "AutoRegressor"),
+        ("classify", {"C": 0.5, "auto": False, "dtype": "float32"}, "PassiveAggressiveClassifier"),
+        ("ordinal", {"ranks": [1, 2]}, "OrdinalRegressor"),
+    ],
+)
+def test_journals_from_before_learners_had_names_are_opened(tmp_path, task, parameters, model):
+    """They have no name of a learner, and `auto` among the parameters."""
+    Service.open(tmp_path, Settings())._journal.close()
+    journal = Journal(tmp_path / "journal.sqlite")
+    journal.create("m", task, msgspec.json.encode(parameters))
+    journal.close()
+    with served(tmp_path) as client:
+        found = client.get("/v1/models/m").json()
+        assert (found["task"], found["model"]) == (task, model)
+        assert "auto" not in found["parameters"]
+        y = {"classify": "yes", "regress": 0.5, "ordinal": 2}[task]
+        assert learn(client, "m", ({"a": 1.0}, y)).status_code == 200

@@ -64,7 +64,7 @@ def test_it_follows_a_model(client, opened):
     expect(page.locator("#load .scatterlayer .trace")).to_have_count(3)
     expect(page.locator("#confusion td")).to_have_count(4)
     expect(page.locator("#weights tr")).to_have_count(12)
-    heaviest = next(iter(client.service.models["m"].state.student.model.weights("yes", top=1)))
+    heaviest = next(iter(client.service.models["m"].state.learner.model.weights("yes", top=1)))
     expect(page.locator("#weights th").first).to_have_text(heaviest)
     page.select_option("#models", "other")
     expect(page.locator("#numbers")).to_contain_text("regress")
@@ -96,7 +96,7 @@ def test_a_prediction_with_keys_alone(client, opened):
 
 @pytest.mark.full
 def test_the_leading_expert_is_named(client, opened):
-    create(client, "experts", auto=True)
+    create(client, "experts", model="AutoClassifier")
     learn(client, "experts", *PAIRS)
     page = opened()
     expect(page.locator("#experts")).to_be_hidden()

@@ -86,7 +86,8 @@ def test_task_can_be_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "kind"), [(["--auto"], "AutoClassifier"), (["--C", "auto"], "PassiveAggressiveClassifier")]
+    ("options", "kind"),
+    [(["--model", "AutoClassifier"], "AutoClassifier"), (["--C", "auto"], "PassiveAggressiveClassifier")],
 )
 def test_several_models_at_once(tmp_path, options, kind):
     """Files of rows and of records are learned alike, go on alike, and say who leads."""
@@ -153,8 +154,9 @@ def test_a_model_goes_on_with_new_data(tmp_path):
         (["--set", "colour=red"], "no parameter colour; it has C, loss"),
         (["--set", "colour"], "NAME=VALUE"),
         (["--C", "much"], "'--C'"),
-        (["--auto", "--C", "1"], "AutoClassifier has no parameter C"),
-        (["--auto", "--task", "novelty"], "experts for classify and regress only"),
+        (["--model", "AutoClassifier", "--C", "1"], "AutoClassifier has no parameter C"),
+        (["--model", "AutoClassifier", "--task", "novelty"], "is for the task 'classify', not 'novelty'"),
+        (["--model", "Winner"], "model must be one of AROWClassifier, "),
         (["--task", "dance"], "'dance' is not one of"),
         (["--passes", "0"], "--passes"),
         (["--delimiter", "ab"], "--delimiter"),

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from onmargin import (
     AROWClassifier,
-    AutoClassifier,
     BlockClassifier,
     DualAscentClassifier,
     LabelRanker,
@@ -318,8 +317,6 @@ def test_new_labels_and_features_of_a_warm_start():
     [
         PassiveAggressiveClassifier(kernel="rbf"),
         PassiveAggressiveClassifier(geometry="entropic"),
-        PassiveAggressiveClassifier(C="auto"),
-        AutoClassifier(),
         PassiveAggressiveUniclass(),
         DualAscentClassifier(),
         BlockClassifier(),
@@ -329,7 +326,7 @@ def test_new_labels_and_features_of_a_warm_start():
     ids=repr,
 )
 def test_models_whose_weights_cannot_be_mixed(model, rows):
-    with pytest.raises((TypeError, ValueError), match=r"cannot be mixed|shards are for|no labels"):
+    with pytest.raises((TypeError, ValueError), match=r"cannot be mixed: |shards are for"):
         scale.fit(model, rows, engine=HERE)
     with pytest.raises(TypeError, match="shards are for classifiers"):
         scale.fit(object(), rows)

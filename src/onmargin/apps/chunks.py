@@ -13,7 +13,7 @@ import numpy as np
 
 from onmargin.apps.formats import Settings
 from onmargin.io import prefetch
-from onmargin.io._reader import grouped
+from onmargin.io.grouping import grouped
 from onmargin.io.svmlight import SparseRows
 
 CHUNK = 1000  # records of formats that have them one at a time

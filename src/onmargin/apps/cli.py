@@ -122,13 +122,17 @@ def main() -> None:
 @files
 @click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="Where the model goes.")
 @click.option("--task", type=click.Choice(["auto", *TASKS]), default="auto", help="By default guessed from the labels.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="The learner, a name of onmargin.stream such as AROWClassifier; by default that of the task.",
+)
 @format_option
 @reading
 @click.option(
     "--passes", type=click.IntRange(1), default=1, show_default=True, help="How often to go through all files."
 )
 @click.option("--C", "C", type=_aggressiveness, help="Above 0; 1 by default. With auto nine values learn at once.")
-@click.option("--auto", is_flag=True, help="Have experts of several families learn, and predict with the best.")
 @click.option("--loss", help="hinge (PA-I) or squared_hinge (PA-II), and their kin for other tasks.")
 @click.option("--update", help="Which rivals move the weights, such as max, simproj or exact.")
 @click.option("--average", is_flag=True, help="Predict with the mean of the weights.")
@@ -168,10 +172,10 @@ def train(
     files: tuple[str, ...],
     out: str,
     task: str,
+    model: str | None,
     format: str,
     passes: int,
     C: float | str | None,
-    auto: bool,
     loss: str | None,
     update: str | None,
     average: bool,
@@ -201,7 +205,7 @@ def train(
     from onmargin.io.model_file import is_model_file
 
     check_output(out, files, ours=is_model_file, force=force)
-    options = {"auto": auto or None, "C": C, "loss": loss, "update": update, "average": average or None, "hash": bits}
+    options = {"C": C, "loss": loss, "update": update, "average": average or None, "hash": bits}
     request = Request(
         files,
         _chosen(task),
@@ -209,6 +213,7 @@ def train(
         _reading(**where) | ({"templates": list(templates)} if templates else {}),
         _parameters(options, others),
         passes,
+        model,
     )
     elsewhere = {"--workers": workers, "--address": address, "--mixing": mixing}
     given = [name for name, value in elsewhere.items() if value is not None]
@@ -359,9 +364,9 @@ def serve(
         raise Failure(f"{error.name} is not installed: pip install 'onmargin[serve]'") from error
     from ipaddress import ip_network
 
+    from onmargin.apps.serve.json_learner import Room
     from onmargin.apps.serve.limits import Limits
     from onmargin.apps.serve.service import Settings
-    from onmargin.apps.serve.student import Room
 
     room = Room(features=max_features, weights=max_weights)
     if check and repair is not None:

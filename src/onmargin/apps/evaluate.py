@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
-from onmargin.apps.loaded import examples, load_pupil
+from onmargin.apps.loaded import examples, load_learner
 from onmargin.apps.report import Report
-from onmargin.apps.tasks import KINDS, Pupil
+from onmargin.apps.tasks import TARGETS
 
 _SHOWN = 20  # classes of a confusion table, at most
 
@@ -24,26 +25,26 @@ class Measure(Protocol):
 
 def evaluate(model: str, files: tuple[str, ...], format: str | None) -> Report:
     """What there is to say about a model's predictions on files."""
-    pupil, settings = load_pupil(model)
-    measure = _MEASURES[pupil.task]()
+    learner, settings = load_learner(model)
+    measure = _MEASURES[learner.task]()
     n_examples = 0
-    for path, first, chunk in examples(files, settings, format, labels=pupil.task != "novelty"):
+    for path, first, chunk in examples(files, settings, format, labels=learner.task != "novelty"):
         try:
-            _add(measure, pupil, chunk)
+            _add(measure, learner, chunk)
         except (TypeError, ValueError) as error:
             raise Failure(f"{path}, records {first} to {first + len(chunk) - 1}: {error}") from error
         n_examples += len(chunk)
     if not n_examples:
         raise Failure(f"there are no examples in {', '.join(files)}")
-    return {"model": model, "task": pupil.task, "examples": n_examples, **measure.report()}
+    return {"model": model, "task": learner.task, "examples": n_examples, **measure.report()}
 
 
-def _add(measure: Measure, pupil: Pupil, chunk: Chunk) -> None:
+def _add(measure: Measure, learner: ChunkLearner, chunk: Chunk) -> None:
     labels = chunk.y if chunk.y is not None else [None] * len(chunk)
-    target: Callable[[Any], Any] = KINDS[pupil.task].target if pupil.task in KINDS else list
+    target = TARGETS[learner.task]
     # Numbers of an array become Python's, for equality and for JSON.
     labels = labels.tolist() if hasattr(labels, "tolist") else labels
-    for y, predicted in zip(labels, pupil.predict(chunk), strict=True):
+    for y, predicted in zip(labels, learner.predict(chunk), strict=True):
         measure.add(target(y), predicted)
 
 

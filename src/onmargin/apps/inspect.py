@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from onmargin.apps.learners import is_fitted, leading, n_features
 from onmargin.apps.report import Report
-from onmargin.apps.tasks import leading, n_features
 from onmargin.io import load_with_notes
 
 _SHOWN = 20  # classes whose heaviest features are shown, at most
@@ -25,7 +25,7 @@ def inspect(path: str, top: int) -> Report:
         report |= {"number of classes": len(classes)} | ({"classes": classes} if len(classes) <= _SHOWN else {})
     report["features"] = n_features(model)
     report["parameters"] = {name: shown(value) for name, value in sorted(model.get_params(deep=False).items())}
-    if hasattr(model, "_learner"):
+    if is_fitted(model):
         report["totals"] = dict(model.totals_)
         if (leader := leading(model)) is not None:
             report["leading model"] = leader

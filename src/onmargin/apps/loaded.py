@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings, check_files, guessed, has_labels
-from onmargin.apps.tasks import Pupil
 from onmargin.io import load_with_notes
 
 
-def load_pupil(path: str) -> tuple[Pupil, Settings]:
+def load_learner(path: str) -> tuple[ChunkLearner, Settings]:
     """The model of a file, and how its examples are read."""
     model, notes = load_with_notes(path)
     if "settings" not in notes:
         raise Failure(f"{path} was not made by onmargin train, and does not say how its examples are read")
-    return Pupil(notes["task"], model, notes["features"]), Settings(**notes["settings"])
+    return ChunkLearner(notes["task"], model, notes["features"]), Settings(**notes["settings"])
 
 
 def examples(

@@ -5,17 +5,17 @@ import sys
 
 from onmargin.apps.chunks import CHUNK
 from onmargin.apps.failure import Failure
-from onmargin.apps.loaded import examples, load_pupil
+from onmargin.apps.loaded import examples, load_learner
 
 
 def predict(model: str, files: tuple[str, ...], format: str | None, *, as_json: bool) -> None:
     """Print them. Examples that come through a pipe are answered one by one."""
-    pupil, settings = load_pupil(model)
+    learner, settings = load_learner(model)
     live = "-" in files
     for path, first, chunk in examples(files, settings, format, size=1 if live else CHUNK, labels=False):
         try:
-            predicted = pupil.predict(chunk)
-            scores = pupil.scores(chunk) if as_json else []
+            predicted = learner.predict(chunk)
+            scores = learner.scores(chunk) if as_json else []
         except (TypeError, ValueError) as error:
             raise Failure(f"{path}, after record {first - 1}: {error}") from error
         if as_json:

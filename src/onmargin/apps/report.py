@@ -55,13 +55,13 @@ def word(value: Any) -> str:
 
 def trained(run: "Run") -> Report:
     """What a run of training came to."""
-    pupil = run.pupil
-    if pupil is None:
+    learner = run.learner
+    if learner is None:
         return {}
     return {
         "model": run.out,
-        "task": pupil.task,
+        "task": learner.task,
         "format": run.settings.format,
         "passes": run.position.passes,
-        **pupil.summary(),
+        **learner.summary(),
     }

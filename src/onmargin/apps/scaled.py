@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import click
 
 from onmargin import scale
+from onmargin.apps.chunk_learner import ChunkReader, Notes, begin, task_of
 from onmargin.apps.chunks import Chunk, Position, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings, check_files
-from onmargin.apps.tasks import Notes, Pupil, begin, guess_task
+from onmargin.apps.tasks import guess_task
 from onmargin.apps.train import Request, Run
 from onmargin.io.sharding import Batch
 
@@ -34,9 +35,9 @@ class FileShard:
     features: Notes
 
     def batches(self) -> Iterator[Batch]:
-        pupil = Pupil(self.task, None, self.features)
+        reader = ChunkReader(self.task, self.features)
         for chunk in read_chunks(self.name, self.settings):
-            yield pupil.batch(chunk)
+            yield reader.batch(chunk)
 
 
 def train(request: Request, out: str, place: Place, *, resume: bool, quiet: bool) -> Run:
@@ -45,13 +46,13 @@ def train(request: Request, out: str, place: Place, *, resume: bool, quiet: bool
     if "-" in request.files:
         raise click.UsageError("--engine reads files beside each other, and the standard input is not one")
     settings = request.settings()
-    task = request.task or guess_task(_first(request.files, settings), settings)
-    pupil = begin(task, settings, request.parameters)
-    notes = {"task": task, "features": pupil.features, "settings": settings.to_notes()}
-    shards = [FileShard(path, settings, task, pupil.features) for path in request.files]
+    task = task_of(request.model, request.task) or guess_task(_first(request.files, settings), settings)
+    learner = begin(request.model, task, settings, request.parameters)
+    notes = {"task": task, "features": learner.features, "settings": settings.to_notes()}
+    shards = [FileShard(path, settings, task, learner.features) for path in request.files]
     try:
         scale.fit(
-            pupil.model,
+            learner.model,
             shards,
             engine=place.engine,
             epochs=request.passes,
@@ -65,7 +66,7 @@ def train(request: Request, out: str, place: Place, *, resume: bool, quiet: bool
         )
     except (ConnectionError, TypeError, ValueError) as error:
         raise Failure(str(error)) from error
-    return Run(request, out, settings, pupil, Position(request.passes))
+    return Run(request, out, settings, learner, Position(request.passes))
 
 
 def _first(files: tuple[str, ...], settings: Settings) -> Chunk:

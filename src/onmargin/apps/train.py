@@ -12,12 +12,13 @@ from typing import Any
 
 import click
 
+from onmargin.apps.chunk_learner import ChunkLearner, begin, row_type, task_of
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings, check_files, complete, guessed
 from onmargin.apps.progress import Progress
 from onmargin.apps.signals import Signals, Stopped
-from onmargin.apps.tasks import Pupil, begin, guess_task
+from onmargin.apps.tasks import guess_task
 from onmargin.errors import ExampleError
 from onmargin.io import ReadError, load_with_notes, save
 
@@ -36,6 +37,7 @@ class Request:
     reading: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     passes: int = 1
+    model: str | None = None  # the name of a learner
 
     def to_notes(self) -> dict[str, Any]:
         notes = asdict(self) | {"files": list(self.files)}
@@ -51,9 +53,11 @@ class Request:
         for path, format in formats.items():
             if format != formats[first]:
                 raise Failure(f"{first} is {formats[first]} and {path} is {format}: a model learns from one format")
-        exact = self.task == "novelty"  # distances are small differences of large numbers
-        dtype = self.parameters.get("dtype", "float64" if exact else "float32")
-        reading = self.reading | {"multilabel": self.task == "rank", "dtype": dtype}
+        task = task_of(self.model, self.task)
+        dtype = self.parameters.get("dtype")
+        if dtype is None:
+            dtype = "float32" if task in {None, "tag"} else row_type(self.model, task, self.parameters)
+        reading = self.reading | {"multilabel": task == "rank", "dtype": dtype}
         return complete(Settings(formats[first], **reading), first)
 
 
@@ -64,23 +68,23 @@ class Run:
     request: Request
     out: str
     settings: Settings
-    pupil: Pupil | None = None
+    learner: ChunkLearner | None = None
     position: Position = START
     digest: Digest = field(default_factory=Digest)  # of what was learned of the file that is being read
     unread: str | None = None  # that of a checkpoint whose records were not read again yet; "": it does not say
 
     def save(self) -> None:
         """Write the model with its position, in one step."""
-        if self.pupil is not None:
+        if self.learner is not None:
             notes = {
-                "task": self.pupil.task,
-                "features": self.pupil.features,
+                "task": self.learner.task,
+                "features": self.learner.features,
                 "settings": self.settings.to_notes(),
                 "request": self.request.to_notes(),
                 "position": list(self.position),
                 "digest": str(self.digest) if self.unread is None else self.unread,
             }
-            save(self.pupil.model, self.out, notes=notes)
+            save(self.learner.model, self.out, notes=notes)
 
 
 def train(request: Request, out: str, *, resume: bool, start: str | None, every: int | None, quiet: bool) -> Run:
@@ -99,9 +103,9 @@ def train(request: Request, out: str, *, resume: bool, start: str | None, every:
                     _learn(run, chunk, after)
                     if due.after(len(chunk)):
                         due.time(run.save)
-                if run.pupil is not None:
-                    progress.update(run.pupil.n_examples, run.pupil.measure(), _done(run, meter))
-            if run.pupil is None:
+                if run.learner is not None:
+                    progress.update(run.learner.n_examples, run.learner.measure(), _done(run, meter))
+            if run.learner is None:
                 raise Failure(f"there are no examples in {', '.join(request.files)}")
             with signals.whole():
                 run.save()
@@ -124,16 +128,16 @@ def resumed(request: Request, out: str) -> Run:
     n_files = len(old["files"])
     if new["files"][:n_files] == old["files"] and (notes["position"][0] == 0 or len(new["files"]) == n_files):
         new["files"] = old["files"]
-    changed = [name for name in old if old[name] != new[name]]
+    changed = [name for name in new if old.get(name) != new[name]]
     if changed:
         name = changed[0]
         raise Failure(
-            f"{out} is the checkpoint of a run with other {name}: {old[name]!r}, not {new[name]!r}. Resume it with the "
-            "same arguments, or begin anew without --resume"
+            f"{out} is the checkpoint of a run with other {name}: {old.get(name)!r}, not {new[name]!r}. Resume it with "
+            "the same arguments, or begin anew without --resume"
         )
     settings = Settings(**notes["settings"])
-    pupil, position = Pupil(notes["task"], model, notes["features"]), Position(*notes["position"])
-    return Run(request, out, settings, pupil, position, unread=notes.get("digest", ""))
+    learner, position = ChunkLearner(notes["task"], model, notes["features"]), Position(*notes["position"])
+    return Run(request, out, settings, learner, position, unread=notes.get("digest", ""))
 
 
 def _begun(request: Request, out: str, start: str | None) -> Run:
@@ -143,9 +147,10 @@ def _begun(request: Request, out: str, start: str | None) -> Run:
     model, notes = load_with_notes(start)
     if "settings" not in notes:
         raise Failure(f"{start} was not made by onmargin train, and does not say how its examples are read")
-    if request.parameters or request.task not in {None, notes["task"]}:
+    same = request.task in {None, notes["task"]} and request.model in {None, type(model).__name__}
+    if request.parameters or not same:
         raise click.UsageError("--from goes on with the task and the parameters of its model")
-    return Run(request, out, Settings(**notes["settings"]), Pupil(notes["task"], model, notes["features"]))
+    return Run(request, out, Settings(**notes["settings"]), ChunkLearner(notes["task"], model, notes["features"]))
 
 
 def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position]]:
@@ -178,12 +183,13 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
 
 def _learn(run: Run, chunk: Chunk, after: Position) -> None:
     """Learn a chunk; if an example of it is refused, those before are learned."""
-    if run.pupil is None:
-        task = run.request.task or guess_task(chunk, run.settings)
-        run.pupil = begin(task, run.settings, run.request.parameters)
+    if run.learner is None:
+        request = run.request
+        task = task_of(request.model, request.task) or guess_task(chunk, run.settings)
+        run.learner = begin(request.model, task, run.settings, request.parameters)
     first = after.records - len(chunk)
     try:
-        run.pupil.learn(chunk)
+        run.learner.learn(chunk)
     except ExampleError as error:
         run.position = run.position._replace(records=first + error.index)
         run.digest.update(chunk.part(0, error.index))
@@ -202,9 +208,9 @@ def _done(run: Run, meter: Meter) -> float | None:
 
 
 def _kept(run: Run) -> str:
-    if run.pupil is None or not run.pupil.n_examples:
+    if run.learner is None or not run.learner.n_examples:
         return "nothing was learned"
-    return f"{run.pupil.n_examples} examples are learned and kept in {run.out}; go on with --resume"
+    return f"{run.learner.n_examples} examples are learned and kept in {run.out}; go on with --resume"
 
 
 class _Due:

@@ -30,6 +30,7 @@ from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 from onmargin.models.options import check_options, option
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import FLAG, NOTHING, Instance, Number
+from onmargin.models.several import ModelOutcome
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any
@@ -133,6 +134,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**options)
         if "fit" in vars(cls):
             cls.fit = _or_shards(vars(cls)["fit"])
+
+    @property
+    def model_outcomes_(self) -> list[ModelOutcome]:
+        """How each of the models side by side does: name, what it has lost, its vote, and whether it leads."""
+        self._fitted()
+        return self._model.outcomes(self.plan())
 
     @property
     def _learner(self) -> Learner[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ from onmargin.estimators._sequences import (
     read_matrix,
     read_named,
 )
+from onmargin.features.records import RecordFeatures
 from onmargin.learner import Offsets, Vector
 from onmargin.models.chain import Chain, ChainStanding, TaggerOptions, transition_coef_of, transitions_of
 from onmargin.models.described import described
@@ -135,6 +136,8 @@ class SequenceTagger(Estimator, TaggerOptions):
     ['DET', 'INTJ', 'NOUN', 'VERB']
     """
 
+    task: ClassVar[str] = "tag"
+
     max_iter: int = max_iter(10)
     tol: float | None = tol(None)
 
@@ -240,7 +243,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         """
         return self.partial_fit([sequence], [labels])
 
-    def check_one(self, sequence: Any, labels: Any) -> Self:
+    def check_one(self, sequence: Any, labels: Any, weight: float = 1.0) -> Self:
         """Refuse a sequence that `learn_one` would refuse, with the same error; nothing is learned.
 
         Parameters
@@ -249,6 +252,8 @@ class SequenceTagger(Estimator, TaggerOptions):
             As an item of X in `fit`.
         labels : list of labels
             One for each token.
+        weight : float, default=1.0
+            Its factor on C.
 
         Returns
         -------
@@ -260,7 +265,40 @@ class SequenceTagger(Estimator, TaggerOptions):
             self._check_kind([sequence])
         _, ends = read_named([sequence], Names(), grow=True, separator=self.separator)
         self._check_labels([labels], ends, named=())
+        if weight != 1.0:  # the check takes longer than all others together
+            check_weight([weight], 1)
         return self
+
+    def names_one(self, sequence: Any) -> list[str]:
+        """Return the names of the features of a sequence, known or not.
+
+        Parameters
+        ----------
+        sequence : list of tokens
+            As an item of X in `fit`.
+
+        Returns
+        -------
+        names : list of str
+            The names, each once.
+        """
+        return list(dict.fromkeys(chain.from_iterable(map(self.features_.read, sequence))))
+
+    def knows(self, name: str) -> bool:
+        """Return whether a feature of that name was learned.
+
+        Parameters
+        ----------
+        name : str
+            The name, as `names_one` gives it.
+
+        Returns
+        -------
+        known : bool
+            False for all names where features go by their column in a matrix.
+        """
+        names = vars(self).get("_names")
+        return names is not None and names.get(name) >= 0
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[list[Any]]:
         """Return the best labels of each sequence; features that were never learned count nothing.
@@ -416,6 +454,16 @@ class SequenceTagger(Estimator, TaggerOptions):
         return self._names.names.copy()
 
     @property
+    def features_(self) -> RecordFeatures:
+        """How tokens are read."""
+        return RecordFeatures(separator=self.separator)
+
+    @property
+    def models_(self) -> list[str]:
+        """The names of the chains that learn side by side, one per value of C; none if there is one chain."""
+        return self.plan().names
+
+    @property
     def sweep_(self) -> ChainStanding:
         """How the chains of all values of C stand."""
         fixed = self._chain().model.fixed
@@ -430,10 +478,6 @@ class SequenceTagger(Estimator, TaggerOptions):
         if not isinstance(leader, EdgePaths):
             raise AttributeError("no features weigh the transitions: set transition_features before learning")
         return leader
-
-    def _called(self) -> list[str]:
-        """What the chains are called; none: there is just one."""
-        return self.plan().names
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Any]:

@@ -152,6 +152,26 @@ class RecordFeatures:
         )
         return Reader(names, grow=True, dtype=self.dtype, separator=self.separator, text=text, frequencies=frequencies)
 
+    def read(self, x: Any) -> dict[str, float]:
+        """Return the features of an example by name, before any hashing.
+
+        Parameters
+        ----------
+        x : dict, list of str or str
+            The example, as for `learn_one` of a learner.
+
+        Returns
+        -------
+        values : dict
+            The value of each feature. Words of a text count as `weighting` and `normalize` say, and not by `idf`, which
+            depends on the texts learned before.
+        """
+        names = Names()
+        reader = self.reader(names)
+        reader.read(x)
+        values, places, _ = reader.arrays()
+        return {names.names[place]: float(value) for place, value in zip(places, values, strict=True)}
+
 
 AS_THEY_COME = RecordFeatures()
 

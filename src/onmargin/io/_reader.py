@@ -1,8 +1,7 @@
 """What every reader is: an iterable over records whose errors say where they are."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import islice
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
 from onmargin.io._source import Place, RecordError, Source, lines, name_of, opened
@@ -128,22 +127,6 @@ def line_reader(
             yield from parse(rows, at)
 
     return byte_reader(source, records)
-
-
-def grouped(items: Iterable[T_co], size: int) -> Iterator[list[T_co]]:
-    """Items in lists of so many; those before a record that cannot be read come before its error."""
-    rest = iter(items)
-    while True:
-        group: list[T_co] = []
-        try:
-            group.extend(islice(rest, size))  # which keeps what came before an error
-        except ReadError:
-            if group:
-                yield group
-            raise
-        if not group:
-            return
-        yield group
 
 
 def parse_number(text: str, what: str) -> float:

@@ -76,8 +76,14 @@ def public_class(name: str) -> type | None:
 
 def public_name(kind: type) -> str | None:
     """The name under which a file speaks of a class; None: of that one it does not."""
-    names = (prefix + kind.__name__ for prefix, _ in public_modules())
+    # The module that has the class comes first: another one would be imported for a name that both have.
+    modules = sorted(public_modules(), key=lambda pair: -len(pair[1].__name__) * _is_in(kind, pair[1]))
+    names = (prefix + kind.__name__ for prefix, _ in modules)
     return next((name for name in names if public_class(name) is kind), None)
+
+
+def _is_in(kind: type, module: Any) -> bool:
+    return f"{kind.__module__}.".startswith(f"{module.__name__}.")
 
 
 def sha256(array: NDArray[Any]) -> str:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, overload
 
 from onmargin.io import prefetch
-from onmargin.io._reader import grouped
+from onmargin.io.grouping import grouped
 from onmargin.io.guess import FORMATS, guess_format
 
 _BATCH = 1000  # records of formats that have them one at a time

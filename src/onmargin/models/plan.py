@@ -23,7 +23,9 @@ from onmargin.models.experts import Ensemble, Expert, kinds_of, steps_of
 from onmargin.models.rules import Number
 from onmargin.models.several import (
     Kind,
+    ModelOutcome,
     Standing,
+    outcomes,
     recombined,
     standing,
     weights_of,
@@ -219,6 +221,12 @@ class Model(Part):
             return weights_of(self.learner.geometry, combined.width, combined.leader)
         mean: tuple[NDArray[Any], NDArray[np.float64]] = self.learner.geometry.mean()
         return mean
+
+    def outcomes(self, plan: Plan) -> list[ModelOutcome]:
+        """Return how each of the models side by side does, named as by `standing`; none if there is one model."""
+        combined = self.combined
+        experts = self.experts(getattr(self, "plan", plan))
+        return [] if combined is None else outcomes(combined, [expert.name for expert in experts])
 
     def standing(self, plan: Plan) -> Standing:
         """Return how models side by side stand; they are those of the last plan they learned by, if they did."""

@@ -61,6 +61,34 @@ class Standing:
     regret_bound: float
 
 
+class ModelOutcome(NamedTuple):
+    """How one of several models side by side does.
+
+    Attributes
+    ----------
+    name : str
+        What the model is called.
+    lost : float
+        Its mistakes so far, had it predicted alone; of regressors its losses, of taggers what its labelings cost.
+    vote : float
+        The weight of its vote; where the leader predicts, 1 for that one.
+    leads : bool
+        Whether it has lost least.
+    """
+
+    name: str
+    lost: float
+    vote: float
+    leads: bool
+
+
+def outcomes(task: Several, names: Sequence[str]) -> list[ModelOutcome]:
+    """Return how models do, by the task that combines them."""
+    leads = [m == task.leader for m in range(len(names))]
+    votes = task.state()["weights"].tolist() if task.hedge else map(float, leads)
+    return list(map(ModelOutcome, names, task.losses().tolist(), votes, leads))
+
+
 def grid(C: Any) -> tuple[float, ...]:
     """The values of C, if it is several."""
     if isinstance(C, str):

@@ -17,10 +17,15 @@ little about it.
 
 The averaged weights are the mean over all rounds of all shards, each counting once. With T rounds averaged a geometry
 keeps lag = T w - (the sum of the weights after each of them), from which sums are taken, added and put back.
+
+Models that learn side by side are mixed one by one, each as if it were alone, with the c_k of their shard. What each of
+them has lost is the sum over the shards, and their votes follow from these sums as in AdaHedge. For the regret bound to
+stay true, the gap of the mix is the sum of the gaps, or what the votes have lost more than the best model, if that is
+more: mixed <= min_m L_m + gap, and the bound adds to it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,30 +33,48 @@ from numpy.typing import NDArray
 
 from onmargin._core.geometries.chain import EdgePaths, Paths
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
-from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.trials import Thresholds
+from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
+from onmargin._core.several.packed import PackedColumns
+from onmargin._core.several.tasks import Several
 from onmargin._core.text.words import Frequencies
+from onmargin._parts import put_together, take_apart
 
 Array = NDArray[Any]
 
 
-def _inverse(numbers: Array) -> Array:
-    return 1 / numbers
+@dataclass(frozen=True)
+class Metric:
+    """How A^-1 is had from the metric that a geometry keeps: of the first columns as it is, of others as 1 / metric.
+
+    The others are variances, which are at most 1.
+    """
+
+    as_it_is: int
+
+    def precision(self, metric: Array) -> Array:
+        precision = metric.astype(np.float64)
+        precision[self.as_it_is :] = 1 / precision[self.as_it_is :]
+        return precision
+
+    def metric(self, precision: Array) -> Array:
+        """Return the metric of a mean precision, which may be rounded beyond what it is a mean of."""
+        metric = precision.copy()
+        metric[self.as_it_is :] = np.minimum(1 / metric[self.as_it_is :], 1)
+        return metric
 
 
-def _same(numbers: Array) -> Array:
-    return numbers
-
-
-# How A^-1 is had from the metric that a geometry keeps, and the metric from it; None: A is 1.
-_METRICS: dict[type, Callable[[Array], Array] | None] = {
-    Euclidean: None,
-    Thresholds: None,
-    Paths: None,
-    EdgePaths: None,
-    Adaptive: _same,
-    Normalized: _same,
-    Confidence: _inverse,
+# The geometries that can be mixed, and their metric; None: A is 1.
+_METRICS: dict[type, Callable[[Any], Metric | None]] = {
+    Euclidean: lambda geometry: None,
+    Thresholds: lambda geometry: None,
+    Paths: lambda geometry: None,
+    EdgePaths: lambda geometry: None,
+    Adaptive: lambda geometry: Metric(geometry.n_columns),
+    Normalized: lambda geometry: Metric(geometry.n_columns),
+    Confidence: lambda geometry: Metric(0),
+    PackedColumns: lambda geometry: Metric(geometry.adaptive + geometry.normalized),
 }
 _METRIC_OF = {"weights": "metric", "intercept": "metric_intercept"}
 # What averaging takes off, and off what.
@@ -81,51 +104,202 @@ MIXINGS: dict[str, Callable[[Epoch], float]] = {
 }
 
 
-def can_mix(geometry: Any) -> bool:
+def holders(geometry: Geometry) -> list[Any]:
+    """Return the geometries that hold the weights: the one itself, or those of models side by side."""
+    if isinstance(geometry, SideBySide | SeveralPaths):
+        return [holder for leaf in geometry.leaves() for holder in holders(leaf)]
+    return [geometry.inner] if isinstance(geometry, WithAverage) else [geometry]
+
+
+def can_mix(geometry: Geometry) -> bool:
     """Whether there is a mix of such weights."""
-    return type(geometry) in _METRICS
+    return all(type(holder) in _METRICS for holder in holders(geometry))
+
+
+class Weights(NamedTuple):
+    """What a geometry has learned: its arrays by name, after so many rounds."""
+
+    clock: int
+    arrays: dict[str, Array]
+
+    @staticmethod
+    def of(geometry: Any) -> "Weights":
+        # In the order in which they lie in memory, they are sent as they are.
+        return Weights(geometry.clock, {name: np.array(array, order="K") for name, array in geometry.arrays().items()})
 
 
 @dataclass
 class Learned:
-    """What a model has learned, by name: the arrays of its geometry, its totals, and what it has counted."""
+    """What a model has learned: the weights that it holds, its totals, and what it has counted, by name.
 
-    clock: int
-    arrays: dict[str, Array]
+    `votes` is the state of the task that combines models side by side; it is empty where there is one model.
+    """
+
+    weights: list[Weights]
     totals: dict[str, Any]
     tallies: dict[str, Array]
+    votes: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def of(model: Any) -> "Learned":
         """That of a model, copied."""
-        geometry = model._learner.geometry
-        tallies = {}
+        learner, tallies = model._learner, {}
         if hasattr(model, "class_counts_"):
-            tallies["class_counts_"] = model.class_counts_.copy()
+            tallies["class_counts_"] = _counts(model)
         if (frequencies := getattr(model, "_frequencies", None)) is not None:
             tallies |= {"documents": np.array([frequencies.documents]), "frequencies": frequencies.counts.copy()}
-        # In the order in which they lie in memory, they are sent as they are.
-        arrays = {name: np.array(array, order="K") for name, array in geometry.arrays().items()}
-        return Learned(geometry.clock, arrays, model._learner._totals.__getstate__(), tallies)
+        votes = learner.task.state() if isinstance(learner.task, Several) else {}
+        return Learned(
+            [Weights.of(holder) for holder in holders(learner.geometry)],
+            learner._totals.__getstate__(),
+            tallies,
+            {name: np.copy(value) for name, value in votes.items()},
+        )
+
+    @staticmethod
+    def nothing(model: Any) -> "Learned":
+        """That of a model which knows the same features and labels, and the size of the intercept, and no more."""
+        known = Learned.of(model)
+        votes = {name: np.zeros_like(value) for name, value in known.votes.items()}
+        if votes:
+            votes["weights"] = np.full(len(votes["weights"]), 1 / len(votes["weights"]))
+        tallies = {name: np.zeros_like(tally) for name, tally in known.tallies.items()}
+        return Learned(
+            [_fresh(holder) for holder in holders(model._learner.geometry)],
+            {name: type(value)() for name, value in known.totals.items()},
+            tallies,
+            votes,
+        )
 
     def put_into(self, model: Any) -> None:
         """Make it what a model of the same sizes has learned."""
-        model._learner.geometry.__setstate__({"clock": self.clock, **self.arrays})
-        model._learner._totals.__setstate__(self.totals)
+        learner = model._learner
+        for holder, weights in zip(holders(learner.geometry), self.weights, strict=True):
+            holder.__setstate__({"clock": weights.clock, **weights.arrays})
+        learner._totals.__setstate__(self.totals)
+        if self.votes:
+            learner.task.__setstate__(self.votes)
         if "class_counts_" in self.tallies:
-            model.class_counts_ = self.tallies["class_counts_"].copy()  # an engine may share it
+            _set_counts(model, self.tallies["class_counts_"])
         if "documents" in self.tallies:
             model._frequencies = Frequencies()
             counts = {"documents": int(self.tallies["documents"][0]), "counts": self.tallies["frequencies"]}
             model._frequencies.__setstate__(counts)
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Those of the arrays."""
-        return {name: array.shape for name, array in self.arrays.items()}
+    def shapes(self) -> list[dict[str, tuple[int, ...]]]:
+        """Return those of the arrays."""
+        return [{name: array.shape for name, array in weights.arrays.items()} for weights in self.weights]
 
     def since(self, start: "Learned") -> Epoch:
         """The rounds that were played since."""
         return Epoch(*(self.totals[name] - start.totals[name] for name in Epoch._fields))
+
+
+def _fresh(geometry: Any) -> Weights:
+    """Return the weights that a geometry begins with."""
+    arrays = put_together(take_apart(geometry)._replace(state=None)).arrays()
+    if "places" in arrays:  # of the features that weigh steps, which are no weights
+        arrays["places"] = geometry.places
+    return Weights(0, arrays)
+
+
+def _counts(model: Any) -> Array:
+    """Return how many examples of each class were learned; streams count by label."""
+    counts = model.class_counts_
+    if isinstance(counts, dict):
+        return np.array([counts.get(label, 0) for label in model.classes_], dtype=np.int64)
+    return np.array(counts)
+
+
+def _set_counts(model: Any, counts: Array) -> None:
+    if isinstance(model.class_counts_, dict):
+        pairs = zip(model.classes_, counts.tolist(), strict=True)
+        model.class_counts_ = {label: count for label, count in pairs if count}
+    else:
+        model.class_counts_ = counts.copy()  # an engine may share it
+
+
+class WeightsMixture:
+    """Takes the weights of shards that have learned something, one after the other, and mixes them.
+
+    Parameters
+    ----------
+    start : Weights
+        What all of them started from.
+    geometry : Geometry
+        What holds them.
+    """
+
+    def __init__(self, start: Weights, geometry: Any) -> None:
+        self._start = start
+        self._average = int(geometry.average)
+        self._metric = _METRICS[type(geometry)](geometry)
+        self._lags = {w: lag for w, lag in _LAG_OF.items() if lag in start.arrays}
+        others = {*_LAG_OF.values(), *_METRIC_OF.values(), "scales", "places"}
+        self._moved = [name for name in start.arrays if name not in others]
+        self._sums: dict[str, Any] = {}
+        self._count = 0.0
+        self._clock = start.clock
+        self._averaged = self._rounds(start.clock)
+        self._arrays = dict(start.arrays)
+        self._counting: list[Weights] = []  # at most two of those that count
+
+    def add(self, learned: Weights, count: float) -> None:
+        """Add those of a shard that counts so much."""
+        self._clock += learned.clock - self._start.clock
+        self._averaged += self._rounds(learned.clock) - self._rounds(self._start.clock)
+        if "scales" in self._arrays:
+            self._arrays["scales"] = np.maximum(self._arrays["scales"], learned.arrays["scales"])
+        for name, lag in self._lags.items():
+            _sum(self._sums, lag, self._total(learned, name) - self._total(self._start, name))
+        if not count:
+            return
+        self._counting = [*self._counting, learned][:2]
+        self._count += count
+        for name in self._moved:
+            move: Array = np.subtract(learned.arrays[name], self._start.arrays[name], dtype=np.float64)
+            if self._metric is not None and name in _METRIC_OF:
+                metric = _METRIC_OF[name]
+                precision = count * self._metric.precision(learned.arrays[metric])
+                _sum(self._sums, metric, precision)
+                move *= precision
+            else:
+                move *= count
+            _sum(self._sums, name, move)
+
+    def result(self) -> Weights:
+        """Return the mix."""
+        arrays = self._arrays
+        if len(self._counting) == 1:
+            arrays.update((name, array) for name, array in self._counting[0].arrays.items() if name != "scales")
+        elif self._counting:
+            for name in self._moved:
+                arrays[name] = self._mixed(name)
+        for name, lag in self._lags.items():
+            total = self._total(self._start, name) + self._sums[lag]
+            mean = total / self._averaged if self._averaged else arrays[name]
+            arrays[lag] = (self._rounds(self._clock) * (arrays[name] - mean)).astype(arrays[lag].dtype)
+        return Weights(self._clock, arrays)
+
+    def _mixed(self, name: str) -> Array:
+        """The weights of that name, and with them their metric."""
+        arrays, before = self._arrays, self._start.arrays[name]
+        if self._metric is None or name not in _METRIC_OF:
+            return np.asarray(before + self._sums[name] / self._count, before.dtype)
+        metric, precision = _METRIC_OF[name], self._sums[_METRIC_OF[name]]
+        arrays[metric] = self._metric.metric(precision / self._count).astype(arrays[metric].dtype)
+        move = np.divide(self._sums[name], precision, out=np.zeros_like(precision), where=precision > 0)
+        return np.asarray(before + move, before.dtype)
+
+    def _rounds(self, clock: int) -> int:
+        """How many rounds are averaged."""
+        return max(clock - self._average + 1, 0) if self._average else 0
+
+    def _total(self, learned: Weights, name: str) -> Array:
+        """The sum of the weights after each round that is averaged."""
+        weights = learned.arrays[name].astype(np.float64)
+        total: Array = self._rounds(learned.clock) * weights - learned.arrays[_LAG_OF[name]]
+        return total
 
 
 class Mixture:
@@ -136,108 +310,72 @@ class Mixture:
     start : Learned
         What all of them started from.
     geometry : Geometry
-        What holds their weights.
+        What holds their weights, or those of models side by side.
+    task : Task
+        What they learn, which combines models side by side.
     """
 
-    def __init__(self, start: Learned, geometry: Any) -> None:
+    def __init__(self, start: Learned, geometry: Geometry, task: Any) -> None:
         self._start = start
-        self._average = int(geometry.average)
-        self._to_metric = _METRICS[type(geometry)]
-        self._lags = {w: lag for w, lag in _LAG_OF.items() if lag in start.arrays}
-        others = {*_LAG_OF.values(), *_METRIC_OF.values(), "scales", "places"}
-        self._moved = [name for name in start.arrays if name not in others]
+        self._task = task
+        self._weights = list(map(WeightsMixture, start.weights, holders(geometry)))
+        self._totals, self._tallies, self._votes = dict(start.totals), dict(start.tallies), dict(start.votes)
         self._sums: dict[str, Any] = {}
         self._count = 0.0
-        self._averaged = self._rounds(start)
-        self._mix = Learned(start.clock, dict(start.arrays), dict(start.totals), dict(start.tallies))
-        self._players: list[Learned] = []  # at most two of those that have learned something
-        self._counting: list[Learned] = []  # and of those that count
+        self._learners: list[Learned] = []  # at most two of those that have learned something
 
     def add(self, learned: Learned, count: float) -> None:
         """Add a shard that counts so much."""
-        if learned.clock == self._start.clock:  # it has learned nothing
+        if learned.totals["rounds"] == self._start.totals["rounds"]:  # it has learned nothing
             return
-        self._players = [*self._players, learned][:2]
-        self._add_totals(learned, count)
-        for name, lag in self._lags.items():
-            self._sum(lag, self._total(learned, name) - self._total(self._start, name))
-        if not count:
-            return
-        self._counting = [*self._counting, learned][:2]
+        self._learners = [*self._learners, learned][:2]
         self._count += count
-        for name in self._moved:
-            move: Array = np.subtract(learned.arrays[name], self._start.arrays[name], dtype=np.float64)
-            if self._to_metric is not None and name in _METRIC_OF:
-                metric = _METRIC_OF[name]
-                precision = count * self._to_metric(learned.arrays[metric].astype(np.float64))
-                self._sum(metric, precision)
-                move *= precision
-            else:
-                move *= count
-            self._sum(name, move)
+        self._add_totals(learned, count)
+        for mixture, weights in zip(self._weights, learned.weights, strict=True):
+            mixture.add(weights, count)
 
     def result(self) -> Learned:
         """The mix."""
-        if len(self._players) < 2:
-            return self._players[0] if self._players else self._start
-        arrays = self._mix.arrays
-        if len(self._counting) == 1:
-            arrays.update((name, array) for name, array in self._counting[0].arrays.items() if name != "scales")
-        elif self._counting:
-            for name in self._moved:
-                arrays[name] = self._mixed(name)
-        for name, lag in self._lags.items():
-            total = self._total(self._start, name) + self._sums[lag]
-            mean = total / self._averaged if self._averaged else arrays[name]
-            arrays[lag] = (self._rounds(self._mix) * (arrays[name] - mean)).astype(arrays[lag].dtype)
+        if len(self._learners) < 2:
+            return self._learners[0] if self._learners else self._start
         if self._count:
-            self._mix.totals["dual_value"] += self._sums["dual_value"] / self._count
-        return self._mix
-
-    def _mixed(self, name: str) -> Array:
-        """The weights of that name, and with them their metric."""
-        arrays, before = self._mix.arrays, self._start.arrays[name]
-        if self._to_metric is None or name not in _METRIC_OF:
-            return np.asarray(before + self._sums[name] / self._count, before.dtype)
-        metric, precision = _METRIC_OF[name], self._sums[_METRIC_OF[name]]
-        mean = self._to_metric(precision / self._count)
-        # Rounded, a mean may be beyond what it is a mean of: variances are at most 1.
-        arrays[metric] = (np.minimum(mean, 1) if self._to_metric is _inverse else mean).astype(arrays[metric].dtype)
-        move = np.divide(self._sums[name], precision, out=np.zeros_like(precision), where=precision > 0)
-        return np.asarray(before + move, before.dtype)
+            self._totals["dual_value"] += self._sums["dual_value"] / self._count
+        votes = combined_votes(self._task, self._votes) if self._votes else {}
+        return Learned([mixture.result() for mixture in self._weights], self._totals, self._tallies, votes)
 
     def _add_totals(self, learned: Learned, count: float) -> None:
         """Add up what can be; the dual value grows by at least the mean of the growths, as it is concave."""
-        mix, start = self._mix, self._start
-        mix.clock += learned.clock - start.clock
-        self._averaged += self._rounds(learned) - self._rounds(start)
+        start = self._start
         for name, value in learned.totals.items():
             if name == "dual_value":
-                self._sum(name, count * (value - start.totals[name]))
+                _sum(self._sums, name, count * (value - start.totals[name]))
             elif name == "max_squared_norm":
-                mix.totals[name] = max(mix.totals[name], value)
+                self._totals[name] = max(self._totals[name], value)
             else:
-                mix.totals[name] += value - start.totals[name]
+                self._totals[name] += value - start.totals[name]
         for name, tally in learned.tallies.items():
-            mix.tallies[name] = _counted(mix.tallies[name], tally, start.tallies[name])
-        if "scales" in mix.arrays:
-            mix.arrays["scales"] = np.maximum(mix.arrays["scales"], learned.arrays["scales"])
+            self._tallies[name] = _counted(self._tallies[name], tally, start.tallies[name])
+        for name, value in learned.votes.items():
+            self._votes[name] = self._votes[name] + (value - start.votes[name])
 
-    def _rounds(self, learned: Learned) -> int:
-        """How many rounds are averaged."""
-        return max(learned.clock - self._average + 1, 0) if self._average else 0
 
-    def _total(self, learned: Learned, name: str) -> Array:
-        """The sum of the weights after each round that is averaged."""
-        weights = learned.arrays[name].astype(np.float64)
-        total: Array = self._rounds(learned) * weights - learned.arrays[_LAG_OF[name]]
-        return total
+def combined_votes(task: Several, state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a task with these sums: votes as AdaHedge gives them after such losses, and its gap."""
+    lost = state["costs"] if "costs" in state else state["outcomes"][:, 1 if task.by_loss else 0]
+    if not task.hedge:
+        return state | {"weights": np.full(len(lost), 1 / len(lost))}
+    gap = max(float(state["gap"]), float(state["mixed"]) - lost.min())
+    rate = min(task.ceiling, np.log(task.experts) / gap) if gap > 0 else task.ceiling
+    behind = lost - lost.min()
+    votes = np.exp(-np.multiply(rate, behind, out=np.zeros_like(behind), where=behind > 0))
+    return state | {"weights": votes / votes.sum(), "gap": gap}
 
-    def _sum(self, name: str, value: Any) -> None:
-        if name in self._sums:
-            self._sums[name] += value
-        else:
-            self._sums[name] = value
+
+def _sum(sums: dict[str, Any], name: str, value: Any) -> None:
+    if name in sums:
+        sums[name] += value
+    else:
+        sums[name] = value
 
 
 def _counted(total: Array, after: Array, before: Array) -> Array:

@@ -105,8 +105,8 @@ def compare(
     if len(each) != len(models):
         raise ValueError(f"shards must be one Shards, or one for each of {len(models)} models; got {len(each)}")
     orders = [_Order(to_bytes(model), own) for model, own in zip(models, each, strict=True)]
-    with opened(engine, workers, address) as workshop:
-        return [_outcome(*result) for result in workshop.map(_train, orders, epochs)]
+    with opened(engine, workers, address) as opened_engine:
+        return [_outcome(*result) for result in opened_engine.map(_train, orders, epochs)]
 
 
 def _train(order: _Order, epochs: int) -> tuple[bytes, list[Report]]:

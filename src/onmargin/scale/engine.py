@@ -148,7 +148,7 @@ class _Pool:
         method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
         context = get_context(method)
         if method == "forkserver":
-            context.set_forkserver_preload(["onmargin.scale._lessons"])  # which is slow to import
+            context.set_forkserver_preload(["onmargin.scale._batches"])  # which is slow to import
         self._folder = TemporaryDirectory(prefix="onmargin-", ignore_cleanup_errors=True)
         self._ends = context.Pipe(duplex=False)
         self._executor = ProcessPoolExecutor(

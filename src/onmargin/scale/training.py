@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from onmargin._core.text.names import Names
 from onmargin.io.model_file import from_bytes, load_with_notes, to_bytes, write_bytes
 from onmargin.io.sharding import Shard
+from onmargin.scale._batches import batch_learner, check_mixable, check_model
 from onmargin.scale._findings import Findings
-from onmargin.scale._lessons import check_kind, check_mixable, forget, lesson_for
 from onmargin.scale._mixing import MIXINGS, Learned, Mixture
 from onmargin.scale._opened import opened
 from onmargin.scale.engine import Engine
@@ -83,8 +83,9 @@ def fit(
     Parameters
     ----------
     model : object
-        A classifier, regressor, label ranker or tagger with plain weights or with confidences, or such a model of
-        ``onmargin.stream``. With ``warm_start=True``, and of streams, it goes on from what it has learned.
+        A classifier, regressor, label ranker or tagger with plain weights, with variances, or with an adaptive or
+        normalized geometry; or such a learner of ``onmargin.stream``. It may train several models at once: experts,
+        several C, ``average="best"``. With ``warm_start=True``, and of streams, it goes on from what it has learned.
     shards : sequence of shards
         Such as :func:`onmargin.io.shards` makes of files.
     engine : "local", "ray" or Engine, default="local"
@@ -119,7 +120,8 @@ def fit(
     ReadError
         If a file cannot be read; the error names it.
     ValueError
-        If the shards do not go together or with the model, or a checkpoint does not with them.
+        If the shards do not go together or with the model, or a checkpoint does not with them; and, before any shard
+        is read, if the weights of the model cannot be mixed.
     ConnectionError
         If there is no cluster at the address.
 
@@ -135,6 +137,10 @@ def fit(
 
     ``totals_`` are those of all shards. Their dual value is a lower bound of that of the mixed weights. Averaged
     weights are the mean over all rounds of all shards; with ``average=N`` each shard counts N rounds of its own.
+
+    Models that are trained side by side are mixed one by one, with the same :math:`\mu_k`; "updates" are then the
+    rounds in which any of them was updated. Their mistakes and losses are sums over the shards, and their votes follow
+    from these sums.
 
     Parameters about passes, such as ``max_iter``, ``tol``, ``shuffle`` and ``early_stopping``, have no effect.
 
@@ -159,15 +165,14 @@ def fit(
         raise ValueError(f"mixing must be one of {', '.join(map(repr, MIXINGS))}; got {mixing!r}")
     if isinstance(epochs, bool) or not isinstance(epochs, int) or epochs < 1:
         raise ValueError(f"epochs must be an integer at least 1; got {epochs!r}")
-    check_kind(model)
-    model._check_parameters()
+    check_model(model)
     run = _Run(shards, mixing, checkpoint, dict(notes or {}), progress)
     done = run.resumed(model) if resume and checkpoint is not None and os.path.exists(checkpoint) else None
-    with opened(engine, workers, address) as workshop:
-        student, first = done or (run.prepared(model, workshop), 0)
+    with opened(engine, workers, address) as opened_engine:
+        trained, first = done or (run.prepared(model, opened_engine), 0)
         for epoch in range(first, epochs):
-            run.epoch(student, epoch + 1, workshop)
-    _hand_over(student, model)
+            run.epoch(trained, epoch + 1, opened_engine)
+    _hand_over(trained, model)
     return model
 
 
@@ -195,37 +200,37 @@ class _Run:
     def prepared(self, model: Any, engine: Engine) -> Any:
         """A copy of the model that knows all features and labels, and has learned what it may keep."""
         begin = not hasattr(model, "_learner") or not getattr(model, "warm_start", True)
-        student = type(model)(**deepcopy(model.get_params(deep=False))) if begin else deepcopy(model)
+        trained = type(model)(**deepcopy(model.get_params(deep=False))) if begin else deepcopy(model)
         found = Findings()
-        for findings in engine.map(_survey, self._shards, _sent(student)):
+        for findings in engine.map(_survey, self._shards, _sent(trained)):
             found.merge(findings)
         if not found.begun:
             raise ValueError(f"there are no examples with a feature in {', '.join(s.name for s in self._shards[:3])}")
-        lesson = lesson_for(student)
+        learner = batch_learner(trained)
         if begin:
-            lesson.begin(found)
-            check_mixable(student)
-            forget(student)
+            learner.begin(found)
+            check_mixable(trained)
+            Learned.nothing(trained).put_into(trained)
         else:
-            if hasattr(student, "densify"):
-                student.densify()
-            check_mixable(student)
-            known = set(np.asarray(getattr(student, "classes_", [])).tolist())
+            if hasattr(trained, "densify"):
+                trained.densify()
+            check_mixable(trained)
+            known = set(np.asarray(getattr(trained, "classes_", [])).tolist())
             new = [label for label in found.labels if label not in known]
             if new:
                 raise ValueError(
                     f"{found.labels[new[0]]} has the label {new[0]!r}, and this model has learned others: learn anew, "
                     "or let it meet the label by partial_fit or learn_one first"
                 )
-            lesson.extend(found)
-        lesson.finish()
-        return student
+            learner.extend(found)
+        learner.finish()
+        return trained
 
-    def epoch(self, student: Any, epoch: int, engine: Engine) -> None:
-        """One pass over every shard, mixed into the student."""
-        start = Learned.of(student)
-        mixture = Mixture(start, student._learner.geometry)
-        for place, learned in enumerate(engine.map(_learn, self._shards, _sent(student))):
+    def epoch(self, trained: Any, epoch: int, engine: Engine) -> None:
+        """One pass over every shard, mixed into the trained model."""
+        start = Learned.of(trained)
+        mixture = Mixture(start, trained._learner.geometry, trained._learner.task)
+        for place, learned in enumerate(engine.map(_learn, self._shards, _sent(trained))):
             shard = self._shards[place].name
             if learned.shapes() != start.shapes():
                 raise ValueError(f"{shard} has features or labels that it had not when it was first read")
@@ -234,38 +239,38 @@ class _Run:
             mixture.add(learned, count)
             if self._progress is not None:
                 self._progress(Report(epoch, shard, place, *came_to, count))
-        mixture.result().put_into(student)
-        if hasattr(student, "n_iter_"):
-            student.n_iter_ = epoch
+        mixture.result().put_into(trained)
+        if hasattr(trained, "n_iter_"):
+            trained.n_iter_ = epoch
         if self._checkpoint is not None:
             notes = self._notes | {"scale": self._identity() | {"epochs": epoch}}
-            write_bytes(to_bytes(student, notes), self._checkpoint)
+            write_bytes(to_bytes(trained, notes), self._checkpoint)
 
     def resumed(self, model: Any) -> tuple[Any, int]:
         """The model of the checkpoint, and how many epochs it has learned."""
-        student, notes = load_with_notes(self._checkpoint or "")
+        trained, notes = load_with_notes(self._checkpoint or "")
         path = os.fspath(self._checkpoint or "")
         if "scale" not in notes:
             raise ValueError(f"{path} is no checkpoint of scale.fit: give another name, or resume=False to replace it")
         mine, old = self._notes | self._identity(), notes | notes["scale"]
         changed = [name for name in mine if mine[name] != old.get(name)]
-        if not changed and repr(student.get_params(deep=False)) != repr(model.get_params(deep=False)):
+        if not changed and repr(trained.get_params(deep=False)) != repr(model.get_params(deep=False)):
             changed = ["parameters"]
         if changed:
             raise ValueError(
                 f"{path} is the checkpoint of a run with other {changed[0]}: resume it with the same ones, or begin "
                 "anew with resume=False"
             )
-        return student, notes["scale"]["epochs"]
+        return trained, notes["scale"]["epochs"]
 
     def _identity(self) -> dict[str, Any]:
         """What a run must have in common with one that it goes on from."""
         return {"shards": [shard.name for shard in self._shards], "mixing": self._mixing}
 
 
-def _sent(student: Any) -> Bytes:
+def _sent(trained: Any) -> Bytes:
     """A model as workers are sent it: the bytes of a model file, as an array, which engines do not copy."""
-    return np.frombuffer(to_bytes(student), np.uint8)
+    return np.frombuffer(to_bytes(trained), np.uint8)
 
 
 @contextmanager
@@ -281,31 +286,31 @@ def _naming(shard: Shard) -> Iterator[None]:
 
 def _survey(shard: Shard, sent: Bytes) -> Findings:
     """In a worker: what a shard holds."""
-    lesson = lesson_for(from_bytes(sent.data))
+    learner = batch_learner(from_bytes(sent.data))
     found, names = Findings(), Names()
     with _naming(shard):
         for batch in shard.batches():
             if batch.y is None:
                 raise ValueError("its examples have no labels to learn")
             if not hasattr(batch.X, "indptr"):
-                lesson.read_names(batch.X, names)
+                learner.read_names(batch.X, names)
                 found.names = names.names
-            found.note(batch, lesson.labels(batch.y), shard.name)
+            found.note(batch, learner.labels(batch.y), shard.name)
     return found
 
 
 def _learn(shard: Shard, sent: Bytes) -> Learned:
     """In a worker: one pass over a shard, from the model that all share."""
-    lesson = lesson_for(from_bytes(sent.data))
+    learner = batch_learner(from_bytes(sent.data))
     with _naming(shard):
         for batch in shard.batches():
-            lesson.learn(batch)
-    return Learned.of(lesson.model)
+            learner.learn(batch)
+    return Learned.of(learner.model)
 
 
-def _hand_over(student: Any, model: Any) -> None:
-    """Make a model the student."""
+def _hand_over(trained: Any, model: Any) -> None:
+    """Put what was trained into the model of the caller."""
     vars(model).clear()
-    vars(model).update(vars(student))
+    vars(model).update(vars(trained))
     if hasattr(type(model), "_player"):
         model._player = None

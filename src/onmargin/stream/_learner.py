@@ -22,7 +22,7 @@ from onmargin.learner import Learner, Totals, matrix_of
 from onmargin.models.options import check_options
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import Number
-from onmargin.models.several import Standing
+from onmargin.models.several import ModelOutcome, Standing
 from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import Vectors, check_lengths, each, is_sparse, is_vector
 from onmargin.stream._players import KernelPlayer
@@ -51,6 +51,8 @@ class StreamLearner:
     features: RecordFeatures | None = reading()
 
     plan: ClassVar[Callable[..., Plan]]  # of the options: how they learn
+    # What is learned: "classify", "regress", "rank", "ordinal" or "novelty".
+    task: ClassVar[str]
     # Whether the target of an example is a label or, if not, a number; None: it is neither.
     _labelled: ClassVar[bool | None] = None
 
@@ -255,7 +257,8 @@ class StreamLearner:
             deepcopy(self).learn_one(x, y)
         else:
             player.scores(x)
-            self.names_one(x)
+            if self.features_.separator is not None:  # numbers after names that are not known are read too
+                self.names_one(x)
 
     def names_one(self, x: Any) -> list[str]:
         """Return the names of the features of an example, known or not.
@@ -270,11 +273,23 @@ class StreamLearner:
         names : list of str
             The names, each once, before any hashing; none for a vector.
         """
-        if is_vector(x):
-            return []
-        names = Names()
-        self.features_.reader(names).read(x)
-        return names.names
+        return [] if is_vector(x) else list(self.features_.read(x))
+
+    def knows(self, name: str) -> bool:
+        """Return whether a feature of that name was learned; with hashing every name has its place.
+
+        Parameters
+        ----------
+        name : str
+            The name, as `names_one` gives it.
+
+        Returns
+        -------
+        known : bool
+            False for all names where features go by position.
+        """
+        names = vars(self).get("_names")
+        return names is not None and names.get(name) >= 0
 
     def learn_many(self, X: Iterable[Any], y: Any, weights: Iterable[float] | None = None) -> Self:
         """Learn examples one after the other: the same as so many calls of `learn_one`.
@@ -428,6 +443,14 @@ class StreamLearner:
         if "_model" in vars(self):
             return [expert.name for expert in self._model.experts(plan)]
         return [] if plan.ensemble is None else [expert.name for expert in plan.ensemble.sparse]
+
+    @property
+    def model_outcomes_(self) -> list[ModelOutcome]:
+        """How each of the models side by side does: name, what it has lost, its vote, and whether it leads."""
+        return self._model.outcomes(self.plan()) if "_model" in vars(self) else []
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in vars(self)
 
     def _standing(self) -> Standing:
         if "_model" not in vars(self):

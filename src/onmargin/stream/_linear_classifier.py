@@ -18,6 +18,7 @@ from onmargin.stream._learner import StreamLearner
 class LinearClassifier(StreamLearner):
     """A classifier over a linear model; classes may come at any time."""
 
+    task = "classify"
     _labelled = True
 
     def __post_init__(self) -> None:

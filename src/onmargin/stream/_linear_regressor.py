@@ -15,6 +15,7 @@ from onmargin.stream._learner import StreamLearner
 class LinearRegressor(StreamLearner):
     """A regressor over a linear model."""
 
+    task = "regress"
     _labelled = False
 
     def learn_one(self, x: Any, y: float, weight: float = 1.0) -> Self:

@@ -64,6 +64,8 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
     ['beach', 'summer']
     """
 
+    task = "rank"
+
     def __post_init__(self) -> None:
         self.classes_: list[Label] = []
         super().__post_init__()

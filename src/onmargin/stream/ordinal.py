@@ -66,6 +66,7 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
     ['bad', 'good']
     """
 
+    task = "ordinal"
     _labelled = True
 
     def __post_init__(self) -> None:

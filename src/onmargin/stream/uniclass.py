@@ -62,7 +62,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
     (1, -1)
     """
 
-    dtype = "float64"
+    task = "novelty"
 
     def _check_target(self, y: Any) -> None:
         """Take anything: there is no target."""

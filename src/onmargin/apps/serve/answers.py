@@ -15,7 +15,7 @@ from onmargin.apps.serve.costs import SLICE
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.metrics import Times, quantile
 from onmargin.apps.serve.problems import BadExampleError, BusyError, ProblemError
-from onmargin.apps.serve.served import Served
+from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.service import Service
 from onmargin.apps.serve.slices import at_once, in_slices
 
@@ -50,7 +50,7 @@ async def predict(context: Context, name: str, sent: schema.Predict) -> schema.P
 
 def is_long(context: Context, name: str, sent: schema.Predict, size: int | None = None) -> bool:
     """Whether to predict takes so long that it is done in slices; `size` are the bytes of the request, if known."""
-    costs = context.service.get(name).state.student.costs
+    costs = context.service.get(name).state.learner.costs
     if size is not None and costs.at_most(len(sent.examples), size) <= SLICE:
         return False
     return costs.total(sent.examples) > SLICE
@@ -64,16 +64,16 @@ def predicted(context: Context, name: str, sent: schema.Predict) -> schema.Predi
 def _predicting(context: Context, name: str, sent: schema.Predict) -> Generator[None, None, schema.Predicted]:
     """Predict one example at a time."""
     state = context.service.get(name).state
-    student = state.student
-    student.costs.check_answer(sent.examples, scores=sent.scores)
+    learner = state.learner
+    learner.costs.check_answer(sent.examples, scores=sent.scores)
     predictions, scores = [], []
     for k, x in enumerate(sent.examples):
         try:
-            predictions.append(student.predict(x))
+            predictions.append(learner.predict(x))
         except BadExampleError as error:
             raise BadExampleError(f"example {k}: {error}") from error
         if sent.scores:
-            scores.append(student.scores(x))
+            scores.append(learner.scores(x))
         yield
     context.service.metrics.predicted += len(predictions)
     return schema.Predicted(state.seq, predictions, scores if sent.scores else None)
@@ -81,8 +81,8 @@ def _predicting(context: Context, name: str, sent: schema.Predict) -> Generator[
 
 async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:
     state = context.service.get(name).state
-    label, intercept, parts = state.student.explain(sent.x, sent.label, sent.top)
-    prediction = state.student.predict(sent.x)
+    label, intercept, parts = state.learner.explain(sent.x, sent.label, sent.top)
+    prediction = state.learner.predict(sent.x)
     return schema.Explained(state.seq, prediction, label, intercept, [schema.Part(*part) for part in parts.items()])
 
 
@@ -133,13 +133,13 @@ async def certificate(context: Context, name: str, sent: None) -> schema.Certifi
 
 async def weights(context: Context, request: Request) -> Response:
     """Of a label that is given as it is written in JSON, or as a plain string."""
-    student = context.service.get(request.path_params["name"]).state.student
+    learner = context.service.get(request.path_params["name"]).state.learner
     text = request.query_params.get("label")
     top = request.query_params.get("top", "20")
     if not (top.isascii() and top.isdigit() and 1 <= len(top) <= 4 and 1 <= int(top) <= 1000):
         raise ProblemError(f"top must be a whole number from 1 to 1000; got {top!r:.40}", 422)
-    label = next((known for known in student.classes if str(known) == text), text)
-    parts = student.weights(label, int(top))
+    label = next((known for known in learner.classes if str(known) == text), text)
+    parts = learner.weights(label, int(top))
     return json(schema.Weights(label, [schema.Part(*part) for part in parts.items()]))
 
 
@@ -166,12 +166,12 @@ async def progress(context: Context, name: str, sent: None) -> schema.Progress:
     return _progress(context.service.get(name))
 
 
-def _progress(model: Served) -> schema.Progress:
+def _progress(model: ServedModel) -> schema.Progress:
     state = model.state
     confusion = [(*cell, count) for cell, count in state.confusion.most_common(400)]
     totals = state.totals
     last = [(state.seq, totals.mistakes, totals.loss)] if state.seq else []
-    return schema.Progress(model.describe(), [*state.curve.points, *last], confusion, state.student.experts())
+    return schema.Progress(model.describe(), [*state.curve.points, *last], confusion, state.learner.experts())
 
 
 async def events(context: Context, request: Request) -> Response:
@@ -181,7 +181,7 @@ async def events(context: Context, request: Request) -> Response:
     return StreamingResponse(_watch(context, model), media_type="text/event-stream")
 
 
-async def _watch(context: Context, model: Served) -> AsyncIterator[bytes]:
+async def _watch(context: Context, model: ServedModel) -> AsyncIterator[bytes]:
     """Progress every second, until somebody stops."""
     metrics = context.service.metrics
     watched = {kind: metrics.requests[kind] for kind in ("learn", "predict")}

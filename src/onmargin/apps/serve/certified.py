@@ -1,7 +1,7 @@
 """Certificates of what the journal holds: the same learner on the same stream, as a matrix.
 
-To find the best competitor takes a while and a whole core: it is done by a process of its own, which reads the task,
-the parameters and then the examples as lines of JSON, and is gone when it has answered.
+To find the best competitor takes a while and a whole core: it is done by a process of its own, which reads the name
+of the learner, its task and parameters, and then the examples as lines of JSON, and is gone when it has answered.
 """
 
 import asyncio
@@ -13,31 +13,23 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from onmargin._core.text.names import Hashed, Names
 from onmargin.apps.serve import schema
+from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.json_learner import JsonLearner, Room, read
 from onmargin.apps.serve.problems import ConflictError
-from onmargin.apps.serve.served import decode
-from onmargin.apps.serve.student import Room, Student, read
+from onmargin.apps.serve.served_model import decode, learner_of
 
-ESTIMATORS = {
-    "classify": "PassiveAggressiveClassifier",
-    "regress": "PassiveAggressiveRegressor",
-    "rank": "LabelRanker",
-    "ordinal": "OrdinalRegressor",
-    "novelty": "PassiveAggressiveUniclass",
-    "tag": "SequenceTagger",
-}
 N_POINTS = 200  # of the curve
 
 
-async def certify_beside(task: str, parameters: dict[str, Any], bodies: list[bytes]) -> schema.Certificate:
+async def certify_beside(kept: Kept, bodies: list[bytes]) -> schema.Certificate:
     """A certificate from a process of its own; it ends with whoever waits for it."""
     # -P: modules of the folder in which the service was started are not taken for those of Python.
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
     try:
-        given = b"\n".join([msgspec.json.encode([task, parameters]), *bodies])
+        given = b"\n".join([msgspec.json.encode(learner_of(kept)), *bodies])
         answer, _ = await process.communicate(given)
     finally:
         if process.returncode is None:
@@ -53,41 +45,39 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     first, *bodies = sys.stdin.buffer.read().split(b"\n")
-    task, parameters = msgspec.json.decode(first)
-    student = Student.begin(task, parameters, Room())
+    model, task, parameters = msgspec.json.decode(first)
+    learner = JsonLearner.begin(model, task, parameters, Room())
     try:
-        answer = msgspec.json.encode(certificate(student, [decode(body) for body in bodies]))
+        answer = msgspec.json.encode(certificate(learner, [decode(body) for body in bodies]))
     except ConflictError as error:
         sys.stdout.write(str(error))
         sys.exit(1)
     sys.stdout.buffer.write(answer)
 
 
-def certificate(student: Student, examples: list[schema.Example]) -> schema.Certificate:
+def certificate(learner: JsonLearner, examples: list[schema.Example]) -> schema.Certificate:
     """What a theorem allows on these examples, and what the learner suffers on them."""
     if any(example.weight != 1 for example in examples):
         raise ConflictError("no theorem speaks of examples with weights")
-    if student.reading("idf"):
+    if learner.reading.idf:
         raise ConflictError("no theorem speaks of texts whose features change what they count (idf)")
-    if student.abreast > 1:
+    if learner.abreast > 1:
         raise ConflictError("of several models at once no theorem speaks: how each does is in the progress")
-    student.learn(examples[0])  # which says what its examples are
+    learner.learn(examples[0])  # which says what its examples are
     import onmargin
     from onmargin.theory import certify
 
-    kind = getattr(onmargin, ESTIMATORS[student.task])
-    given = student.model.get_params()
+    kind = getattr(onmargin, type(learner.model).__name__)
+    given = learner.model.get_params()
     model = kind(**{name: given[name] for name in signature(kind).parameters if name in given})
-    X = _matrix(student, [read(student.task, example.x) for example in examples])
-    y = None if student.task == "novelty" else [example.y for example in examples]
+    X = _matrix(learner, [read(learner.task, example.x) for example in examples])
+    y = None if learner.task == "novelty" else [example.y for example in examples]
     try:
-        found = certify(model, X, y, classes=getattr(student.model, "ranks", None))
+        found = certify(model, X, y, classes=getattr(learner.model, "ranks", None))
     except ValueError as error:  # no theorem, or no stream for one: of a single class, say
         raise ConflictError(str(error)) from error
-    losses = found.competitor.losses
-    rounds = np.unique(np.linspace(min(1, len(losses)), len(losses), N_POINTS).astype(int))
-    loss, squared = np.cumsum(losses), np.cumsum(losses**2)
-    size = found.competitor.size
+    bounds = found.along()
+    rounds = np.unique(np.linspace(min(1, len(bounds)), len(bounds), N_POINTS).astype(int))
     return schema.Certificate(
         found.theorem,
         found.counted,
@@ -96,19 +86,18 @@ def certificate(student: Student, examples: list[schema.Example]) -> schema.Cert
         float(found.bound),
         found.holds,
         [schema.Condition(one.needs, one.measured, bool(one.met)) for one in found.conditions],
-        [(int(t), float(found._bound_of(size, loss[t - 1], squared[t - 1], int(t)))) for t in rounds if t],
+        [(int(t), float(bounds[t - 1])) for t in rounds if t],
     )
 
 
-def _matrix(student: Student, X: list[Any]) -> Any:
+def _matrix(learner: JsonLearner, X: list[Any]) -> Any:
     """Examples as rows; sequences as they are."""
-    if student.task == "tag":
+    if learner.task == "tag":
         return X
     if isinstance(X[0], np.ndarray):
-        return np.array(X, dtype=student.reading("dtype"))
-    size = student.reading("n_features")
-    names = Names() if size is None else Hashed(int(size).bit_length() - 1)
-    reader = student.model._reader(names)
+        return np.array(X, dtype=learner.reading.dtype)
+    names = learner.reading.index()
+    reader = learner.reading.reader(names)
     for x in X:
         reader.read(x)
     from scipy import sparse

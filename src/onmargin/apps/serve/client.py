@@ -62,17 +62,23 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def create(self, name: str, task: str = "classify", **parameters: Any) -> dict[str, Any]:
+    def create(
+        self, name: str, task: str | None = None, *, model: str | None = None, **parameters: Any
+    ) -> dict[str, Any]:
         """Create a model.
 
         Parameters
         ----------
         name : str
             Its name: letters, digits, "_", "." and "-".
-        task : {"classify", "regress", "rank", "ordinal", "novelty", "tag"}, default="classify"
-            What it learns.
+        task : {"classify", "regress", "rank", "ordinal", "novelty", "tag"} or None, default=None
+            What it learns. If None, the task of the learner; without a learner, "classify".
+        model : str or None, default=None
+            The learner: a name of ``onmargin.stream``, such as "AROWClassifier" or "AutoClassifier", or
+            "SequenceTagger". If None, the passive-aggressive learner of the task.
         **parameters : object
-            Parameters of the model of that task, such as ``C=0.1``.
+            Parameters of the learner, such as ``C=0.1``, and of :class:`onmargin.features.RecordFeatures`, such as
+            ``n_features=2**18``.
 
         Returns
         -------
@@ -81,7 +87,8 @@ class Client:
         """
         if parameters.get("C") == float("inf"):
             parameters["C"] = "inf"
-        return self._ask("POST", "/v1/models", {"name": name, "task": task, "parameters": parameters})
+        sent = {"name": name, "task": task, "model": model, "parameters": parameters}
+        return self._ask("POST", "/v1/models", sent)
 
     def models(self) -> list[dict[str, Any]]:
         """All models.

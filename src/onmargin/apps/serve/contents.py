@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from onmargin.apps.serve.journal import VERSION, Journal, JournalError, Kept
+from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import DiskError
-from onmargin.apps.serve.served import (
+from onmargin.apps.serve.served_model import (
     ADVICE,
     MOST_KEYS,
     Snapshot,
@@ -17,7 +18,6 @@ from onmargin.apps.serve.served import (
     check_witness,
     restore,
 )
-from onmargin.apps.serve.student import Room
 from onmargin.apps.serve.witness import Seen, WitnessError
 
 SNAPSHOT = re.compile(r"(\d+)-(\d+)-[0-9a-f]{8}\.safetensors")

@@ -23,10 +23,10 @@ READ, SCORED, WORD, PAIR, BASE = 75, 2, 25, 0.5, 10_000
 
 
 class Costs:
-    """Upper bounds for the model of a student, as it is."""
+    """Upper bounds for the model of a learner, as it is."""
 
-    def __init__(self, student: Any) -> None:
-        self._student = student
+    def __init__(self, learner: Any) -> None:
+        self._learner = learner
         self._measured = (-1, 0, 0)
         self._prices: tuple[int, float, float, float, float] = (-1, 0.0, 0.0, 0.0, 0.0)
 
@@ -57,16 +57,16 @@ class Costs:
 
     def _current(self) -> tuple[int, float, float, float, float]:
         """Return for how many labels, and what an example, a feature, a word of a text and a token cost."""
-        student = self._student
-        columns = len(getattr(student.model, "classes_", ())) or 1
+        learner = self._learner
+        columns = len(getattr(learner.model, "classes_", ())) or 1
         if self._prices[0] == columns:
             return self._prices
-        abreast = int(student.abreast)
+        abreast = int(learner.abreast)
         base = (BASE + SCORED * columns) * abreast
         feature = READ + SCORED * columns * abreast
-        shortest, longest = map(int, student.reading("ngrams") or (1, 1))
+        shortest, longest = map(int, learner.reading.ngrams)
         words = (longest - shortest + 1) * ((shortest + longest) / 2 * WORD + feature)
-        self._prices = columns, base, feature, words, columns**2 * PAIR if student.task == "tag" else 0
+        self._prices = columns, base, feature, words, columns**2 * PAIR if learner.task == "tag" else 0
         return self._prices
 
     def check(self, x: Any) -> None:
@@ -87,15 +87,15 @@ class Costs:
 
     def check_answer(self, examples: list[Any], *, scores: bool = False) -> None:
         """Refuse a request whose answer could be too long."""
-        student = self._student
-        classes = getattr(student.model, "classes_", ())
+        learner = self._learner
+        classes = getattr(learner.model, "classes_", ())
         if self._measured[0] != len(classes):
-            sizes = [len(encode(label)) for label in student.classes]
+            sizes = [len(encode(label)) for label in learner.classes]
             self._measured = len(classes), sum(sizes), max(sizes, default=0)
         _, total, longest = self._measured
-        if scores or student.task == "rank":
+        if scores or learner.task == "rank":
             n, size = len(examples), total + 28 * len(classes)  # a score has up to 24 characters
-        elif student.task == "tag":
+        elif learner.task == "tag":
             n, size = sum(map(len, examples)), longest + 1
         else:
             n, size = len(examples), longest + 25

@@ -86,5 +86,5 @@ class Metrics:
         by_model("seq", "gauge", "Examples learned by a model.", lambda m: m.state.seq)
         by_model("mistakes", "gauge", "Mistakes, each made before learning.", lambda m: m.state.totals.mistakes)
         by_model("loss", "gauge", "Losses, each suffered before learning.", lambda m: m.state.totals.loss)
-        by_model("features", "gauge", "Features of a model.", lambda m: m.state.student.features)
+        by_model("features", "gauge", "Features of a model.", lambda m: m.state.learner.features)
         return "\n".join(lines) + "\n"

@@ -12,9 +12,9 @@ import msgspec
 
 from onmargin.apps.serve.contents import missing, read_folder, snapshot_files
 from onmargin.apps.serve.journal import MOST_EXAMPLES, VERSION, Entry, Journal, JournalError, Kept, Row
+from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.problems import ProblemError
-from onmargin.apps.serve.served import Snapshot, State, decode
-from onmargin.apps.serve.student import Room, Student
+from onmargin.apps.serve.served_model import Snapshot, State, decode, learner_of
 from onmargin.apps.serve.witness import Seen
 
 
@@ -164,7 +164,7 @@ class _Old:
             found.parameters = kept.parameters
             if kept.earliest == 0:
                 with suppress(ProblemError, msgspec.DecodeError):
-                    starts.append(State(Student.begin(kept.task, msgspec.json.decode(kept.parameters), self.room)))
+                    starts.append(State(JsonLearner.begin(*learner_of(kept), self.room)))
         elif parameters := [one.parameters for one in snapshots if one.parameters is not None]:
             found.parameters = msgspec.json.encode(parameters[0])
         else:
@@ -199,7 +199,7 @@ def _moved(found: _Salvaged, new: Journal, snapshots: Path) -> str:
     state = found.start
     if state is None:
         return f"{found.name}: nothing could be kept"
-    kept = new.create(found.name, state.student.task, found.parameters)
+    kept = new.create(found.name, state.learner.task, found.parameters)
     begin = state.seq
     keys = [key for key in found.old.keys(found.number) if key[2] <= found.until]
     older = [key for key in keys if key[2] <= begin]  # than the examples that are still there

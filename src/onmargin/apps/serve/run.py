@@ -15,11 +15,11 @@ import uvicorn
 from onmargin.apps.failure import Failure
 from onmargin.apps.serve.app import App
 from onmargin.apps.serve.journal import JournalError
+from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.protocol import Guarded
 from onmargin.apps.serve.repair import Report, check, repair
 from onmargin.apps.serve.service import Service, Settings
-from onmargin.apps.serve.student import Room
 from onmargin.apps.serve.tokens import TokenFileError, Tokens
 
 

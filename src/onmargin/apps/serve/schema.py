@@ -21,6 +21,8 @@ Key = Annotated[str, Meta(min_length=1, max_length=128)]
 Task = Literal["classify", "regress", "rank", "ordinal", "novelty", "tag"]
 Scalar = bool | Whole | float | str | None
 
+Parameter = Scalar | list[Scalar | list[float]] | dict[str, float]
+
 MOST_EXAMPLES = 10_000  # of one request
 
 
@@ -29,11 +31,12 @@ class Request(Struct, forbid_unknown_fields=True):
 
 
 class Create(Request):
-    """A new model: its task, and parameters of its class; C may be "inf"."""
+    """A new model: its task, or the name of its learner, and parameters of that; C may be "inf"."""
 
     name: Name
-    task: Task = "classify"
-    parameters: dict[str, Scalar | list[Scalar]] = field(default_factory=dict)
+    task: Task | None = None
+    model: Annotated[str, Meta(max_length=64)] | None = None
+    parameters: dict[str, Parameter] = field(default_factory=dict)
 
 
 class Example(Request):
@@ -125,10 +128,11 @@ class Totals(Struct):
 
 
 class Model(Struct):
-    """A model: how far it has come, and from which number on it can be rewound."""
+    """A model: its learner, how far it has come, and from which number on it can be rewound."""
 
     name: str
     task: Task
+    model: str
     parameters: dict[str, Any]
     seq: int
     earliest: int

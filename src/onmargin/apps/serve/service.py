@@ -29,11 +29,11 @@ from onmargin.apps.serve.certified import certify_beside
 from onmargin.apps.serve.contents import UNFINISHED, Found, open_to_read, read_folder, snapshot_files
 from onmargin.apps.serve.costs import LONGEST_NGRAM
 from onmargin.apps.serve.journal import Entry, FullError, Journal, JournalError, Kept, chained
+from onmargin.apps.serve.json_learner import JsonLearner, NotYetError, Room
 from onmargin.apps.serve.metrics import Metrics
 from onmargin.apps.serve.problems import BusyError, ConflictError, DiskError, NoModelError, ProblemError
-from onmargin.apps.serve.served import ADVICE, Served, State, encode, restore
+from onmargin.apps.serve.served_model import ADVICE, ServedModel, State, encode, restore
 from onmargin.apps.serve.slices import SECONDS, in_slices
-from onmargin.apps.serve.student import NotYetError, Room, Student
 
 T = TypeVar("T")
 _CERTIFIED = 2**27  # bytes of examples
@@ -76,7 +76,7 @@ def _writer(folder: Path, reader: Journal | None) -> tuple[Journal, str | None]:
 class _Pending:
     """A request that waits to be learned."""
 
-    model: Served
+    model: ServedModel
     examples: list[schema.Example]
     key: str | None
     answer: asyncio.Future[schema.Learned]
@@ -90,7 +90,7 @@ class Service:
         self.metrics = Metrics()
         self.problem: str | None = None  # why nothing is learned, for everybody
         self.detail = ""  # the same for those with a token
-        self.models: dict[str, Served] = {}
+        self.models: dict[str, ServedModel] = {}
         self.damaged: dict[str, str] = {}  # models that are not served, and why
         self._snapshots = folder / "snapshots"
         self._journal = journal
@@ -142,7 +142,7 @@ class Service:
         """Serve a model that was found."""
         if one.kept is None or one.state is None:
             return
-        model = Served(one.kept, one.state, one.n_keys, one.keys)
+        model = ServedModel(one.kept, one.state, one.n_keys, one.keys)
         model.saved = max((seq for seq, _ in self._journal.snapshots(one.id)), default=0)
         self.models[one.name] = model
         if self.problem is None:
@@ -206,7 +206,7 @@ class Service:
         """Go on when nobody waits any longer: what is half done would leave memory and disk at odds."""
         return await asyncio.shield(self._beside(change))
 
-    def get(self, name: str) -> Served:
+    def get(self, name: str) -> ServedModel:
         try:
             return self.models[name]
         except KeyError:
@@ -223,7 +223,7 @@ class Service:
         model = self.get(name)
         self._check_writable()
         n = len(request.examples)
-        model.state.student.costs.check_answer([example.x for example in request.examples])
+        model.state.learner.costs.check_answer([example.x for example in request.examples])
         if self._n_waiting + n > self.settings.waiting and self._n_waiting:
             raise BusyError(f"{self._n_waiting} examples wait to be learned: come again")
         answer: asyncio.Future[schema.Learned] = asyncio.get_running_loop().create_future()
@@ -275,10 +275,10 @@ class Service:
             request = self._waiting[0]
             if request.key is not None and (request.model.id, request.key) in keys:
                 break  # its answer is known once the group is learned
-            student = request.model.state.student
+            learner = request.model.state.learner
             if request.model.id not in models:  # none of its examples is between check and learning
                 models.add(request.model.id)
-                student.promised = 0
+                learner.promised = 0
             self._waiting.popleft()
             self._n_waiting -= len(request.examples)
             if request.answer.done():  # nobody waits for it any more
@@ -290,7 +290,7 @@ class Service:
             try:
                 if request.model.deleted:
                     raise NoModelError(f"there is no model {request.model.name!r}")
-                alone = await in_slices(student.checking(request.examples), self.settings.computing)
+                alone = await in_slices(learner.checking(request.examples), self.settings.computing)
             except NotYetError:
                 self._waiting.appendleft(request)
                 self._n_waiting += len(request.examples)
@@ -358,19 +358,20 @@ class Service:
 
     async def create(self, request: schema.Create) -> schema.Model:
         """A model that has learned nothing."""
-        student = Student.begin(request.task, request.parameters, self.settings.room)
-        longest = max(student.reading("ngrams") or (1, 1))
+        learner = JsonLearner.begin(request.model, request.task, request.parameters, self.settings.room)
+        longest = max(learner.reading.ngrams)
         if longest > LONGEST_NGRAM:
             raise ProblemError(f"ngrams have at most {LONGEST_NGRAM} words here; got {longest}", 422)
-        parameters = msgspec.json.encode(request.parameters)
+        named = {"model": type(learner.model).__name__}  # it is in the journal with the parameters
+        parameters = msgspec.json.encode(request.parameters | named)
         async with self.turn:
             self._check_writable()
             if request.name in self.models or request.name in self.damaged:
                 raise ConflictError(f"there is a model {request.name!r} already")
             if len(self.models) >= self.settings.models:
                 raise ConflictError(f"there are {len(self.models)} models, and more are not allowed here: delete one")
-            kept = await self._on_disk(self._journal.create, request.name, request.task, parameters)
-            model = Served(kept, State(student))
+            kept = await self._on_disk(self._journal.create, request.name, learner.task, parameters)
+            model = ServedModel(kept, State(learner))
             self.models[request.name] = model
         return model.describe()
 
@@ -413,19 +414,19 @@ class Service:
         await self._snapshot(model, compact=True)
         return model.describe()
 
-    def _begin_snapshot(self, model: Served) -> None:
+    def _begin_snapshot(self, model: ServedModel) -> None:
         """Take a snapshot while learning goes on."""
         model.saved = model.state.seq
         self._beside(self._snapshot_beside(model))
 
-    async def _snapshot_beside(self, model: Served) -> None:
+    async def _snapshot_beside(self, model: ServedModel) -> None:
         """One that fails is counted; the next is tried as if it had not, so that a full disk costs no more."""
         try:
             await self._snapshot(model, compact=False)
         except Exception:
             self.metrics.failed_snapshots += 1
 
-    async def _snapshot(self, model: Served, *, compact: bool) -> None:
+    async def _snapshot(self, model: ServedModel, *, compact: bool) -> None:
         """A copy of a model on the disk, from which it starts again.
 
         Of each model one is written at a time: when it is listed, all that are not listed are removed.
@@ -436,7 +437,7 @@ class Service:
         async with model.writing:
             await self._write_snapshot(model, copy, kept, compact=compact)
 
-    async def _write_snapshot(self, model: Served, copy: State, kept: Kept, *, compact: bool) -> None:
+    async def _write_snapshot(self, model: ServedModel, copy: State, kept: Kept, *, compact: bool) -> None:
         file = f"{model.id}-{copy.seq}-{secrets.token_hex(4)}.safetensors"
         loop = asyncio.get_running_loop()
         try:
@@ -476,7 +477,7 @@ class Service:
             with suppress(OSError):  # what stays is removed with the next snapshot
                 (self._snapshots / file).unlink()
 
-    async def export(self, model: Served) -> AsyncIterator[bytes]:
+    async def export(self, model: ServedModel) -> AsyncIterator[bytes]:
         """The journal of a model as lines of JSON."""
         seq, chain = model.earliest, None if model.earliest else 0
         last, rewinds = model.state.seq, model.kept.rewinds
@@ -488,7 +489,7 @@ class Service:
         if seq < last and model.kept.rewinds == rewinds and not model.deleted:
             raise DiskError(f"the journal of {model.name!r} is damaged: example {seq + 1} is missing. {ADVICE}")
 
-    def _bodies(self, model: Served, seq: int) -> list[bytes]:
+    def _bodies(self, model: ServedModel, seq: int) -> list[bytes]:
         """The examples to certify, which are all in memory at a time."""
         if self._journal.size(model.id) > _CERTIFIED:
             raise ConflictError(f"the examples of {model.name!r} have more than {_CERTIFIED >> 20} MB together")
@@ -497,7 +498,7 @@ class Service:
             raise ConflictError(f"model {model.name!r} was rewound meanwhile")
         return bodies
 
-    async def certificate(self, model: Served, most: int) -> schema.Certificate:
+    async def certificate(self, model: ServedModel, most: int) -> schema.Certificate:
         """What a theorem allows on the examples of a model, if the journal has them all and they are not too many."""
         seq, chain = model.state.seq, model.state.chain
         if model.earliest > 0:
@@ -513,5 +514,5 @@ class Service:
         async with self._certifying:
             if model.certified is None or model.certified[0] != (seq, chain):
                 bodies = await self._on_disk(self._bodies, model, seq)
-                model.certified = (seq, chain), await certify_beside(model.task, model.parameters, bodies)
+                model.certified = (seq, chain), await certify_beside(model.kept, bodies)
             return model.certified[1]

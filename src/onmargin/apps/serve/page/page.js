@@ -110,6 +110,7 @@ function showNumbers(model, rates, latency) {
   const rounds = Math.max(1, totals.rounds);
   const numbers = {
     Task: model.task,
+    Learner: model.model,
     Examples: model.seq.toLocaleString("en"),
     ...(counts(model.task) === "mistakes" ? { Error: percent(totals.mistakes / rounds) } : {}),
     "Mean loss": short(totals.loss / rounds),

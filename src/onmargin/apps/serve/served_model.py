@@ -1,4 +1,4 @@
-"""A model that is served: a student, how far it has come, and what is shown of it."""
+"""A model of the service: its learner, how far it has come, and what is shown of it."""
 
 import asyncio
 from collections import Counter
@@ -11,8 +11,8 @@ import msgspec
 
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.journal import MOST_EXAMPLES, Journal, JournalError, Kept
+from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.problems import ConflictError, ProblemError
-from onmargin.apps.serve.student import Room, Student
 from onmargin.apps.serve.witness import Seen
 from onmargin.io import ModelFileError, load_with_notes, save
 
@@ -44,7 +44,7 @@ class Curve:
 class State:
     """What was learned by the first `seq` examples, and their checksum. The same examples make the same state."""
 
-    student: Student
+    learner: JsonLearner
     seq: int = 0
     chain: int = 0
     skipped: int = 0
@@ -55,13 +55,13 @@ class State:
         """Learn the next example; what was predicted of it."""
         self.seq += 1
         try:
-            prediction = self.student.learn(example)
+            prediction = self.learner.learn(example)
         except (ArithmeticError, LookupError, TypeError, ValueError):
             # What was checked is learned. If a check has a hole, the example is passed over, here and in every replay.
             self.skipped += 1
             return None
         self.curve.add(self.seq, self.totals)
-        if self.student.task in {"classify", "ordinal"} and prediction is not None:
+        if self.learner.task in {"classify", "ordinal"} and prediction is not None:
             cell = (example.y, prediction)
             if len(self.confusion) < MOST_CELLS or cell in self.confusion:
                 self.confusion[cell] += 1
@@ -69,9 +69,9 @@ class State:
 
     @property
     def totals(self) -> schema.Totals:
-        if not self.student.begun:
+        if not self.learner.begun:
             return schema.Totals(0, 0, 0, 0.0, 0.0, 0.0)
-        totals = self.student.model.totals_
+        totals = self.learner.model.totals_
         return schema.Totals(
             totals.rounds, totals.mistakes, totals.updates, totals.loss, totals.squared_loss, totals.dual_value
         )
@@ -80,7 +80,7 @@ class State:
         """Write a snapshot, in one step; it says of which model it is, and how often that was rewound."""
         notes = {
             "name": kept.name,
-            "task": self.student.task,
+            "task": self.learner.task,
             "parameters": msgspec.json.decode(kept.parameters),
             "rewinds": kept.rewinds,
             "seq": self.seq,
@@ -90,7 +90,7 @@ class State:
             "points": [list(point) for point in self.curve.points],
             "confusion": [[*cell, count] for cell, count in self.confusion.items()],
         }
-        save(self.student.model, path, notes=notes)
+        save(self.learner.model, path, notes=notes)
 
 
 @dataclass
@@ -109,8 +109,8 @@ class Snapshot:
             model, notes = load_with_notes(path)
             curve = Curve(notes["stride"], [tuple(point) for point in notes["points"]])
             confusion = Counter({(y, prediction): count for y, prediction, count in notes["confusion"]})
-            student = Student(notes["task"], model, room)
-            state = State(student, notes["seq"], notes["chain"], notes["skipped"], curve, confusion)
+            learner = JsonLearner(notes["task"], model, room)
+            state = State(learner, notes["seq"], notes["chain"], notes["skipped"], curve, confusion)
         except (OSError, ModelFileError, KeyError, TypeError, ValueError):
             return None
         return cls(state, notes.get("rewinds", 0), notes.get("name"), notes.get("parameters"))
@@ -150,11 +150,20 @@ def restore(journal: Journal, kept: Kept, folder: Path, room: Room, until: int |
                 f"{ADVICE}"
             )
         try:
-            state = State(Student.begin(kept.task, msgspec.json.decode(kept.parameters), room))
+            state = State(JsonLearner.begin(*learner_of(kept), room))
         except (ProblemError, msgspec.DecodeError) as error:
             raise JournalError(f"its parameters are not accepted by this version: {error}") from error
     replay(journal, kept.id, state, until)
     return state
+
+
+def learner_of(kept: Kept) -> tuple[str | None, str, dict[str, Any]]:
+    """Return the name of a model's learner, its task and its parameters, with which the name is kept."""
+    parameters = msgspec.json.decode(kept.parameters)
+    model = parameters.pop("model", None)
+    if parameters.pop("auto", False):  # as journals had it before learners were named
+        model = "AutoRegressor" if kept.task == "regress" else "AutoClassifier"
+    return model, kept.task, parameters
 
 
 def _loaded(path: Path, seq: int, chain: int | None, room: Room) -> State | None:
@@ -199,14 +208,14 @@ def check_witness(journal: Journal, kept: Kept, state: State, seen: Seen) -> Non
         )
 
 
-class Served:
+class ServedModel:
     """A model by name; its state is replaced as a whole when it is rewound."""
 
     def __init__(self, kept: Kept, state: State, n_keys: int = 0, keys: Iterable[tuple[str, int, int]] = ()) -> None:
         self.id = kept.id
         self.name = kept.name
         self.task: Any = kept.task
-        self.parameters = msgspec.json.decode(kept.parameters)
+        _, _, self.parameters = learner_of(kept)
         self.kept = kept
         self.state = state
         self.n_keys = n_keys  # requests with a key
@@ -239,10 +248,11 @@ class Served:
         return schema.Model(
             self.name,
             self.task,
+            type(state.learner.model).__name__,
             self.parameters,
             state.seq,
             self.earliest,
-            state.student.classes,
-            state.student.features,
+            state.learner.classes,
+            state.learner.features,
             state.totals,
         )

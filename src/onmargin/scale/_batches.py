@@ -7,26 +7,21 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from onmargin._core.rounds import Totals
-from onmargin._core.several.tasks import Several
 from onmargin._core.text.names import Names
 from onmargin._core.text.reader import Reader
-from onmargin._core.text.words import Frequencies
-from onmargin._parts import put_together, take_apart
-from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.estimators._estimator import Estimator
 from onmargin.estimators.block_classifier import BlockClassifier
 from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
-from onmargin.estimators.dual_ascent import DualAscentClassifier
 from onmargin.estimators.sequence_tagger import SequenceTagger
+from onmargin.estimators.structured import StructuredPredictor
 from onmargin.io.sharding import Batch
+from onmargin.models.plan import Model, Shape
 from onmargin.scale._findings import Findings
-from onmargin.scale._mixing import can_mix
-from onmargin.stream import dual_ascent
+from onmargin.scale._mixing import can_mix, holders
 from onmargin.stream._learner import StreamLearner
-from onmargin.stream.label_ranker import LabelRanker
 
 
-class Lesson:
+class BatchLearner:
     """How one kind of model takes batches."""
 
     def __init__(self, model: Any) -> None:
@@ -56,7 +51,7 @@ class Lesson:
         """Leave the model as its user will find it."""
 
 
-class RowLesson(Lesson):
+class RowLearner(BatchLearner):
     """Estimators of rows: rows of numbers as they are, and dicts or lists of names by their names."""
 
     def __init__(self, model: Any) -> None:
@@ -112,7 +107,7 @@ class RowLesson(Lesson):
             self.model.feature_names_in_ = np.array(self._names.names, dtype=object)
 
 
-class ChainLesson(Lesson):
+class SequenceLearner(BatchLearner):
     """Taggers: sequences of tokens."""
 
     def labels(self, y: Any) -> Any:
@@ -140,15 +135,15 @@ class ChainLesson(Lesson):
         model.n_features_in_ = len(model._names)
 
 
-class StreamLesson(Lesson):
+class RecordLearner(BatchLearner):
     """Models of streams: whatever they read."""
 
     def labels(self, y: Any) -> Any:
-        return y if self.model._labelled or isinstance(self.model, LabelRanker) else None
+        return y if self.model.task in {"classify", "ordinal", "rank"} else None
 
     def read_names(self, X: Any, names: Names) -> None:
         if self.model.features_.n_features is None:
-            reader = self.model._reader(names)
+            reader = self.model.features_.reader(names)
             for x in X:
                 reader.read(x)
 
@@ -176,60 +171,51 @@ class StreamLesson(Lesson):
         model._player = None
 
 
-_LESSONS: dict[type, type[Lesson]] = {
-    StreamLearner: StreamLesson,
-    SequenceTagger: ChainLesson,
-    LinearEstimator: RowLesson,
+_LEARNERS: dict[type, type[BatchLearner]] = {
+    StreamLearner: RecordLearner,
+    SequenceTagger: SequenceLearner,
+    Estimator: RowLearner,
 }
+# Estimators of trials and structures, whose examples are no rows.
+_OTHERS = (BlockClassifier, ClassFeatureClassifier, StructuredPredictor)
+_MIXED = "There is a mix of plain weights, of ones with variances, and of geometry='adaptive' and 'normalized'"
 
 
-# Trials of rows, and learners that keep examples besides their weights.
-_UNMIXED = BlockClassifier, ClassFeatureClassifier, DualAscentClassifier, dual_ascent.DualAscentClassifier
+def batch_learner(model: Any) -> BatchLearner:
+    """Return how a model takes batches."""
+    return _kind(model)(model)
 
 
-def check_kind(model: Any) -> type[Lesson]:
-    """How its kind of model takes batches; one whose weights cannot be mixed is refused."""
-    found = next((lesson for kind, lesson in _LESSONS.items() if isinstance(model, kind)), None)
-    if found is None or isinstance(model, _UNMIXED):
+def _kind(model: Any) -> type[BatchLearner]:
+    found = next((learner for kind, learner in _LEARNERS.items() if isinstance(model, kind)), None)
+    if found is None or isinstance(model, _OTHERS):
         raise TypeError(
-            "shards are for classifiers, regressors, label rankers, taggers and models of onmargin.stream with plain "
-            f"weights or confidences; got {type(model).__name__}"
+            "shards are for classifiers, regressors, label rankers, taggers and the learners of onmargin.stream; got "
+            f"{type(model).__name__}"
         )
-    if getattr(model, "kernel", None) is not None or getattr(model, "geometry", None) in {"entropic", "pnorm"}:
-        raise ValueError(_no_mix(model))
     return found
 
 
-def lesson_for(model: Any) -> Lesson:
-    """How a model takes batches."""
-    return check_kind(model)(model)
+def check_model(model: Any) -> None:
+    """Refuse a model whose parameters are wrong, or whose weights have no mix, before data are looked at."""
+    _kind(model)
+    model._check_parameters()
+    name = type(model).__name__
+    plan = model.plan()
+    if plan.learner is not None:
+        kept = "it learns its last examples again" if getattr(model, "kernel", None) is None else "of its kernel=..."
+        raise ValueError(f"{name} cannot be mixed: it keeps examples besides its weights, because {kept}")
+    if not plan.plain:
+        raise ValueError(f"{name} cannot be mixed: its weights are a link of a sum, and their mean is none. {_MIXED}")
+    _check_geometry(name, Model.begin(plan, Shape(1, np.float64, sparse=True)).learner.geometry)
 
 
 def check_mixable(model: Any) -> None:
-    """The same, where only the geometry tells."""
-    if not can_mix(model._learner.geometry) or isinstance(model._learner.task, Several):
-        raise ValueError(_no_mix(model))
+    """Refuse a model that has begun, if there is no mix of its weights."""
+    _check_geometry(type(model).__name__, model._learner.geometry)
 
 
-def _no_mix(model: Any) -> str:
-    return (
-        f"the weights of {model!r:.80} cannot be mixed: shards need plain weights or ones with a metric, so "
-        "one C, kernel=None and geometry='euclidean', 'adaptive' or 'normalized'"
-    )
-
-
-def forget(model: Any) -> None:
-    """Make a model one that has learned nothing but what features and labels there are, and the intercept's size."""
-    learner = model._learner
-    geometry = put_together(take_apart(learner.geometry)._replace(state=None))
-    state = {"clock": 0, **geometry.arrays()}
-    if "places" in state:  # of the features that weigh steps, which are no weights
-        state["places"] = learner.geometry.places
-    geometry.__setstate__(state)
-    learner.geometry, learner._totals = geometry, Totals()
-    if hasattr(model, "class_counts_"):
-        model.class_counts_ = np.zeros_like(model.class_counts_)
-    if getattr(model, "_frequencies", None) is not None:
-        model._frequencies = Frequencies()
-    if isinstance(model, StreamLearner):
-        model._player = None
+def _check_geometry(name: str, geometry: Any) -> None:
+    others = sorted({type(holder).__name__ for holder in holders(geometry) if not can_mix(holder)})
+    if others:
+        raise ValueError(f"{name} cannot be mixed: no mix is defined for {' and '.join(others)} weights. {_MIXED}")

@@ -1,6 +1,6 @@
-"""A model that is taught in JSON: what it takes, checked without learning, and what it answers."""
+"""A learner of examples in JSON: they are checked before they are learned, and its size is bounded."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from copy import deepcopy
 from dataclasses import dataclass
 from math import inf
@@ -9,15 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from onmargin._core.several.tasks import Several
-from onmargin._core.text.names import Names
-from onmargin._core.text.reader import Reader
+from onmargin.apps.learners import is_fitted, learner_class, make_learner, n_features
 from onmargin.apps.serve.costs import Costs
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
 from onmargin.apps.serve.slices import at_once
-from onmargin.apps.tasks import made, model_class, n_features
-from onmargin.stream._labels import check_label
 
 LARGEST = 1e100  # of numbers, as for those that are not written in names
 SINGLE = 1e15  # the same where weights have single precision
@@ -47,108 +43,67 @@ def read(task: str, x: Any) -> Any:
     return x
 
 
-def _class(model: Any, y: Any) -> set[Any]:
-    return {check_label(y, model.classes_)}
+# Tasks whose labels are met as they come, and those that an example brings.
+LABELS: dict[str, Callable[[Any], set[Any]]] = {"classify": lambda y: {y}, "rank": set, "tag": set}
 
 
-def _rank(model: Any, y: Any) -> set[Any]:
-    if isinstance(y, list) or y not in model.ranks:
-        raise ValueError(f"y must be one of the ranks {list(model.ranks)!r:.200}; got {y!r:.100}")
-    return set()
-
-
-def _number(model: Any, y: Any) -> set[Any]:
-    if not isinstance(y, int | float):
-        raise TypeError(f"y must be a number; got {y!r:.100}")
-    return set()
-
-
-def _labels(model: Any, y: Any) -> set[Any]:
-    return set(model._check_target(y))
-
-
-def _tags(model: Any, y: Any) -> set[Any]:
-    if not isinstance(y, list):
-        raise TypeError(f"y must be a list of labels, one for each token; got {y!r:.100}")
-    known = list(model._codes)[:1]
-    return {check_label(label, known) for label in y}
-
-
-# The labels of a target, which is refused if a model that has begun could not learn it.
-TARGETS: dict[str, Callable[[Any, Any], set[Any]]] = {
-    "classify": _class,
-    "regress": _number,
-    "rank": _labels,
-    "ordinal": _rank,
-    "novelty": lambda model, y: set(),
-    "tag": _tags,
-}
+def _python(value: Any) -> Any:
+    """A parameter in JSON as Python has it: sequences are tuples, and infinity is a word."""
+    if isinstance(value, list):
+        return tuple(map(_python, value))
+    return inf if value == "inf" else value
 
 
 class NotYetError(Exception):
     """Whether examples can be learned is known once those before them are."""
 
 
-class Student:
-    """A model of a task; how much memory it takes is bounded by `room`.
+class JsonLearner:
+    """A learner whose examples come as JSON; its memory is bounded by `room`.
 
-    `check` refuses what `learn` would. It does not learn, and so answers for the model as it is: where it says True,
-    what is accepted next may depend on what was checked, which must be learned first. Where it raises `NotYetError`,
-    what was checked before must be learned first. `promised` is then the most names that this may bring; whoever drops
-    it sets it to 0.
+    `check` refuses what `learn` would refuse, and learns nothing, so it speaks of the model as it is now. If it returns
+    True, the examples must be learned before others are checked. If it raises `NotYetError`, the examples that were
+    checked before must be learned first. `promised` is the most names that examples which are checked and not yet
+    learned may add; a caller that drops them sets it to 0.
     """
 
     def __init__(self, task: str, model: Any, room: Room) -> None:
         self.task = task
         self.model = model
         self.room = room
+        self.reading = model.features_  # how examples are read, or the tokens of sequences
         self.promised = 0
         self.costs = Costs(self)
+        self._abreast = 0  # until the model has begun
         self._known: set[Any] = set()
 
     @classmethod
-    def begin(cls, task: str, parameters: dict[str, Any], room: Room) -> "Student":
-        """A model that has learned nothing."""
-        given = {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
-        auto = given.pop("auto", False)
-        if not isinstance(auto, bool):
-            raise ProblemError(f"auto must be true or false; got {auto!r:.100}", 422)
+    def begin(cls, model: str | None, task: str | None, parameters: dict[str, Any], room: Room) -> "JsonLearner":
+        """A learner of that name, or the usual one of a task, that has learned nothing."""
+        given = {name: _python(value) for name, value in parameters.items()}
         try:
-            kind = model_class(task, auto=auto)
-        except ValueError as error:
-            raise ProblemError(str(error), 422) from error
-        if given.get("C") == "inf":
-            given["C"] = inf
-        if task == "ordinal" and "ranks" not in given:
-            raise ProblemError('an ordinal model needs the ranks from low to high: {"ranks": [1, 2, 3]}', 422)
-        try:
-            model = made(kind, given)
+            made = make_learner(learner_class(model, task), given)
         except (TypeError, ValueError) as error:
             raise ProblemError(str(error), 422) from error
-        student = cls(task, model, room)
-        size, most = int(student.reading("n_features") or 1), room.weights // student.abreast
+        learner = cls(made.task, made, room)
+        size, most = int(learner.reading.n_features or 1), room.weights // learner.abreast
         if size > most:
             raise ProblemError(f"n_features must be at most {most} here; got {size}", 422)
-        return student
+        return learner
 
     @property
     def begun(self) -> bool:
-        return hasattr(self.model, "_learner")
-
-    def reading(self, name: str) -> Any:
-        """An option of how examples are read; None, where the model has none of that name."""
-        return getattr(getattr(self.model, "features_", self.model), name, None)
+        return is_fitted(self.model)
 
     @property
     def abreast(self) -> int:
         """How many models learn side by side; vectors may have more than the names that are expected before."""
-        return max(1, len(self._models()))
-
-    def _models(self) -> list[str]:
-        """The names of models that learn side by side, if there are several."""
-        if hasattr(self.model, "models_"):
-            return list(self.model.models_)
-        return list(self.model._called()) if hasattr(self.model, "_called") else []
+        if self._abreast:
+            return self._abreast
+        count = max(1, len(self.model.models_))
+        if self.begun:
+            self._abreast = count
+        return count
 
     @property
     def classes(self) -> list[Any]:
@@ -161,13 +116,7 @@ class Student:
 
     def experts(self) -> list[Expert]:
         """How models that learn side by side stand, if there are several."""
-        task = self.model._learner.task if self.begun else None
-        if not isinstance(task, Several):
-            return []
-        weights = task.state()["weights"].tolist()
-        votes = weights if task.hedge else [float(k == task.leader) for k in range(len(weights))]
-        found = zip(self._models(), task.losses().tolist(), votes, strict=True)
-        return [Expert(*one, leads=k == task.leader) for k, one in enumerate(found)]
+        return [Expert(*one) for one in self.model.model_outcomes_] if self.begun else []
 
     def check(self, examples: list[Example]) -> bool:
         """Refuse examples that cannot all be learned; whether they must be learned before others are checked."""
@@ -175,8 +124,7 @@ class Student:
 
     def checking(self, examples: list[Example]) -> Generator[None, None, bool]:
         """Do what `check` does, and yield after each example."""
-        labelled = self.task in {"classify", "rank", "tag"}
-        if not self.begun or (labelled and len(self.model.classes_) == 0):
+        if not self.begun or (self.task in LABELS and len(self.model.classes_) == 0):
             yield from self._rehearse(examples)
             return True
         met: set[Any] = set()
@@ -193,21 +141,22 @@ class Student:
         return bool(new) or close
 
     def _check(self, example: Example) -> set[Any]:
+        """Refuse an example that a model which has begun cannot learn; its labels, where labels are met."""
         self._check_numbers(example)
         self.costs.check_lengths(example.x, example.y)
         self.costs.check(example.x)
         x = read(self.task, example.x)
-        self.answer(x)
-        if self.reading("separator") and isinstance(x, list):
-            self._names_of(x)  # numbers that are written in names are looked at too
-        if self.task == "tag" and isinstance(example.y, list) and len(example.y) != len(x):
-            raise ValueError(f"x has {len(x)} tokens, and y has {len(example.y)} labels")
-        return TARGETS[self.task](self.model, example.y)
+        self.model.check_one(x, example.y, example.weight)
+        if self.task == "tag":
+            self.answer(x)  # the time of a check, which is limited, stands for the time of learning
+        if self.reading.separator is not None and isinstance(x, list):
+            self._check_written(x if self.task == "tag" else [x])
+        return LABELS[self.task](example.y) if self.task in LABELS else set()
 
     def _check_numbers(self, example: Example) -> None:
         if self.task == "tag" and example.weight == 0:
             raise ValueError("the weight of a sequence must be positive; got 0")
-        if self.reading("dtype") == "float32":
+        if self.reading.dtype == "float32":
             x = example.x.values() if isinstance(example.x, dict) else example.x
             for value in (*x, example.y):
                 if isinstance(value, float) and abs(value) > SINGLE:
@@ -215,7 +164,7 @@ class Student:
 
     def _rehearse(self, examples: list[Example]) -> Generator[None, None, None]:
         """Learn examples on a copy, which is small: the model has yet to learn what its examples are."""
-        copy = Student(self.task, deepcopy(self.model), self.room)
+        copy = JsonLearner(self.task, deepcopy(self.model), self.room)
         for k, example in enumerate(examples):
             try:
                 self._check_numbers(example)
@@ -234,7 +183,7 @@ class Student:
         columns = len(self.classes) + n_new
         if n_new:
             self._check_size(self.features, columns)
-        if self.task != "tag" and (self.reading("n_features") or not self._named()):
+        if not self._named():
             return False
         most = sum(self._most(example.x) for example in examples)
         limit = min(self.room.features, self.room.weights // (self.abreast * max(1, columns)))
@@ -243,8 +192,8 @@ class Student:
             return False
         if self.promised:
             raise NotYetError
-        names = {name for example in examples for name in self._names_of(read(self.task, example.x))}
-        n_names = sum(self.model._names.get(name) < 0 for name in names)
+        names = {name for example in examples for name in self.model.names_one(read(self.task, example.x))}
+        n_names = sum(not self.model.knows(name) for name in names)
         if n_names:
             self._check_size(self.features + n_names, columns)
         return True
@@ -267,33 +216,24 @@ class Student:
 
     def _named(self) -> bool:
         """Whether features go by names that are kept."""
-        if not self.begun:
+        if self.task == "tag" or not self.begun:
             return True
-        return self.model._names is not None and not self.reading("n_features")
+        return self.reading.n_features is None and self.model.feature_names_ is not None
 
     def _most(self, x: Any) -> int:
         """The most names that an example can have."""
         if isinstance(x, str):
-            shortest, longest = self.reading("ngrams")
+            shortest, longest = self.reading.ngrams
             return (len(x) + 1) // 2 * int(longest - shortest + 1)
         return sum(map(len, x)) if self.task == "tag" else len(x)
 
-    def _names_of(self, x: Any) -> Iterable[str]:
-        """The names in an example."""
-        names = Names()
-        if isinstance(x, np.ndarray):
-            return []
-        if self.task == "tag":
-            reader = Reader(names, grow=True, dtype=np.float64, separator=self.reading("separator"))
-        else:
-            reader = self.model._reader(names)
-        for part in x if self.task == "tag" else [x]:
-            reader.read(part)
-        known = names.names
-        largest = SINGLE if reader.dtype == np.float32 else LARGEST
-        if np.any(np.abs(reader.arrays()[0]) > largest):
-            raise ValueError(f"numbers are at most {largest:g}; got {x!r:.100}")
-        return known
+    def _check_written(self, lists: list[Any]) -> None:
+        """Refuse numbers that are written in names, if they are too large."""
+        largest = SINGLE if self.reading.dtype == "float32" else LARGEST
+        for names in lists:
+            written = [name for name in names if self.reading.separator in name]
+            if written and any(abs(value) > largest for value in self.reading.read(written).values()):
+                raise ValueError(f"numbers are at most {largest:g}; got {written!r:.100}")
 
     def answer(self, x: Any) -> Any:
         """The prediction for an example that was read; None: nothing was learned yet."""

@@ -1,0 +1,205 @@
+"""A learner of the chunks of examples that files are read in."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+import numpy as np
+
+from onmargin.apps.chunks import Chunk
+from onmargin.apps.failure import Failure
+from onmargin.apps.formats import Settings
+from onmargin.apps.learners import is_fitted, leading, learner_class, make_learner, n_features
+from onmargin.apps.tasks import TARGETS
+from onmargin.errors import ExampleError, ParameterError
+from onmargin.io.sharding import Batch
+from onmargin.io.svmlight import SparseRows
+
+Notes = dict[str, Any]
+
+
+def begin(model: str | None, task: str, settings: Settings, parameters: dict[str, Any]) -> "ChunkLearner":
+    """Begin a learner of that name, or the usual one for a task, of examples that are read as `settings` say."""
+    if (task == "tag") != (settings.kind == "sequences"):
+        raise Failure(f"--task {task} does not go with {settings.format} files")
+    parameters = dict(parameters)
+    bits = parameters.pop("hash", None)
+    if bits is not None:
+        if settings.kind != "records":
+            raise click.UsageError(
+                f"--hash is for features with names; those of {settings.format} files are kept apart"
+            )
+        parameters["n_features"] = 2**bits
+    if settings.kind == "rows":
+        parameters.setdefault("dtype", settings.dtype)
+    return ChunkLearner(task, made(model, task, parameters), token_features(settings))
+
+
+def made(model: str | None, task: str | None, parameters: dict[str, Any]) -> Any:
+    """Make a learner; what is wrong with its parameters is wrong usage."""
+    try:
+        return make_learner(learner_class(model, task), parameters)
+    except (TypeError, ValueError) as error:
+        # The advice of a ParameterError is for callers from Python.
+        raise click.UsageError(error.problem if isinstance(error, ParameterError) else str(error)) from error
+
+
+def task_of(model: str | None, task: str | None) -> str | None:
+    """Return the task that is asked for, or that of the learner of this name; None: it is to be guessed."""
+    if model is None:
+        return task
+    try:
+        named: str = learner_class(model, task).task
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    return named
+
+
+def row_type(model: str | None, task: str, parameters: dict[str, Any]) -> str:
+    """Return the type of weights for rows of numbers: single precision, where a learner can do with it."""
+    options = {name: value for name, value in parameters.items() if name not in {"dtype", "hash"}}
+    dtypes = made(model, task, options).plan().dtypes
+    return "float32" if np.dtype(np.float32) in dtypes else "float64"
+
+
+def token_features(settings: Settings) -> Notes:
+    """Return the templates that make features of tokens in columns."""
+    if settings.format not in {"conll", "conllu"}:
+        if settings.templates:
+            raise click.UsageError(f"--template is for tokens in columns; {settings.format} files have none")
+        return {}
+    from onmargin.features.window import CHUNKING, WindowFeatures
+
+    n = max(1, settings.columns)
+    columns = ["w", "pos", *(f"c{k}" for k in range(2, n))][:n]
+    templates = list(settings.templates) or [t for t in CHUNKING if n > 1 or "pos" not in t]
+    try:
+        WindowFeatures(columns, templates)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--template") from error
+    return {"columns": columns, "templates": templates}
+
+
+class ChunkReader:
+    """Makes of the chunks of files what a learner of a task takes: features of tokens, and targets."""
+
+    def __init__(self, task: str, features: Notes) -> None:
+        self.task = task
+        self.features = features
+        self.tokens: Callable[[Any], Any] = list  # of a sequence
+        if features:
+            from onmargin.features.window import WindowFeatures
+
+            window = WindowFeatures(features["columns"], features["templates"])
+            self.tokens = lambda x: window([tuple(t.values()) if isinstance(t, dict) else t for t in x])
+
+    def batch(self, chunk: Chunk) -> Batch:
+        """Return examples as the model takes them, all at once."""
+        if isinstance(chunk.X, SparseRows):
+            return Batch(chunk.X, self.row_labels(chunk))
+        if self.task == "tag":
+            return Batch([self.tokens(x) for x in chunk.X], chunk.y)
+        return Batch(chunk.X, None if chunk.y is None else list(map(TARGETS[self.task], chunk.y)), chunk.weights)
+
+    def row_labels(self, chunk: Chunk) -> Any:
+        """Return the labels of rows of numbers; names of classes are whole numbers."""
+        whole = self.task in {"classify", "ordinal"} and not (chunk.y % 1).any()
+        return chunk.y.astype("int64") if whole else chunk.y
+
+
+class ChunkLearner:
+    """A model for a task, which learns and predicts chunks of examples."""
+
+    def __init__(self, task: str, model: Any, features: Notes) -> None:
+        self.task = task
+        self.model = model
+        self.features = features
+        self._reader = ChunkReader(task, features)
+
+    @property
+    def n_examples(self) -> int:
+        return int(self.model.totals_.rounds) if is_fitted(self.model) else 0
+
+    def learn(self, chunk: Chunk) -> None:
+        """Learn examples in turn; an `ExampleError` names the first one refused, and those before it are learned."""
+        if self.task == "tag":
+            self._learn_sequences(chunk)
+        elif isinstance(chunk.X, SparseRows):
+            self._learn_many(chunk.X, self._reader.row_labels(chunk), None)
+        else:
+            self._learn_records(chunk)
+
+    def _learn_records(self, chunk: Chunk) -> None:
+        labels = [None] * len(chunk) if chunk.y is None else chunk.y
+        targets: list[Any] = []
+        problem = None
+        try:
+            # Strings are names of classes as they are.
+            classes = self.task == "classify" and set(map(type, labels)) == {str}
+            targets.extend(labels if classes else map(TARGETS[self.task], labels))
+        except ValueError as error:
+            problem = error
+        n = len(targets)
+        self._learn_many(chunk.X[:n], targets, None if chunk.weights is None else chunk.weights[:n])
+        if problem is not None:
+            raise ExampleError(str(problem), n) from problem
+
+    def _learn_many(self, X: Any, y: Any, weights: Any) -> None:
+        try:
+            self.model.learn_many(X, y, weights)
+        except ExampleError:
+            raise
+        except (TypeError, ValueError) as error:
+            # The error is about all examples of the chunk at once, and none of them is learned.
+            raise ExampleError(str(error), 0) from error
+
+    def _learn_sequences(self, chunk: Chunk) -> None:
+        labels = [None] * len(chunk) if chunk.y is None else chunk.y
+        for k, (x, y) in enumerate(zip(chunk.X, labels, strict=True)):
+            try:
+                self.model.partial_fit([self._reader.tokens(x)], [y])
+            except (TypeError, ValueError) as error:
+                raise ExampleError(str(error), k) from error
+
+    def predict(self, chunk: Chunk) -> list[Any]:
+        """Return what is predicted: a label, a number, a tuple of labels, or a list of those of a sequence."""
+        if self.task == "tag":
+            return list(self.model.predict([self._reader.tokens(x) for x in chunk.X]))
+        predicted = self.model.predict_many(self._examples(chunk.X))
+        return [tuple(sorted(labels)) for labels in predicted] if self.task == "rank" else list(predicted)
+
+    def scores(self, chunk: Chunk) -> list[Any]:
+        """Return scores by label, or how far inside the usual; None where a prediction is all there is."""
+        if self.task in {"regress", "tag"}:
+            return [None] * len(chunk)
+        X = self._examples(chunk.X)
+        singles = [X.part(k, k + 1) for k in range(len(chunk))] if isinstance(X, SparseRows) else X
+        return [self.model.scores_one(x) for x in singles]
+
+    def _examples(self, X: Any) -> Any:
+        """Features that were never learned count for nothing."""
+        return X.fitted(self.model.n_features_) if isinstance(X, SparseRows) else X
+
+    def measure(self) -> str:
+        """Return how good the predictions were, each before its example was learned."""
+        totals = self.model.totals_
+        rounds = max(1, totals.rounds)
+        if self.task in {"regress", "novelty"}:
+            return f"mean loss {totals.loss / rounds:.4g}"
+        return f"error {totals.mistakes / rounds:.2%}"
+
+    def summary(self) -> dict[str, Any]:
+        """Return what was learned, for a report."""
+        totals = self.model.totals_
+        rounds = max(1, totals.rounds)
+        classes = list(getattr(self.model, "classes_", []))
+        leader = leading(self.model)
+        return {
+            "examples": totals.rounds,
+            **({} if leader is None else {"leading model": leader}),
+            **({"classes": len(classes)} if classes else {}),
+            "features": n_features(self.model),
+            "updates": totals.updates,
+            **({} if self.task in {"regress", "novelty"} else {"progressive error": totals.mistakes / rounds}),
+            "progressive loss": totals.loss / rounds,
+        }

@@ -1,0 +1,78 @@
+"""The learners by name, and how parameters make one."""
+
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any
+
+from onmargin import stream
+from onmargin.errors import ParameterError
+from onmargin.features.records import RecordFeatures
+from onmargin.models.options import check_options
+
+# The learner of each task, where none is named: one of `onmargin.stream`, or the tagger.
+LEARNERS = {
+    "classify": "PassiveAggressiveClassifier",
+    "regress": "PassiveAggressiveRegressor",
+    "rank": "LabelRanker",
+    "ordinal": "OrdinalRegressor",
+    "novelty": "PassiveAggressiveUniclass",
+    "tag": "SequenceTagger",
+}
+
+
+def learner_class(name: str | None, task: str | None) -> Any:
+    """Return the learner of that name, or the one of a task; if both are given, the learner must be for the task."""
+    if name is None:
+        name = LEARNERS[task or "classify"]
+    if name == LEARNERS["tag"]:
+        from onmargin import SequenceTagger  # which needs scikit-learn
+
+        found: Any = SequenceTagger
+    elif name in stream.__all__:
+        found = getattr(stream, name)
+    else:
+        known = ", ".join([*stream.__all__, LEARNERS["tag"]])
+        raise ParameterError(f"model must be one of {known}; got {name!r:.80}", ["model"])
+    if task not in {None, found.task}:
+        raise ParameterError(f"{name} is for the task {found.task!r}, not {task!r}: leave one out", ["model", "task"])
+    return found
+
+
+def make_learner(kind: Any, parameters: Mapping[str, Any]) -> Any:
+    """Make a learner of its parameters and, among them, those of `RecordFeatures`, which say how examples are read."""
+    own, reading = _accepted(kind)
+    unknown = sorted(parameters.keys() - {*own, *reading})
+    if unknown:
+        accepted = ", ".join([*own, *reading])
+        raise ParameterError(f"{kind.__name__} has no parameter {' or '.join(unknown)}; it has {accepted}", unknown)
+    given = {name: parameters[name] for name in own if name in parameters}
+    if reading:
+        given["features"] = RecordFeatures(**{name: parameters[name] for name in reading if name in parameters})
+    model = kind(**given)
+    check_options(model)  # taggers, as scikit-learn has it, check them only when they learn
+    return model
+
+
+def _accepted(kind: Any) -> tuple[list[str], list[str]]:
+    """Return the names of the parameters of a learner, and of those that say how it reads examples."""
+    own = list(signature(kind).parameters)
+    if "features" not in own:
+        return own, []
+    return [name for name in own if name != "features"], list(signature(RecordFeatures).parameters)
+
+
+def is_fitted(model: Any) -> bool:
+    """Return whether anything was learned."""
+    return bool(model.__sklearn_is_fitted__())
+
+
+def n_features(model: Any) -> int:
+    """Return how many features a model knows."""
+    names = ("n_features_", "n_features_in_")
+    return next((int(getattr(model, name)) for name in names if hasattr(model, name)), 0)
+
+
+def leading(model: Any) -> str | None:
+    """Return the name of the model that has lost least so far, if several learn side by side."""
+    outcomes = getattr(model, "model_outcomes_", ())
+    return next((one.name for one in outcomes if one.leads), None)
