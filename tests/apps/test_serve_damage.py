@@ -213,13 +213,6 @@ def test_damage_is_harmless_or_said(damage, seed):
     damage(seed)
 
 
-@pytest.mark.full
-@examples(3000, **FIXTURES)
-@given(seed=st.integers(0, 2**32))
-def test_much_damage_is_harmless_or_said(damage, seed):
-    damage(seed)
-
-
 @pytest.fixture
 def copy(folder, tmp_path):
     """A copy of the folder of a service that was killed."""

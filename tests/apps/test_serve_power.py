@@ -54,13 +54,3 @@ def test_errors_of_the_disk(preload):
 
 def test_a_start_on_a_full_disk_still_predicts(preload):
     assert gone_through(preload, "full", 1) >= 1
-
-
-@pytest.mark.full
-def test_every_power_cut(preload):
-    assert gone_through(preload, "cuts", 1) > 1000
-
-
-@pytest.mark.full
-def test_every_error_of_the_disk(preload):
-    assert gone_through(preload, "errors", 1) > 500
