@@ -22,7 +22,7 @@ from onmargin._core.several.steps import Projections
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Regression
 from onmargin.learner import Learner, as_rows
-from onmargin.models.several import abreast, without_laggards
+from onmargin.models.several import abreast, keep_best
 from onmargin.reference import adahedge
 from tests.streams import Stream, streams
 
@@ -171,7 +171,7 @@ def test_the_bound_holds_for_those_that_stay(first, then, keep):
     for losses in first:
         lose(task, np.array(losses, dtype=float))
     learner = Learner(task, Projections([0.0] * 5, [0.0] * 5), five_abreast())
-    kept = without_laggards(learner, keep)
+    kept = keep_best(learner, keep)
     for losses in then:
         lose(learner.task, np.array(losses, dtype=float)[kept])
     state = learner.task.state()

@@ -29,7 +29,7 @@ from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 from onmargin.models.options import check_options, option
 from onmargin.models.plan import Model, Plan, Shape
-from onmargin.models.rules import FLAG, NOTHING, Instance, Number
+from onmargin.models.rules import FLAG, NONE, Instance, Number
 from onmargin.models.several import ModelOutcome
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
@@ -45,7 +45,7 @@ def max_iter(default: int = 1000) -> Any:
 
 
 def tol(default: float | None = 1e-3) -> Any:
-    return option(default, Number(0), NOTHING)
+    return option(default, Number(0), NONE)
 
 
 def n_iter_no_change() -> Any:
@@ -62,7 +62,7 @@ def verbose() -> Any:
 
 def random_state() -> Any:
     seed = Number(0, 2**32 - 1, whole=True)
-    return option(None, NOTHING, seed, Instance(np.random.RandomState, "a RandomState"))
+    return option(None, NONE, seed, Instance(np.random.RandomState, "a RandomState"))
 
 
 def warm_start() -> Any:

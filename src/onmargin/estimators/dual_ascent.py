@@ -14,7 +14,7 @@ from onmargin.models.described import described
 from onmargin.models.dual_ascent import DualAscentOptions, dual_variables
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.options import option
-from onmargin.models.rules import FLAG, NOTHING, Number
+from onmargin.models.rules import FLAG, NONE, Number
 
 
 @described
@@ -117,7 +117,7 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
     """
 
     max_iter: int = option(1, Number(1, whole=True))
-    tol: float | None = option(None, Number(0), NOTHING)
+    tol: float | None = option(None, Number(0), NONE)
     shuffle: bool = option(False, FLAG)
 
     fit = fit  # type: ignore[assignment]

@@ -9,7 +9,7 @@ from onmargin.estimators._shown import averages_, dual_coef_, n_support_, suppor
 from onmargin.models.described import described
 from onmargin.models.options import option
 from onmargin.models.passive_aggressive import RegressorOptions
-from onmargin.models.rules import NOTHING, Number, Word
+from onmargin.models.rules import NONE, Number, Word
 
 
 @described
@@ -102,7 +102,7 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
     0.51
     """
 
-    target_loss: float | None = option(None, Number(0, above=True, below=True), NOTHING)
+    target_loss: float | None = option(None, Number(0, above=True, below=True), NONE)
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
 

@@ -20,7 +20,7 @@ from onmargin.models.described import described
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.options import option
 from onmargin.models.plan import Plan
-from onmargin.models.rules import NOTHING, Number, Word
+from onmargin.models.rules import NONE, Number, Word
 from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first
 from onmargin.models.updates import check_combination
 
@@ -128,7 +128,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     """
 
     contamination: float | str = option("auto", Word("auto"), Number(0, 0.5, above=True))
-    target_loss: float | None = option(None, Number(0, above=True, below=True), NOTHING)
+    target_loss: float | None = option(None, Number(0, above=True, below=True), NONE)
     selection: str = option("cyclic", Word("cyclic", "largest"))
     max_updates: int = option(100_000, Number(1, 2**63 - 1, whole=True))
 

@@ -8,8 +8,8 @@ from typing import Any
 from onmargin._core.text.names import Hashed, Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies, Text
-from onmargin.models.options import check_options, nothing_or, option
-from onmargin.models.rules import FLAG, NOTHING, Character, Instance, Number, Word
+from onmargin.models.options import check_options, option, optional
+from onmargin.models.rules import FLAG, NONE, Character, Instance, Number, Word
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class RecordFeatures:
     'bad'
     """
 
-    n_features: int | None = option(None, NOTHING, PowerOfTwo())
-    separator: str | None = option(None, NOTHING, Character())
+    n_features: int | None = option(None, NONE, PowerOfTwo())
+    separator: str | None = option(None, NONE, Character())
     dtype: str = option("float64", Word("float64", "float32"))
     lowercase: bool = option(True, FLAG)
     ngrams: tuple[int, int] = option((1, 1), Span())
@@ -178,4 +178,4 @@ AS_THEY_COME = RecordFeatures()
 
 def reading() -> Any:
     """Declare the option `features` of a learner."""
-    return nothing_or(None, Instance(RecordFeatures, "a RecordFeatures"))
+    return optional(None, Instance(RecordFeatures, "a RecordFeatures"))

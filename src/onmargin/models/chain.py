@@ -28,7 +28,7 @@ from onmargin.models.costs import token_cost
 from onmargin.models.experts import Ensemble, Expert, same_task
 from onmargin.models.options import option
 from onmargin.models.plan import Labels, Model, Plan, Shape
-from onmargin.models.rules import FLAG, NOTHING, Character, Number, Numbers, Strings, Word
+from onmargin.models.rules import FLAG, NONE, Character, Number, Numbers, Strings, Word
 from onmargin.models.several import Kind, Standing, grid, names_of, standing
 from onmargin.models.updates import RIVALS, projection
 
@@ -82,11 +82,11 @@ class TaggerOptions:
     update: str = option("prediction", Word("prediction", "max_loss", "perceptron"))
     cost: str = option("hamming", Word("hamming", "squared_hamming"))
     label_cost: Mapping[Any, float] | ArrayLike | None = option(None)
-    transition_features: str | tuple[str, ...] | None = option(None, Word("all"), Strings(), NOTHING)
-    separator: str | None = option(":", Character(), NOTHING)
+    transition_features: str | tuple[str, ...] | None = option(None, Word("all"), Strings(), NONE)
+    separator: str | None = option(":", Character(), NONE)
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    average: bool | int | None = option(None, FLAG, Number(0, 2**63 - 1, whole=True), NOTHING)
+    average: bool | int | None = option(None, FLAG, Number(0, 2**63 - 1, whole=True), NONE)
     combine: str = shared.combine("leader")
 
     round_of: ClassVar[str] = compatible.SEQUENCES

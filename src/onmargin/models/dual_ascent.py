@@ -21,7 +21,7 @@ from onmargin.models import quasi_additive
 from onmargin.models import weights as kernels
 from onmargin.models.options import option
 from onmargin.models.plan import Plan, Shape
-from onmargin.models.rules import FLAG, NOTHING, Number
+from onmargin.models.rules import FLAG, NONE, Number
 from onmargin.models.several import Kind
 
 WHOLE = Number(1, 2**62, whole=True)
@@ -74,8 +74,8 @@ class DualAscentOptions:
     p: float | None = quasi_additive.norm()
     C: float = quasi_additive.size_of_step()
     margin: float | None = quasi_additive.margin()
-    window: int | None = option(8, WHOLE, NOTHING)
-    sweeps: int | None = option(None, WHOLE, NOTHING)
+    window: int | None = option(8, WHOLE, NONE)
+    sweeps: int | None = option(None, WHOLE, NONE)
     balanced: bool = option(True, FLAG)
     fit_intercept: bool = option(False, FLAG)
     intercept_scaling: float | str = shared.intercept_scaling()

@@ -12,11 +12,11 @@ from onmargin._core.tasks.task import Regression
 from onmargin.models.links import link
 from onmargin.models.options import option
 from onmargin.models.plan import Plan
-from onmargin.models.rules import FLAG, NOTHING, Number
+from onmargin.models.rules import FLAG, NONE, Number
 
 
 def rate() -> Any:
-    return option(None, Number(0, above=True, below=True), NOTHING)
+    return option(None, Number(0, above=True, below=True), NONE)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 from onmargin.errors import ParameterError
 from onmargin.models.compatible import broken
-from onmargin.models.rules import CLASS_FACTORS, FLAG, NOTHING, Number, Rule, Word, refuse_values
+from onmargin.models.rules import CLASS_FACTORS, FLAG, NONE, Number, Rule, Word, refuse_values
 
 
 def option(default: Any, *accepted: Rule, text: str = "") -> Any:
@@ -54,7 +54,7 @@ def intercept_scaling() -> Any:
 
 
 def class_weight() -> Any:
-    return option(None, NOTHING, Word("balanced"), CLASS_FACTORS)
+    return option(None, NONE, Word("balanced"), CLASS_FACTORS)
 
 
 def average(*words: str) -> Any:
@@ -65,8 +65,8 @@ def combine(default: str) -> Any:
     return option(default, Word("leader", "hedge"))
 
 
-def nothing_or(default: Any, *accepted: Rule, text: str = "") -> Any:
-    return option(default, NOTHING, *accepted, text=text)
+def optional(default: Any, *accepted: Rule, text: str = "") -> Any:
+    return option(default, NONE, *accepted, text=text)
 
 
 @cache

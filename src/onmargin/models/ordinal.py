@@ -12,7 +12,7 @@ from onmargin._core.tasks.trial import Ordinal
 from onmargin.errors import ParameterError
 from onmargin.models import options as shared
 from onmargin.models.compatible import TRIALS
-from onmargin.models.options import nothing_or, option
+from onmargin.models.options import option, optional
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import Labels, Number, Word
 from onmargin.models.several import Kind, averaging
@@ -44,7 +44,7 @@ class OrdinalRegressorOptions:
 
     round_of: ClassVar[str] = TRIALS  # of thresholds
 
-    ranks: Sequence[Rank] | None = nothing_or(None, Labels())
+    ranks: Sequence[Rank] | None = optional(None, Labels())
     C: float = option(1.0, Number(0, above=True))
     update: str = option("max", Word(*UPDATES))
     average: bool | int = shared.average()

@@ -14,7 +14,7 @@ from onmargin.models import options as shared
 from onmargin.models.columns import class_columns
 from onmargin.models.compatible import several
 from onmargin.models.costs import check_cost
-from onmargin.models.options import nothing_or, option
+from onmargin.models.options import option, optional
 from onmargin.models.plan import Labels, Plan
 from onmargin.models.rules import CLASS_MARGINS, Number, Numbers, Word
 from onmargin.models.updates import RIVALS, class_margins, class_task, projection
@@ -81,9 +81,9 @@ class ClassifierOptions:
     loss: str = option("hinge", Word("hinge", "squared_hinge"))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    margin: float | None = nothing_or(None, Number(0, below=True))
+    margin: float | None = optional(None, Number(0, below=True))
     class_weight: Mapping[Any, float] | str | None = shared.class_weight()
-    class_margin: Mapping[Any, float] | None = nothing_or(None, CLASS_MARGINS)
+    class_margin: Mapping[Any, float] | None = optional(None, CLASS_MARGINS)
     average: bool | int | str = shared.average("mean", "best")
     update: str = option("max", Word("max", *RIVALS))
     cost: ArrayLike | Mapping[Any, Any] | str | None = option(None)

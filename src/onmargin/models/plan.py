@@ -25,11 +25,11 @@ from onmargin.models.several import (
     Kind,
     ModelOutcome,
     Standing,
+    keep_best,
     outcomes,
     recombined,
     standing,
     weights_of,
-    without_laggards,
 )
 
 Labels = Sequence[Any] | NDArray[Any]
@@ -242,5 +242,5 @@ class Model(Part):
         rule = Number(1, len(experts), whole=True)
         if not rule.accepts(keep):
             raise ValueError(f"keep must be {rule}; got {keep!r:.100}")
-        self.members = [experts[m].name for m in without_laggards(self.learner, int(keep))]
+        self.members = [experts[m].name for m in keep_best(self.learner, int(keep))]
         self.learner.step = steps_of(self.experts(plan))

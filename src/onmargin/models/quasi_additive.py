@@ -10,7 +10,7 @@ from onmargin.models.columns import intercept_value
 from onmargin.models.links import LINKS, half, link
 from onmargin.models.options import option
 from onmargin.models.plan import Plan
-from onmargin.models.rules import FLAG, NOTHING, Number, Word
+from onmargin.models.rules import FLAG, NONE, Number, Word
 from onmargin.models.updates import class_task
 
 STEPS = {"fixed": Fixed, "aggressive": Aggressive, "optimal": Optimal}
@@ -22,7 +22,7 @@ def size_of_step() -> Any:
 
 
 def norm() -> Any:
-    return option(None, Number(2, 500), NOTHING)
+    return option(None, Number(2, 500), NONE)
 
 
 def geometry() -> Any:
@@ -30,7 +30,7 @@ def geometry() -> Any:
 
 
 def margin() -> Any:
-    return option(None, POSITIVE, NOTHING)
+    return option(None, POSITIVE, NONE)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -152,7 +152,7 @@ class WinnowOptions:
         counts so far.
     """
 
-    rate: float | None = option(None, POSITIVE, NOTHING)
+    rate: float | None = option(None, POSITIVE, NONE)
     margin: float = option(0.1, POSITIVE)
     threshold: float = option(0.5, POSITIVE)
     balanced: bool = option(False, FLAG)

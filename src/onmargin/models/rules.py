@@ -162,7 +162,7 @@ class Member:
 CLASS_FACTORS = ByClass("factor", Number(0, below=True))
 CLASS_MARGINS = ByClass("margin", Number(0, above=True, below=True))
 FLAG = Instance((bool, np.bool_), "True or False")
-NOTHING = Instance(type(None), "None")
+NONE = Instance(type(None), "None")
 
 
 def check_parameters(estimator: Any, rules: Mapping[str, tuple[Rule, ...]]) -> None:

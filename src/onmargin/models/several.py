@@ -20,7 +20,7 @@ from onmargin.learner import Learner
 # What makes a geometry: `Adaptive`, say.
 Kind = Callable[..., Geometry]
 # As many columns of one geometry, but no more, have the scores that each would have alone (see vec_body.h).
-MOST = 16
+MAX_COLUMNS = 16
 # The grid of C="auto": from steps that hardly move to steps that nothing caps.
 AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
 # Of the rate at which votes shrink with mistakes. The bound pays ln(M) / 0.1 for it; the vote of several that are about
@@ -135,7 +135,7 @@ def side_by_side(
     together = n_columns == 1 and sparse
     if together and (mixed := PackedColumns.of([make(kind, 1) for kind in kinds])) is not None:
         return mixed
-    most = MOST if together else 1
+    most = MAX_COLUMNS if together else 1
     made = []
     for kind, alike in groupby(kinds):
         left = len(list(alike))
@@ -213,7 +213,7 @@ def combination(
     return task
 
 
-def without_laggards(learner: Learner[Any], keep: int) -> list[int]:
+def keep_best(learner: Learner[Any], keep: int) -> list[int]:
     """Leave the models that have lost least, `keep` of them; which they are. Models of one geometry stay together."""
     task = cast("Several", learner.task)
     state = task.state()

@@ -16,9 +16,9 @@ from onmargin._core.tasks.trial import Block
 from onmargin.models import compatible
 from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value
-from onmargin.models.options import nothing_or, option
+from onmargin.models.options import option, optional
 from onmargin.models.plan import Plan, Shape
-from onmargin.models.rules import FLAG, NOTHING, Member, Number, Word
+from onmargin.models.rules import FLAG, NONE, Member, Number, Word
 from onmargin.models.several import Kind, averaging
 from onmargin.models.updates import SIMPLEX_TRIALS, TRIALS
 
@@ -28,7 +28,7 @@ def aggressiveness() -> Any:
 
 
 def margin() -> Any:
-    return option(None, Number(0, above=True, below=True), NOTHING)
+    return option(None, Number(0, above=True, below=True), NONE)
 
 
 def update() -> Any:
@@ -118,9 +118,7 @@ class ClassFeatureOptions:
         "conproj" and "simproj", needs a finite C, and has no averaging.
     """
 
-    phi: Any = nothing_or(
-        None, Member("__call__", "learn_transform", words="a function phi(x, label), or a transformer")
-    )
+    phi: Any = optional(None, Member("__call__", "learn_transform", words="a function phi(x, label), or a transformer"))
     C: float = aggressiveness()
     loss: str = option("hinge", Word("hinge", "squared_hinge"))
     update: str = update()

@@ -22,7 +22,7 @@ from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.tasks.task import Uniclass
 from onmargin.learner import Learner
 from onmargin.models.links import OF_SIMPLEX
-from onmargin.models.options import nothing_or, option
+from onmargin.models.options import option, optional
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import Number, Word
 from onmargin.models.several import Kind
@@ -80,7 +80,7 @@ class UniclassOptions:
     C: float = option(1.0, Number(0, above=True))
     epsilon: float = option(0.1, Number(0, below=True))
     radius: str = option("fixed", Word("fixed", "learn"))
-    max_radius: float | None = nothing_or(None, Number(0, above=True, below=True))
+    max_radius: float | None = optional(None, Number(0, above=True, below=True))
     init: str = option("first", Word("first", "zero"))
     loss: str = option("epsilon_insensitive", Word("epsilon_insensitive", "squared_epsilon_insensitive"))
     geometry: str = option("euclidean", Word("euclidean", "entropic"))

@@ -10,7 +10,7 @@ from onmargin._core.steps.step import Step
 from onmargin.learner import Learner
 from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, swept, weights
 from onmargin.models.links import link
-from onmargin.models.options import nothing_or, option
+from onmargin.models.options import option, optional
 from onmargin.models.plan import Shape
 from onmargin.models.rules import Member, Number, Word
 from onmargin.models.several import Kind, averaging
@@ -26,7 +26,7 @@ def geometry() -> Any:
 
 
 def kernel(*words: str) -> Any:
-    return nothing_or(
+    return optional(
         None,
         Word(*(words or KERNELS)),
         Member("__call__", words="a function of two matrices"),
@@ -75,7 +75,7 @@ def coef0() -> Any:
 
 
 def budget() -> Any:
-    return nothing_or(
+    return optional(
         None,
         Number(1, 2**31, whole=True),
         text="""

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from onmargin.apps.serve.gate import Answer
 from onmargin.apps.serve.plain import Plain, plain
 
-MOST = 2**19  # bytes of a head, counted by what comes at a time
+MAX_HEAD = 2**19  # bytes of a head, counted by what comes at a time
 PAUSE = 1.0  # seconds between the head and the end of the body of a request that is answered at once
 # By the name of a model, headers, the client's address and a body; None, if it cannot be answered at once.
 Predict = Callable[[str, dict[bytes, bytes], tuple[str, int] | None, bytes], Answer | None]
@@ -128,7 +128,7 @@ class Guarded(HttpToolsProtocol):
         super().data_received(data)
         if self._head is not None:
             self._head += len(data)
-            if self._head > MOST:
+            if self._head > MAX_HEAD:
                 self.transport.close()
 
     def on_message_begin(self) -> None:
