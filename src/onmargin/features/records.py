@@ -9,34 +9,7 @@ from onmargin._core.text.names import Hashed, Index, Names
 from onmargin._core.text.reader import Reader
 from onmargin._core.text.words import Frequencies, Text
 from onmargin.models.options import check_options, option, optional
-from onmargin.models.rules import FLAG, NONE, Character, Instance, Number, Word
-
-
-@dataclass(frozen=True)
-class PowerOfTwo:
-    """The rule for the size of a table."""
-
-    def accepts(self, value: Any) -> bool:
-        return Number(2, 2**30, whole=True).accepts(value) and int(value).bit_count() == 1
-
-    def __str__(self) -> str:
-        return "a power of two between 2 and 2**30, such as 2**18"
-
-
-@dataclass(frozen=True)
-class Span:
-    """The rule for a pair of whole numbers, the first at most the second."""
-
-    def accepts(self, value: Any) -> bool:
-        return (
-            isinstance(value, tuple | list)
-            and len(value) == 2
-            and all(map(Number(1, 100, whole=True).accepts, value))
-            and value[0] <= value[1]
-        )
-
-    def __str__(self) -> str:
-        return "a pair of whole numbers from 1 to 100, such as (1, 2)"
+from onmargin.models.rules import FLAG, NONE, Character, Instance, PowerOfTwo, Span, Word
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -177,5 +150,11 @@ AS_THEY_COME = RecordFeatures()
 
 
 def reading() -> Any:
-    """Declare the option `features` of a learner."""
+    """Declare the option `features` of a learner.
+
+    Returns
+    -------
+    field : Field
+        An optional `RecordFeatures`.
+    """
     return optional(None, Instance(RecordFeatures, "a RecordFeatures"))

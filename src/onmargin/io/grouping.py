@@ -10,7 +10,20 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def grouped(items: Iterable[T_co], size: int) -> Iterator[list[T_co]]:
-    """Yield items in lists of `size`; those before a record that cannot be read come before its error."""
+    """Yield items in lists; those before a record that cannot be read come before its error.
+
+    Parameters
+    ----------
+    items : iterable
+        The items.
+    size : int
+        How many a list has; the last may have fewer.
+
+    Yields
+    ------
+    group : list
+        The next items.
+    """
     rest = iter(items)
     while True:
         group: list[T_co] = []

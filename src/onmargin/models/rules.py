@@ -86,6 +86,33 @@ class Character:
 
 
 @dataclass(frozen=True)
+class PowerOfTwo:
+    """The rule for the size of a table."""
+
+    def accepts(self, value: Any) -> bool:
+        return Number(2, 2**30, whole=True).accepts(value) and int(value).bit_count() == 1
+
+    def __str__(self) -> str:
+        return "a power of two between 2 and 2**30, such as 2**18"
+
+
+@dataclass(frozen=True)
+class Span:
+    """The rule for a pair of whole numbers, the first at most the second."""
+
+    def accepts(self, value: Any) -> bool:
+        return (
+            isinstance(value, tuple | list)
+            and len(value) == 2
+            and all(map(Number(1, 100, whole=True).accepts, value))
+            and value[0] <= value[1]
+        )
+
+    def __str__(self) -> str:
+        return "a pair of whole numbers from 1 to 100, such as (1, 2)"
+
+
+@dataclass(frozen=True)
 class Strings:
     """Several strings."""
 
