@@ -193,7 +193,7 @@ def test_rows_without_direction_teach_nothing():
 WRONG = [
     (
         {"kernel": "gaussian"},
-        "kernel must be None, or 'linear' or 'poly' or 'rbf' or 'sigmoid' or 'precomputed', or a f",
+        "kernel must be None, or 'linear' or 'poly' or 'rbf' or 'sigmoid'",
     ),
     ({"kernel": "rbf", "gamma": 0}, "gamma must be 'scale' or 'auto', or a number greater than 0"),
     ({"kernel": "rbf", "gamma": -1.0}, "gamma must be"),
