@@ -133,7 +133,7 @@ def resumed(request: Request, out: str) -> Run:
         name = changed[0]
         raise Failure(
             f"{out} is the checkpoint of a run with other {name}: {old.get(name)!r}, not {new[name]!r}. Resume it with "
-            "the same arguments, or begin anew without --resume"
+            "the same arguments, or start over without --resume"
         )
     settings = Settings(**notes["settings"])
     learner, position = ChunkLearner(notes["task"], model, notes["features"]), Position(*notes["position"])
@@ -169,7 +169,7 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
                     if run.unread not in {"", str(digest)}:
                         raise Failure(
                             f"{path} has changed: its first {skip} records are not those that {run.out} has learned. "
-                            "Give the file as it was, or begin anew without --resume"
+                            "Give the file as it was, or start over without --resume"
                         )
                     run.digest, run.unread = digest, None
             if done < len(chunk):

@@ -323,7 +323,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
             fix = f"give a matrix of {n} columns" if numbered and n else "give a list of label sets"
             raise ValueError(
                 f"Y is an indicator matrix of {width} columns, but the {n} labels learned so far are "
-                f"{shown(self.classes_.tolist())}: {fix}, or begin anew with fit"
+                f"{shown(self.classes_.tolist())}: {fix}, or start over with fit"
             )
         if len(labels) and n and (labels.dtype.kind == "U") != (self.classes_.dtype.kind == "U"):
             raise ValueError(

@@ -36,7 +36,7 @@ def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
 
 
 def _mode(path: Path) -> int | None:
-    """The permissions of the file to be replaced; None: there is none."""
+    """Return the permissions of the file to be replaced, or None if there is no such file."""
     try:
         found = path.stat()
     except FileNotFoundError:

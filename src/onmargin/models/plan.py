@@ -182,8 +182,8 @@ class Model(Part):
     def meet(self, places: Places, n_labels: int) -> None:
         """Make room for `n_labels` labels, of which those known so far go to `places`.
 
-        Margins between known labels stay as they are. Weights on the simplex are shared out anew: there only the order
-        of the scores stays.
+        Margins between known labels stay as they are. Weights on the simplex are distributed again: there the order of
+        the scores stays, and no more.
         """
         known, half = len(places), self.plan.half
         if half is not None and known == 2 < n_labels:
