@@ -208,8 +208,8 @@ def test_a_thread_that_is_interrupted_waits_no_longer():
     holder.start()
     held.wait()
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
             turns.__enter__()
     finally:
         signal.signal(signal.SIGALRM, before)
