@@ -204,13 +204,16 @@ def test_a_thread_that_is_interrupted_waits_no_longer():
     def interrupt(*_):
         raise KeyboardInterrupt
 
+    def wait():
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        turns.__enter__()
+
     holder, before = threading.Thread(target=hold), signal.signal(signal.SIGALRM, interrupt)
     holder.start()
     held.wait()
     try:
         with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            turns.__enter__()
+            wait()
     finally:
         signal.signal(signal.SIGALRM, before)
         over.set()
