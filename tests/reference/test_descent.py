@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from onmargin import AutoClassifier, PassiveAggressiveClassifier, reference
-from onmargin._core.geometries.diagonal import Adaptive
+from onmargin._core.geometries.diagonal import Adaptive, GradientAdaptive
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.steps.step import Constant, Proportional, TargetLoss
 from onmargin._core.tasks.task import Softmax
@@ -25,6 +25,10 @@ STEPS = {
 CASES = [("softmax", columns, "proportional") for columns in (1, 3, 9)]
 CASES += [("binary", 1, "constant"), ("multiclass", 5, "constant"), ("one_vs_rest", 5, "constant")]
 CASES += [("regression", 1, "proportional"), ("binary", 1, "target loss"), ("multiclass", 5, "target loss")]
+METRICS = {
+    "adaptive": (Adaptive, reference.Adaptive),
+    "by the gradient": (GradientAdaptive, reference.GradientAdaptive),
+}
 TOLERANCE = {np.float32: 1e-3, np.float64: 1e-10}
 
 
@@ -79,12 +83,14 @@ def test_core_equals_twin(*, task, columns, step, dtype, for_sparse, container):
 @pytest.mark.parametrize("container", ["dense", "csr_array"])
 @pytest.mark.parametrize("for_sparse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("task", "columns", "step"), CASES[:6])
-def test_core_equals_twin_in_a_metric(*, task, columns, step, dtype, for_sparse, container):
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("task", "columns", "step"), CASES[:7])
+def test_core_equals_twin_in_a_metric(*, task, columns, step, metric, dtype, for_sparse, container):
     """A descent does not ask for the curvature, and without it there is no dual value in a metric."""
     stream, core_task, twin_task = case(task, columns, dtype)
     weight = uneven_weights(len(stream.y))
-    geometry = Adaptive(stream.X.shape[1], columns, dtype, sparse=for_sparse, bias=nan, average=1)
+    kind, twin = METRICS[metric]
+    geometry = kind(stream.X.shape[1], columns, dtype, sparse=for_sparse, bias=nan, average=1)
     learner = Learner(core_task, STEPS[step][0](), geometry)
     learner.learn(as_rows(CONTAINERS[container](stream.X)), stream.y, weight)
     X = with_bias(stream.X, weight)
@@ -93,13 +99,30 @@ def test_core_equals_twin_in_a_metric(*, task, columns, step, dtype, for_sparse,
         stream.y[weight > 0],
         twin_task,
         reference.in_metric(STEPS[step][1]()),
-        reference.Adaptive(X.shape[1], columns),
+        twin(X.shape[1], columns),
         columns=columns,
         weight=weight[weight > 0],
         charge=reference.log_loss if task == "softmax" else None,
     )
     assert_same(learner, run, TOLERANCE[dtype], "dual_value")
     assert_allclose(geometry.metric, np.sqrt(run.metric.squares[:-1].T), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("rate", [0.3, 1.0])
+def test_descent_by_the_gradient_is_plain_adagrad(rate):
+    """Two classes, logistic loss: G += (g x)^2, w -= rate g x / sqrt(G). Small slopes are left out, as in the core."""
+    stream = gaussian("binary", 1)
+    weight = uneven_weights(len(stream.y))
+    learner = Learner(Softmax(), Proportional(rate), GradientAdaptive(stream.X.shape[1], 1, np.float64))
+    learner.learn(as_rows(stream.X), stream.y, weight)
+    w, G = np.zeros(stream.X.shape[1]), np.zeros(stream.X.shape[1])
+    for x, y, importance in zip(stream.X, stream.y, weight, strict=True):
+        slope = 1 / (1 + np.exp(y * (w @ x)))
+        gradient = -importance * y * slope * x
+        if slope > 1e-3 and importance > 0:
+            G += gradient**2
+            w -= rate * gradient / np.sqrt(np.where(G > 0, G, 1))
+    assert_allclose(current(learner)[0][0], w, rtol=1e-9)
 
 
 @pytest.mark.parametrize("scores", [[0.0], [5.0], [-800.0], [0.0, 0.0, 0.0], [3.0, -1.0, 2.0], [900.0, 0.0]], ids=str)

@@ -7,6 +7,7 @@ cdef extern from "metric.h" nogil:
     int METRIC_MOST
 
     ctypedef struct Kinds:
+        Py_ssize_t descents
         Py_ssize_t roots
         Py_ssize_t scaled
         Py_ssize_t columns
@@ -21,11 +22,12 @@ cdef extern from "metric.h" nogil:
         double[16] a
         double[16] beta
         double[16] growth
+        double[16] g
 
     ctypedef struct Metric:
         double (*root_length)(const Row* x, const Weights* h, Py_ssize_t c, const void* scales) noexcept nogil
         void (*root_move)(
-            const Row* x, const Weights* w, const Weights* h, Py_ssize_t c, const void* scales, double a
+            const Row* x, const Weights* w, const Weights* h, Py_ssize_t c, const void* scales, double a, double g
         ) noexcept nogil
         void (*root_add)(
             const Row* x, const Weights* l, const Weights* h, Py_ssize_t c, const void* scales, double a

@@ -42,6 +42,7 @@ from onmargin.reference.scaling import running_scale, running_standardization, s
 from onmargin.reference.second_order import (
     Adaptive,
     Confidence,
+    GradientAdaptive,
     MetricRun,
     Normalized,
     arow,
@@ -94,6 +95,7 @@ __all__ = [
     "Ball",
     "Confidence",
     "Expansion",
+    "GradientAdaptive",
     "HalfSpace",
     "Hedged",
     "Link",

@@ -20,8 +20,8 @@ MetricStep = Callable[[float, float, float], tuple[float, float, float]]
 class Metric(Protocol):
     """What stands beside the weights, features x columns."""
 
-    def receive(self, x: Vector) -> None:
-        """What a row teaches, whether it moves anything or not."""
+    def receive(self, x: Vector, slopes: Vector) -> None:
+        """What a row teaches, whether it moves anything or not; slopes are those of the loss, one a column."""
 
     def rates(self, x: Vector) -> Matrix:
         """The diagonals A of the metric for a row, one a column: a move is tau A x."""
@@ -41,7 +41,7 @@ class Adaptive:
     def __init__(self, n_features: int, columns: int) -> None:
         self.squares = np.zeros((n_features, columns))
 
-    def receive(self, x: Vector) -> None:
+    def receive(self, x: Vector, slopes: Vector) -> None:
         pass
 
     def rates(self, x: Vector) -> Matrix:
@@ -51,6 +51,19 @@ class Adaptive:
         self.squares[:, moved] += x[:, None] ** 2
 
 
+class GradientAdaptive(Adaptive):
+    """A = 1 / sqrt(sum (g x)^2) with g the slope of a smooth loss ([ADAGRAD])."""
+
+    def receive(self, x: Vector, slopes: Vector) -> None:
+        self.slopes = slopes
+
+    def rates(self, x: Vector) -> Matrix:
+        return inverse(np.sqrt(self.squares + np.outer(x, self.slopes) ** 2))
+
+    def learn(self, x: Vector, moved: NDArray[np.bool_], beta: Vector) -> None:
+        self.squares[:, moved] += np.outer(x, self.slopes[moved]) ** 2
+
+
 class Normalized(Adaptive):
     """A = sqrt(t / N) / (s sqrt(sum x^2)), with s the largest x in size and N = sum (x / s)^2 ([NAG])."""
 
@@ -58,7 +71,7 @@ class Normalized(Adaptive):
         super().__init__(n_features, columns)
         self.scales, self.t, self.N = np.zeros(n_features), 0, 0.0
 
-    def receive(self, x: Vector) -> None:
+    def receive(self, x: Vector, slopes: Vector) -> None:
         self.scales = np.maximum(self.scales, np.abs(x))
         self.t, self.N = self.t + 1, self.N + float(((x * inverse(self.scales)) ** 2).sum())
 
@@ -74,7 +87,7 @@ class Confidence:
         self.variances = np.ones((n_features, columns))
         self.forgetting = forgetting
 
-    def receive(self, x: Vector) -> None:
+    def receive(self, x: Vector, slopes: Vector) -> None:
         pass
 
     def rates(self, x: Vector) -> Matrix:
@@ -180,7 +193,8 @@ def play_metric(
             continue
         scores = W.T @ x
         halfspaces, mistake = task(scores, target)
-        metric.receive(x)
+        slopes = sum((h.loss * scale * np.abs(h.direction) for h in halfspaces), np.zeros(columns))
+        metric.receive(x, slopes)
         A, taus = metric.rates(x), []
         lengths, moved, betas = x**2 @ A, np.zeros(columns, bool), np.zeros(columns)
         for h in halfspaces:

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.geometries.chain import EdgePaths, Paths
-from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
+from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.trials import Thresholds
 from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
@@ -72,9 +72,10 @@ _METRICS: dict[type, Callable[[Any], Metric | None]] = {
     Paths: lambda geometry: None,
     EdgePaths: lambda geometry: None,
     Adaptive: lambda geometry: Metric(geometry.n_columns),
+    GradientAdaptive: lambda geometry: Metric(geometry.n_columns),
     Normalized: lambda geometry: Metric(geometry.n_columns),
     Confidence: lambda geometry: Metric(0),
-    PackedColumns: lambda geometry: Metric(geometry.adaptive + geometry.normalized),
+    PackedColumns: lambda geometry: Metric(geometry.descents + geometry.adaptive + geometry.normalized),
 }
 _METRIC_OF = {"weights": "metric", "intercept": "metric_intercept"}
 # What averaging takes off, and off what.

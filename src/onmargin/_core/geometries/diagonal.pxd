@@ -2,6 +2,7 @@
 
 from onmargin._core.geometries.geometry cimport Euclidean
 from onmargin._core.metric cimport Metric
+from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, Weights
 
 
@@ -19,8 +20,12 @@ cdef class Diagonal(Euclidean):
     cdef const Metric* primitives
 
     cdef double length(self, const Row* x, Py_ssize_t c) noexcept nogil
-    cdef void go(self, const Row* x, Py_ssize_t c, double a, double beta) noexcept nogil
+    cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil
 
     cdef inline Py_ssize_t missing(self) noexcept nogil:
         """How many rounds of the averaged ones a change made now is missing from."""
         return max(self.clock - self.average, 0) if self.average else 0
+
+
+cdef class Adaptive(Diagonal):
+    cdef double slope(self, const Round* r, const HalfSpace* h) noexcept nogil

@@ -71,8 +71,8 @@ cdef class Diagonal(Euclidean):
         """x'A_c x, the intercept's coordinate included."""
         return 0
 
-    cdef void go(self, const Row* x, Py_ssize_t c, double a, double beta) noexcept nogil:
-        """W[:, c] += a A_c x, the mean of the weights with it, and what the metric learns from that."""
+    cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil:
+        """W[:, c] += a A_c x, the mean of the weights with it, and what the metric learns from the half-space."""
         pass
 
     cdef void curvatures(self, Round* r) noexcept nogil:
@@ -91,29 +91,52 @@ cdef class Diagonal(Euclidean):
             if h.tau > 0:
                 squares += h.tau * (h.tau * h.q)  # tau alone may be too large to be squared
                 if h.up >= 0:
-                    self.go(r.x, h.up, h.tau, h.beta)
+                    self.go(r, h, h.up, h.tau)
                 if h.down >= 0:
-                    self.go(r.x, h.down, -h.tau, h.beta)
+                    self.go(r, h, h.down, -h.tau)
         return squares
 
 
 cdef class Adaptive(Diagonal):
-    """A = 1 / h, with h^2 = sum x_j^2 over the rounds that moved the column, this one included ([ADAGRAD])."""
+    """A = 1 / h, with h^2 = sum x_j^2 over the rounds that moved the column, this one included ([ADAGRAD]).
+
+    For projections and hinge losses, whose slope is 1 where they are not 0.
+    """
 
     cdef double length(self, const Row* x, Py_ssize_t c) noexcept nogil:
         cdef double bias = self.squared_bias()
         return self.primitives.root_length(x, &self.m, c, NULL) + bias * inverse(sqrt(self.mb[c] * self.mb[c] + bias))
 
-    cdef void go(self, const Row* x, Py_ssize_t c, double a, double beta) noexcept nogil:
-        cdef double bias = self.squared_bias(), step
+    cdef double slope(self, const Round* r, const HalfSpace* h) noexcept nogil:
+        """What x_j is multiplied by in the sum of squares."""
+        return 1
+
+    cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil:
+        cdef double bias = self.squared_bias(), g = self.slope(r, h), step
         cdef Py_ssize_t missing = self.missing()
-        self.primitives.root_move(x, &self.w, &self.m, c, NULL, a)
-        self.mb[c] = sqrt(self.mb[c] * self.mb[c] + bias)
+        self.primitives.root_move(r.x, &self.w, &self.m, c, NULL, a, g)
+        self.mb[c] = sqrt(self.mb[c] * self.mb[c] + g * g * bias)
         step = a * bias * inverse(self.mb[c])
         self.b[c] += step
         if missing > 0:
-            self.primitives.root_add(x, &self.l, &self.m, c, NULL, a * missing)
+            self.primitives.root_add(r.x, &self.l, &self.m, c, NULL, a * missing)
             self.lb[c] += step * missing
+
+
+cdef class GradientAdaptive(Adaptive):
+    """A = 1 / h, with h^2 = sum (g x_j)^2, g being the slope of a smooth loss ([ADAGRAD]).
+
+    For descent: a half-space has the slope as its `loss`, and lengths are not asked for. Nearly every round moves a
+    little; with g = 1 the weights would come to rest too early.
+    """
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(r.n_halfspaces):
+            r.halfspaces[i].q = 0
+
+    cdef double slope(self, const Round* r, const HalfSpace* h) noexcept nogil:
+        return h.loss * r.weight
 
 
 cdef class Normalized(Diagonal):
@@ -156,15 +179,15 @@ cdef class Normalized(Diagonal):
             + bias * inverse(sqrt(bias) * sqrt(self.mb[c] * self.mb[c] + bias))
         )
 
-    cdef void go(self, const Row* x, Py_ssize_t c, double a, double beta) noexcept nogil:
+    cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil:
         cdef double bias = self.squared_bias(), step
         cdef Py_ssize_t missing = self.missing()
-        self.primitives.root_move(x, &self.w, &self.m, c, self.s, self.k * a)
+        self.primitives.root_move(r.x, &self.w, &self.m, c, self.s, self.k * a, 1)
         self.mb[c] = sqrt(self.mb[c] * self.mb[c] + bias)
         step = self.k * a * bias * inverse(sqrt(bias) * self.mb[c])
         self.b[c] += step
         if missing > 0:
-            self.primitives.root_add(x, &self.l, &self.m, c, self.s, self.k * a * missing)
+            self.primitives.root_add(r.x, &self.l, &self.m, c, self.s, self.k * a * missing)
             self.lb[c] += step * missing
 
 
@@ -189,16 +212,16 @@ cdef class Confidence(Diagonal):
     cdef double length(self, const Row* x, Py_ssize_t c) noexcept nogil:
         return self.primitives.variance(x, &self.m, c) + self.squared_bias() * self.mb[c]
 
-    cdef void go(self, const Row* x, Py_ssize_t c, double a, double beta) noexcept nogil:
+    cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil:
         cdef Py_ssize_t missing = self.missing()
         cdef double bias = self.squared_bias(), step = a * bias * self.mb[c]
         cdef double[2] rates
-        rates[0], rates[1] = beta, 1 + self.forgetting
+        rates[0], rates[1] = h.beta, 1 + self.forgetting
         if missing > 0:
-            self.primitives.variance_add(x, &self.l, &self.m, c, a * missing)
+            self.primitives.variance_add(r.x, &self.l, &self.m, c, a * missing)
             self.lb[c] += step * missing
         self.b[c] += step
-        self.primitives.variance_move(x, &self.w, &self.m, c, a, rates)
+        self.primitives.variance_move(r.x, &self.w, &self.m, c, a, rates)
         if bias > 0:
-            self.mb[c] = rates[1] * (self.mb[c] - beta * bias * self.mb[c] * self.mb[c])
+            self.mb[c] = rates[1] * (self.mb[c] - h.beta * bias * self.mb[c] * self.mb[c])
             self.mb[c] = min(max(self.mb[c], METRIC_LEAST), 1)

@@ -7,15 +7,15 @@
 
 #include "vec.h"
 
-/* Columns of several kinds side by side, at most METRIC_MOST: first those that keep roots, `scaled` of which, the last
-   ones, have scales; then those that keep variances. */
+/* Columns of several kinds side by side, at most METRIC_MOST: first those that keep roots, of which the first ones are
+   `descents` on smooth losses and the last ones, `scaled`, have scales; then those that keep variances. */
 #define METRIC_MOST 16
 typedef struct {
-    ptrdiff_t roots, scaled, columns;
+    ptrdiff_t descents, roots, scaled, columns;
 } Kinds;
 
 /* What the lengths keep for the moves along the same row: the rates 1 / (m h') and the roots h', these as the weights
-   are, of `metric_kept` columns for each value of the row. */
+   are, of `metric_kept` columns for each value of the row. Those of descents are worked out as they move. */
 typedef struct {
     double *rates;
     void *roots;
@@ -27,21 +27,24 @@ static inline ptrdiff_t metric_kept(const Kinds *kinds)
     return (kinds->roots + 3) / 4 * 4;
 }
 
-/* What a move does to each column: W += a A x; 0: nothing, and the metric stays too. beta and growth as below. */
+/* What a move does to each column: W += a A x; 0: nothing, and the metric stays too. beta, growth and the slope g, of
+   descents alone, as below. */
 typedef struct {
-    double a[METRIC_MOST], beta[METRIC_MOST], growth[METRIC_MOST];
+    double a[METRIC_MOST], beta[METRIC_MOST], growth[METRIC_MOST], g[METRIC_MOST];
 } Moves;
 
 /* The numbers beside the weights lie as the weights do; x is a row, c a column of both.
 
    roots: the root h of a sum of squares, and for each feature a scale s, or NULL. With m = max(s, |x_j|), or 1 without
-   scales, and h' = sqrt(h^2 + x_j^2), the metric is 1 / (m h'); a coordinate that was never other than zero has none.
+   scales, and h' = sqrt(h^2 + (g x_j)^2), where g is the slope of the loss, the metric is 1 / (m h'); a coordinate that
+   was never other than zero has none. Lengths are those for g = 1, the slope of hinge losses.
    variances: v, which is the metric itself. */
 typedef struct {
     /* sum_j x_j^2 / (m h') */
     double (*root_length)(const Row *x, const Weights *h, ptrdiff_t c, const void *scales);
     /* h = h', and w += a x_j / (m h') */
-    void (*root_move)(const Row *x, const Weights *w, const Weights *h, ptrdiff_t c, const void *scales, double a);
+    void (*root_move)(const Row *x, const Weights *w, const Weights *h, ptrdiff_t c, const void *scales, double a,
+                      double g);
     /* l += a x_j / (m h), h being up to date */
     void (*root_add)(const Row *x, const Weights *l, const Weights *h, ptrdiff_t c, const void *scales, double a);
     /* s = m; sum_j x_j^2 / m^2 */
@@ -52,7 +55,8 @@ typedef struct {
     void (*variance_move)(const Row *x, const Weights *w, const Weights *v, ptrdiff_t c, double a, const double *rates);
     /* l += a v x_j */
     void (*variance_add)(const Row *x, const Weights *l, const Weights *v, ptrdiff_t c, double a);
-    /* The lengths q of all columns of a feature-major layout, METRIC_MOST of them for whole vectors; then the moves */
+    /* The lengths q of all columns of a feature-major layout, METRIC_MOST of them for whole vectors, those of descents
+       without meaning; then the moves */
     void (*lengths)(const Row *x, const Kinds *kinds, const Weights *m, const void *scales, const Kept *kept,
                     double *q);
     void (*moves)(const Row *x, const Kinds *kinds, const Weights *w, const Weights *m, const Kept *kept,

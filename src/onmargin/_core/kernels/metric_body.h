@@ -44,13 +44,13 @@ TARGET static double NAME(root_length)(const Row *x, const Weights *h, ptrdiff_t
 }
 
 TARGET static void NAME(root_move)(const Row *x, const Weights *w, const Weights *h, ptrdiff_t c, const void *scales,
-                                   double a)
+                                   double a, double g)
 {
     const REAL *v = x->values;
     REAL *W = NAME(column)(w, c), *H = NAME(column)(h, c);
     for (ptrdiff_t k = 0; k < x->n; k++) {
         ptrdiff_t j = NAME(place)(x, k, w->stride);
-        double value = v[k], old = H[j], root = sqrt(old * old + value * value);
+        double value = v[k], slope = g * value, old = H[j], root = sqrt(old * old + slope * slope);
         H[j] = (REAL)root;
         W[j] += (REAL)(a * (value * NAME(rate)(NAME(reach)(x, k, scales, value), root)));
     }
@@ -269,7 +269,7 @@ TARGET static void NAME(lengths)(const Row *x, const Kinds *kinds, const Weights
         D some = NAME(variances)(x, metric, c);
         memcpy(q + c, &some, sizeof some);
     }
-    for (ptrdiff_t c = 0; c < roots; c += LANES) {
+    for (ptrdiff_t c = kinds->descents / LANES * LANES; c < roots; c += LANES) {
         D some = NAME(root_lengths)(x, kinds, metric, c, scales, kept->rates + c * x->n,
                                     (REAL *)kept->roots + c * x->n);
         memcpy(q + c, &some, (roots - c < LANES ? roots - c : LANES) * sizeof(double));
@@ -307,6 +307,26 @@ TARGET VEC_INLINE void NAME(root_moves)(const Row *x, const Weights *w, const We
     }
 }
 
+/* A vector of descents: the move of roots whose slope is known only now. */
+TARGET VEC_INLINE void NAME(descents)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
+                                      const Moves *by)
+{
+    const Row row = *x; /* which no store can change */
+    const REAL *v = row.values;
+    const ptrdiff_t stride = w->stride;
+    REAL *W = (REAL *)w->W + c, *M = (REAL *)metric->W + c;
+    const D g = NAME(recall)(by->g + c), none = {0};
+    for (ptrdiff_t k = 0; k < row.n; k++) {
+        const ptrdiff_t j = NAME(place)(&row, k, stride);
+        if (v[k] == 0)
+            continue;
+        D old = NAME(get)(M + j), slope = g * (double)v[k], h = NAME(roots)(old * old + slope * slope);
+        D rate = EITHER(h > 1e-300, 1 / h, none);
+        NAME(rise)(W + j, a * ((double)v[k] * rate));
+        NAME(put)(M + j, EITHER(a != 0, h, old));
+    }
+}
+
 TARGET VEC_INLINE void NAME(variance_moves)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
                                             const Moves *by)
 {
@@ -330,10 +350,13 @@ TARGET VEC_INLINE void NAME(variance_moves)(const Row *x, const Weights *w, cons
 TARGET static void NAME(moves)(const Row *x, const Kinds *kinds, const Weights *w, const Weights *metric,
                                const Kept *kept, const Moves *by)
 {
-    const ptrdiff_t roots = kinds->roots, columns = kinds->columns;
+    const ptrdiff_t descents = kinds->descents, roots = kinds->roots, columns = kinds->columns;
     D a;
-    for (ptrdiff_t c = 0; c < roots; c += LANES)
-        if (NAME(paces)(by, c, 0, roots, &a))
+    for (ptrdiff_t c = 0; c < descents; c += LANES)
+        if (NAME(paces)(by, c, 0, descents, &a))
+            NAME(descents)(x, w, metric, c, a, by);
+    for (ptrdiff_t c = descents / LANES * LANES; c < roots; c += LANES)
+        if (NAME(paces)(by, c, descents, roots, &a))
             NAME(root_moves)(x, w, metric, c, a, kept->rates + c * x->n, (const REAL *)kept->roots + c * x->n);
     for (ptrdiff_t c = roots / LANES * LANES; c < columns; c += LANES)
         if (NAME(paces)(by, c, roots, columns, &a))

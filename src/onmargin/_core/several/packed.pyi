@@ -16,10 +16,13 @@ class PackedColumns(Diagonal):
         sparse: bool = True,
         bias: float = 0.0,
         average: int = 0,
+        descents: int = 0,
         adaptive: int = 0,
         normalized: int = 0,
         forgetting: Iterable[float] = (),
     ) -> None: ...
+    @property
+    def descents(self) -> int: ...
     @property
     def adaptive(self) -> int: ...
     @property

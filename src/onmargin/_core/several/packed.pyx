@@ -6,14 +6,14 @@ from libc.math cimport sqrt
 from libc.string cimport memset
 
 from onmargin._core.geometries.diagonal cimport Diagonal, inverse
-from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
+from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.metric cimport METRIC_LEAST, METRIC_MOST, Kept, Kinds, Moves, metric_kept
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport address
 
 
 # The kinds of columns, in the order in which they lie.
-KINDS = (Adaptive, Normalized, Confidence)
+KINDS = (GradientAdaptive, Adaptive, Normalized, Confidence)
 
 
 cdef struct Kind:
@@ -43,21 +43,21 @@ cdef double less_variance(double metric, double bias, double beta, double growth
     return min(max(growth * (metric - beta * bias * metric * metric), METRIC_LEAST), 1) if bias > 0 else metric
 
 
-cdef Kind[3] TABLE  # as KINDS
-TABLE[0].rate, TABLE[0].learned, TABLE[0].scaled = adaptive_rate, longer_root, False
-TABLE[1].rate, TABLE[1].learned, TABLE[1].scaled = normalized_rate, longer_root, True
-TABLE[2].rate, TABLE[2].learned, TABLE[2].scaled = confidence_rate, less_variance, False
+cdef Kind[4] TABLE  # as KINDS
+TABLE[0] = TABLE[1] = Kind(adaptive_rate, longer_root, False)
+TABLE[2] = Kind(normalized_rate, longer_root, True)
+TABLE[3] = Kind(confidence_rate, less_variance, False)
 
 
 cdef class PackedColumns(Diagonal):
-    """So many columns that are `adaptive`, then `normalized` ones, then one with variances for each of `forgetting`.
+    """So many columns of `descents`, then `adaptive` and `normalized` ones, and one with variances for each `forgetting`.
 
     Each learns as in a geometry of its own kind. All numbers of a feature stand together, at most sixteen weights and
     what is beside them, so that a non-zero costs one trip to memory for all columns; lengths and moves are worked out
     for a vector of columns at a time. No half-space has two sides. For sparse rows, without averaging.
     """
 
-    cdef readonly Py_ssize_t adaptive, normalized
+    cdef readonly Py_ssize_t descents, adaptive, normalized
     cdef readonly tuple forgetting
     cdef readonly object scales  # n_features
     cdef readonly object counts  # rounds t, and N, as in Normalized
@@ -74,14 +74,17 @@ cdef class PackedColumns(Diagonal):
     cdef bint known              # the lengths of the round
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=True, double bias=0.0,
-                 Py_ssize_t average=0, Py_ssize_t adaptive=0, Py_ssize_t normalized=0, forgetting=()):
-        self.adaptive, self.normalized, self.forgetting = adaptive, normalized, tuple(forgetting)
-        self.kinds = (Adaptive,) * adaptive + (Normalized,) * normalized + (Confidence,) * len(self.forgetting)
+                 Py_ssize_t average=0, Py_ssize_t descents=0, Py_ssize_t adaptive=0, Py_ssize_t normalized=0,
+                 forgetting=()):
+        self.descents, self.adaptive, self.normalized = descents, adaptive, normalized
+        self.forgetting = tuple(forgetting)
+        sizes = descents, adaptive, normalized, len(self.forgetting)
+        self.kinds = sum(((kind,) * size for kind, size in zip(KINDS, sizes, strict=True)), ())
         if n_columns != len(self.kinds) or not 2 <= n_columns <= METRIC_MOST or average:
             raise ValueError(f"{n_columns} columns are not mixed like this")
         super().__init__(n_features, n_columns, dtype, sparse=True, bias=bias)
-        cdef Py_ssize_t c, roots = adaptive + normalized
-        self.sizes = Kinds(roots, normalized, n_columns)
+        cdef Py_ssize_t c, roots = descents + adaptive + normalized
+        self.sizes = Kinds(descents, roots, normalized, n_columns)
         self.metric[roots:] = self.metric_intercept[roots:] = 1
         self.scales = np.zeros(n_features, self.dtype)
         self.s = address(self.scales, "fd", n_features, writable=True) if normalized else NULL
@@ -106,8 +109,8 @@ cdef class PackedColumns(Diagonal):
             return None
         forgetting = [column.forgetting for column in columns if isinstance(column, Confidence)]
         mixed = PackedColumns(
-            one.n_features, len(kinds), one.dtype, bias=one.bias, adaptive=kinds.count(Adaptive),
-            normalized=kinds.count(Normalized), forgetting=forgetting,
+            one.n_features, len(kinds), one.dtype, bias=one.bias, descents=kinds.count(GradientAdaptive),
+            adaptive=kinds.count(Adaptive), normalized=kinds.count(Normalized), forgetting=forgetting,
         )
         if one.clock > 0:
             learned = {
@@ -121,8 +124,8 @@ cdef class PackedColumns(Diagonal):
         return mixed
 
     def settings(self):
-        sizes = {"adaptive": self.adaptive, "normalized": self.normalized, "forgetting": self.forgetting}
-        return {**super().settings(), **sizes}
+        sizes = {"descents": self.descents, "adaptive": self.adaptive, "normalized": self.normalized}
+        return {**super().settings(), **sizes, "forgetting": self.forgetting}
 
     def by_feature(self):
         return {**super().by_feature(), "scales": self.scales}
@@ -170,25 +173,28 @@ cdef class PackedColumns(Diagonal):
             h.q = self.q[h.up if h.up >= 0 else h.down]
 
     cdef double move(self, const Round* r) noexcept nogil:
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, c
         cdef const HalfSpace* h
         cdef double squares = 0
-        if not self.known:
-            self.know(r)
         memset(self.moves.a, 0, sizeof(self.moves.a))
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             if h.tau > 0:
+                c = h.up if h.up >= 0 else h.down
                 squares += h.tau * (h.tau * h.q)
-                self.lead(h.up if h.up >= 0 else h.down, h.tau if h.up >= 0 else -h.tau, h.beta)
+                if not self.known and self.descents <= c < self.sizes.roots:
+                    self.know(r)  # and keep the rates of the move
+                self.lead(c, h.tau if h.up >= 0 else -h.tau, h.beta, h.loss * r.weight)
         self.primitives.moves(r.x, &self.sizes, &self.w, &self.m, &self.kept, &self.moves)
         return squares
 
-    cdef void lead(self, Py_ssize_t c, double a, double beta) noexcept nogil:
+    cdef void lead(self, Py_ssize_t c, double a, double beta, double slope) noexcept nogil:
         """Say where a column goes, and take its intercept there."""
-        cdef double bias = self.squared_bias(), metric = self.mb[c]
+        cdef double bias = self.squared_bias(), metric = self.mb[c], square = bias
         if self.kind[c].scaled:
             a *= self.k
-        self.b[c] += a * bias * self.kind[c].rate(metric, bias)
-        self.mb[c] = self.kind[c].learned(metric, bias, beta, self.moves.growth[c])
-        self.moves.a[c], self.moves.beta[c] = a, beta
+        if c < self.descents:
+            square *= slope * slope
+        self.b[c] += a * bias * self.kind[c].rate(metric, square)
+        self.mb[c] = self.kind[c].learned(metric, square, beta, self.moves.growth[c])
+        self.moves.a[c], self.moves.beta[c], self.moves.g[c] = a, beta, slope
