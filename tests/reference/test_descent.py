@@ -188,13 +188,17 @@ def test_experts_for_sparse_rows_equal_their_twins(task, columns, combine):
         "adaptive, hinge descent": run(
             margins, reference.in_metric(reference.constant(1.0)), reference.Adaptive(*sizes)
         ),
-        "adaptive, logistic descent": run(
-            reference.softmax, reference.in_metric(reference.descent(0.3)), reference.Adaptive(*sizes)
+        "adaptive, logistic descent, rate=0.3": run(
+            reference.softmax, reference.in_metric(reference.descent(0.3)), reference.GradientAdaptive(*sizes)
+        ),
+        "adaptive, logistic descent, rate=1": run(
+            reference.softmax, reference.in_metric(reference.descent(1.0)), reference.GradientAdaptive(*sizes)
         ),
         "normalized": run(margins, reference.projected(0.4), reference.Normalized(*sizes)),
         "AROW": run(margins, reference.arow(1.0), reference.Confidence(*sizes)),
         "SCW": run(margins, reference.scw(0.1, PHI), reference.Confidence(*sizes)),
         "AROW that forgets": run(margins, reference.arow(0.01), reference.Confidence(*sizes, forgetting=0.1)),
+        "AROW that forgets little": run(margins, reference.arow(0.01), reference.Confidence(*sizes, forgetting=0.01)),
     }
     standing = model.experts_
     assert set(standing.names) == set(runs)

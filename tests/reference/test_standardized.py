@@ -18,7 +18,7 @@ from onmargin._core.several.tasks import Several
 from onmargin._core.steps.step import Projection, Step
 from onmargin._core.tasks.task import Binary
 from onmargin.learner import Learner, as_rows
-from onmargin.models.several import weights_of
+from onmargin.models.several import models
 from onmargin.reference import running_standardization
 from tests.streams import CONTAINERS, gaussian, streams
 
@@ -126,8 +126,9 @@ def test_averages_are_judged_and_learn_nothing(kind, container, stream):
         alone.learn(rows.part(i, i + 1), stream.y[i : i + 1])
         both.learn(rows.part(i, i + 1), stream.y[i : i + 1])
     assert both.task.state()["outcomes"][:, 0].tolist() == [alone.totals.mistakes, wrong]
-    np.testing.assert_array_equal(weights_of(geometry, 1, 0)[0], alone.geometry.weights)
-    np.testing.assert_array_equal(weights_of(geometry, 1, 1)[0], alone.geometry.mean()[0])
+    current, averaged = (model.plain(*model.leaf.mean())[0] for model in models(geometry, 1))
+    np.testing.assert_array_equal(current, alone.geometry.weights)
+    np.testing.assert_array_equal(averaged, alone.geometry.mean()[0])
     np.testing.assert_array_equal(both.scores(rows)[:, 1], alone.scores(rows)[:, 0])
 
 

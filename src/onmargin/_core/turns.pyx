@@ -2,6 +2,8 @@
 
 from time import sleep
 
+from cpython.exc cimport PyErr_CheckSignals
+
 # Seconds between two looks at whose turn it is.
 cdef double SOON = 2e-5, LATE = 2e-3
 
@@ -28,6 +30,7 @@ cdef class Turns:
         try:
             while self.called != number:
                 sleep(pause)
+                PyErr_CheckSignals()  # the signal may have come to another thread, whose sleep it ended
                 pause = min(2 * pause, LATE)
         except BaseException:
             if self.called == number:

@@ -1,6 +1,5 @@
 """Fitted attributes that some estimators show: each is declared here once, and named by the classes that have it."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +70,7 @@ def dual_coef_(self: Any) -> NDArray[np.float64]:
 def _standing(estimator: Any) -> Standing:
     estimator._fitted()
     found: Standing = estimator._model.standing(estimator.plan())
-    return replace(found, coef=[weight.ravel() for weight in found.coef]) if estimator._flat else found
+    return found.with_coef(np.ravel) if estimator._flat else found
 
 
 @property  # type: ignore[misc]

@@ -7,11 +7,17 @@ from typing import Any
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Regression
+from onmargin.models import experts
 from onmargin.models import options as shared
-from onmargin.models.experts import CLASSIFIERS, REGRESSORS, Ensemble, class_tasks, same_task
+from onmargin.models.experts import Ensemble, class_tasks, same_task
 from onmargin.models.linear import weights
 from onmargin.models.plan import Plan
+from onmargin.models.rules import Word
 from onmargin.models.updates import class_task
+
+# By the word for which experts learn.
+CLASSIFIERS = {"all": experts.CLASSIFIERS, "linear": experts.CLASSIFIERS.linear()}
+REGRESSORS = {"all": experts.REGRESSORS, "linear": experts.REGRESSORS.linear()}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -20,6 +26,9 @@ class AutoClassifierOptions:
 
     Parameters
     ----------
+    experts : {"all", "linear"}, default="all"
+        Which experts learn. "all" are linear ones and, for dense rows of at most 300 features, two that are curved: on
+        random Fourier features. They take most of the time; "linear" leaves them out.
     combine : {"hedge", "leader"}, default="hedge"
         Predict by the vote, or with the expert of the fewest mistakes so far, whose margins `decision_function` then
         gives.
@@ -33,6 +42,7 @@ class AutoClassifierOptions:
         from the counts so far.
     """
 
+    experts: str = shared.option("all", Word("all", "linear"))
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
@@ -44,7 +54,10 @@ class AutoClassifierOptions:
             task=lambda labels: class_task(len(labels), update="max", strategy="joint", margin=1.0),
             step=Step(),
             weights=weights(self, Euclidean),
-            ensemble=Ensemble(*CLASSIFIERS, class_tasks, hedge=self.combine == "hedge", by_loss=False, retirable=True),
+            ensemble=Ensemble(
+                CLASSIFIERS[self.experts], class_tasks, hedge=self.combine == "hedge", by_loss=False, retirable=True
+            ),
+            fixed={"experts": self.experts},
         )
 
 
@@ -54,6 +67,9 @@ class AutoRegressorOptions:
 
     Parameters
     ----------
+    experts : {"all", "linear"}, default="all"
+        Which experts learn. "all" are linear ones and, for dense rows of at most 300 features, those that are curved:
+        on random Fourier features. They take most of the time; "linear" leaves them out.
     combine : {"hedge", "leader"}, default="hedge"
         Predict the weighted mean, or with the expert of the least error so far.
     fit_intercept : bool, default=True
@@ -63,6 +79,7 @@ class AutoRegressorOptions:
         experts on standardized rows, of the first of those.
     """
 
+    experts: str = shared.option("all", Word("all", "linear"))
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
@@ -73,5 +90,8 @@ class AutoRegressorOptions:
             task=lambda labels: Regression(0.0),
             step=Step(),
             weights=weights(self, Euclidean),
-            ensemble=Ensemble(*REGRESSORS, same_task, hedge=self.combine == "hedge", by_loss=True, retirable=True),
+            ensemble=Ensemble(
+                REGRESSORS[self.experts], same_task, hedge=self.combine == "hedge", by_loss=True, retirable=True
+            ),
+            fixed={"experts": self.experts},
         )

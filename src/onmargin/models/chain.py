@@ -25,7 +25,7 @@ from onmargin.models import options as shared
 from onmargin.models.columns import Places, intercept_value, label_columns
 from onmargin.models.compatible import several
 from onmargin.models.costs import token_cost
-from onmargin.models.experts import Ensemble, Expert, same_task
+from onmargin.models.experts import Ensemble, Expert, Experts, same_task
 from onmargin.models.options import option
 from onmargin.models.plan import Labels, Model, Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Character, Number, Numbers, Strings, Word
@@ -98,8 +98,7 @@ class TaggerOptions:
         named = zip(names_of(values), values, strict=True)
         experts = tuple(Expert(name, Paths, "", projection(value, self.loss)) for name, value in named)
         ensemble = Ensemble(
-            experts,
-            experts,
+            Experts(experts, experts),
             same_task,
             hedge=self.combine == "hedge",
             by_loss=True,
@@ -230,10 +229,10 @@ class Chain:
         combined = self.combined
         if combined is None:
             raise AttributeError("there is one model only")
-        found = standing(combined, self.geometry, names)
+        found = standing(combined, self.geometry, names).with_coef(lambda weights: weights[:, :n_features])
         chains = self.geometry.leaves()
         return ChainStanding(
-            **vars(found) | {"coef": [coef[:, :n_features] for coef in found.coef]},
+            **vars(found),
             cost=combined.losses(),
             transitions=[transitions_of(chain) for chain in chains],
             transition_coef=[transition_coef_of(chain, n_features) for chain in chains if isinstance(chain, EdgePaths)],

@@ -3,23 +3,38 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from operator import attrgetter
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from onmargin._core.geometries.diagonal import Adaptive, Confidence, Normalized
-from onmargin._core.geometries.geometry import Geometry
+import numpy as np
+
+from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
+from onmargin._core.geometries.fourier import Fourier
+from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.ridge import Ridge
 from onmargin._core.geometries.standardized import Standardized
+from onmargin._core.geometries.widened import Widened
 from onmargin._core.several.steps import Projections, Steps
-from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Step
-from onmargin._core.tasks.task import Binary, OneVsRest, Softmax, Task
+from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Residual, Step
+from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
 from onmargin.models.several import Kind, abreast, combination, side_by_side, with_average
+
+# Random Fourier features of an expert.
+WAVES = 200
+# Features of rows up to which there are curved experts: each takes part in every wave.
+MOST_CURVED = 300
+# Features of rows up to which an expert keeps a number for each pair of them.
+MOST_CORRELATED = 64
 
 
 class Expert(NamedTuple):
     """A model: what it is called, how its weights move, what it asks (a word for its task), how far it goes.
 
-    It may learn from standardized rows. One that is averaged learns nothing: it is the averages of the one before it.
+    It may learn from standardized rows, and from `curve` / n_features as the gamma of random Fourier features of these,
+    0 being none. One that is averaged learns nothing: it is the averages of the one before it. Rows of more than
+    `most_features` it does not learn from.
     """
 
     name: str
@@ -28,48 +43,112 @@ class Expert(NamedTuple):
     step: Step
     standardized: bool = False
     averaged: bool = False
+    curve: float = 0.0
+    most_features: float = inf
 
     def on_standardized(self) -> "Expert":
         return self._replace(name=f"{self.name}, standardized", standardized=True)
+
+    def on_waves(self, curve: float) -> "Expert":
+        name = f"{self.name}, curved {curve:g}"
+        kind = partial(_on_waves, self.kind, curve)
+        return self._replace(name=name, kind=kind, standardized=True, curve=curve, most_features=MOST_CURVED)
 
     def in_the_mean(self) -> "Expert":
         return self._replace(name=f"{self.name}, averaged", step=Step(), averaged=True)
 
 
 class Experts(NamedTuple):
-    """Those for sparse rows, and those for dense ones."""
+    """Those for sparse rows, those for dense ones, and those that earlier versions had.
+
+    `unnamed` are the names of those for sparse rows that files of version 0.1 do not name.
+    """
 
     sparse: tuple[Expert, ...]
     dense: tuple[Expert, ...]
+    earlier: tuple[Expert, ...] = ()
+    unnamed: tuple[str, ...] = ()
+
+    def linear(self) -> "Experts":
+        return self._replace(dense=tuple(expert for expert in self.dense if not expert.curve))
+
+
+def _on_waves(kind: Kind, curve: float, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
+    waves = kind(WAVES, n_columns, np.float64, **settings)
+    return _widened(Fourier(waves, n_features, curve / max(n_features, 1)), dtype)
+
+
+def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
+    return _widened(Ridge(n_features, n_columns, np.float64, **settings), dtype)
+
+
+def _widened(geometry: Geometry, dtype: Any) -> Geometry:
+    return geometry if dtype == geometry.dtype else Widened(geometry)
 
 
 _FORGETFUL = partial(Confidence, forgetting=0.1)
 
 _ADAPTIVE = Expert("adaptive", Adaptive, "margins", Projection(cap=10.0))
 _HINGE = Expert("adaptive, hinge descent", Adaptive, "margins", Constant(1.0))
-_LOGISTIC = Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3))
+_LOGISTIC, _FAST_LOGISTIC = (
+    Expert(f"adaptive, logistic descent, rate={rate:g}", GradientAdaptive, "probabilities", Proportional(rate))
+    for rate in (0.3, 1.0)
+)
 _NORMALIZED = Expert("normalized", Normalized, "margins", Projection(cap=0.4))
+_PLAIN = Expert("PA-I, C=0.01", Euclidean, "margins", Projection(cap=0.01))
 _AROW = Expert("AROW", Confidence, "margins", Regularized(1.0))
-_SCW = Expert("SCW", Confidence, "sure margins", Confident(0.1, NormalDist().inv_cdf(0.9)))
+_CAUTIOUS_AROW = Expert("AROW, r=10", Confidence, "margins", Regularized(10.0))
+_SCW, _EAGER_SCW = (
+    Expert(name, Confidence, "sure margins", Confident(C, NormalDist().inv_cdf(0.9)))
+    for name, C in (("SCW", 0.1), ("SCW, C=1", 1.0))
+)
 _TRACKER = Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.01))
+_MILD_TRACKER = Expert("AROW that forgets little", partial(Confidence, forgetting=0.01), "margins", Regularized(0.01))
+_RIDGE = Expert("ridge", partial(_ridge, alpha=1.0), "indicators", Residual(), most_features=MOST_CORRELATED)
+_FREE_RIDGE = Expert("ridge", partial(Ridge, alpha=0.1), "indicators", Residual())
+# As files of version 0.1 have it, whose metric takes each row in full.
+_EARLIER = Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3))
 
 # Sparse ones in the order in which columns of different kinds lie together (see several/packed.pyx), dense ones with
 # those on standardized rows last. Means of dense columns may be far from zero, which costs every family dearly; but
 # what drifts, or is seldom other than zero, is better left as it comes.
 CLASSIFIERS = Experts(
-    sparse=(_ADAPTIVE, _HINGE, _LOGISTIC, _NORMALIZED, _AROW, _SCW, _TRACKER),
+    sparse=(_LOGISTIC, _FAST_LOGISTIC, _ADAPTIVE, _HINGE, _NORMALIZED, _AROW, _SCW, _TRACKER, _MILD_TRACKER),
     dense=(
         _ADAPTIVE,
-        _NORMALIZED,
         _LOGISTIC,
+        _NORMALIZED,
         _SCW,
         _TRACKER,
+        _PLAIN.on_standardized(),
+        _HINGE.on_standardized(),
         _LOGISTIC.on_standardized(),
+        _FAST_LOGISTIC.on_standardized(),
+        _NORMALIZED.on_standardized(),
         _AROW.on_standardized(),
-        _AROW.on_standardized().in_the_mean(),
+        _CAUTIOUS_AROW.on_standardized(),
         _SCW.on_standardized(),
+        _EAGER_SCW.on_standardized(),
         _TRACKER.on_standardized(),
+        _MILD_TRACKER.on_standardized(),
+        _RIDGE.on_standardized(),
+        _FREE_RIDGE.on_waves(0.3),
+        _FREE_RIDGE.on_waves(1.0),
+    ),
+    earlier=(
+        _EARLIER,
+        _EARLIER.on_standardized(),
+        _AROW.on_standardized().in_the_mean(),
         _TRACKER.on_standardized().in_the_mean(),
+    ),
+    unnamed=(
+        "adaptive",
+        "adaptive, hinge descent",
+        "adaptive, logistic descent",
+        "normalized",
+        "AROW",
+        "SCW",
+        "AROW that forgets",
     ),
 )
 
@@ -123,7 +202,12 @@ def class_tasks(n_classes: int, judge: Task, experts: Sequence[Expert]) -> list[
     if n_classes < 2:
         return [judge] * len(experts)
     kind = Binary if n_classes == 2 else OneVsRest
-    asks = {"margins": kind(), "sure margins": kind(eager=True), "probabilities": Softmax()}
+    asks = {
+        "margins": kind(),
+        "sure margins": kind(eager=True),
+        "probabilities": Softmax(),
+        "indicators": Indicators(),
+    }
     return list(map(asks.__getitem__, map(attrgetter("asks"), experts)))
 
 
@@ -136,8 +220,7 @@ def same_task(n_classes: int, judge: Task, experts: Sequence[Expert]) -> list[Ta
 class Ensemble:
     """Models that learn side by side from the same rows, and how they are combined."""
 
-    sparse: tuple[Expert, ...]
-    dense: tuple[Expert, ...]
+    experts: Experts
     tasks: Callable[[int, Task, Sequence[Expert]], list[Task]]  # of so many classes, judged by a task
     hedge: bool  # by a vote, instead of following the leader
     by_loss: bool  # judged by their losses instead of their mistakes
@@ -145,6 +228,15 @@ class Ensemble:
     side_by_side: Callable[..., Geometry] = side_by_side  # how their weights lie
     combination: Callable[..., Task] = combination  # the task that plays all of theirs
 
+    @property
+    def sparse(self) -> tuple[Expert, ...]:
+        """Those for sparse rows."""
+        return self.experts.sparse
+
+    def for_dense(self, n_features: int) -> tuple[Expert, ...]:
+        """Return those for dense rows of so many features."""
+        return tuple([expert for expert in self.experts.dense if n_features <= expert.most_features])
+
     def by_name(self) -> dict[str, Expert]:
         """Return all models by their names."""
-        return {expert.name: expert for expert in (*self.sparse, *self.dense)}
+        return {expert.name: expert for expert in (*self.sparse, *self.experts.dense, *self.experts.earlier)}

@@ -6,7 +6,7 @@ from typing import Any
 from onmargin._core.geometries.diagonal import Adaptive, Diagonal, Normalized
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin.models.columns import intercept_value
-from onmargin.models.experts import Ensemble, Expert, same_task
+from onmargin.models.experts import Ensemble, Expert, Experts, same_task
 from onmargin.models.plan import Shape
 from onmargin.models.several import Kind, averaging, grid
 from onmargin.models.updates import projection
@@ -37,7 +37,7 @@ def alternatives(options: Any, kind: Kind, step: Any, *, by_loss: bool) -> Ensem
         values = grid(getattr(options, "C", 1.0))
         experts = tuple(Expert(f"C={C:g}", kind, "", projection(C, options.loss)) for C in values)
     hedge = getattr(options, "combine", "leader") == "hedge"
-    return Ensemble(experts, experts, same_task, hedge=hedge, by_loss=by_loss) if experts else None
+    return Ensemble(Experts(experts, experts), same_task, hedge=hedge, by_loss=by_loss) if experts else None
 
 
 def swept(options: Any) -> dict[str, Any]:

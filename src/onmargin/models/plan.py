@@ -26,10 +26,10 @@ from onmargin.models.several import (
     ModelOutcome,
     Standing,
     keep_best,
+    leading_weights,
     outcomes,
     recombined,
     standing,
-    weights_of,
 )
 
 Labels = Sequence[Any] | NDArray[Any]
@@ -122,7 +122,7 @@ class Model(Part):
         if ensemble is None:
             geometry = plan.weights(shape, None, n_columns)
         else:
-            experts = ensemble.sparse if shape.sparse else ensemble.dense
+            experts = ensemble.sparse if shape.sparse else ensemble.for_dense(shape.n_features)
             members = list(map(attrgetter("name"), experts)) if ensemble.retirable else None
             place = ensemble.side_by_side
             geometry = place(kinds_of(experts), 1, partial(plan.weights, shape), sparse=shape.sparse)
@@ -175,9 +175,9 @@ class Model(Part):
         ensemble = plan.ensemble
         if ensemble is None:
             return ()
-        if self.members is None:
+        if self.members is None and not ensemble.experts.unnamed:
             return ensemble.sparse
-        return list(map(ensemble.by_name().__getitem__, self.members))
+        return list(map(ensemble.by_name().__getitem__, self.members or ensemble.experts.unnamed))
 
     def meet(self, places: Places, n_labels: int) -> None:
         """Make room for `n_labels` labels, of which those known so far go to `places`.
@@ -215,10 +215,13 @@ class Model(Part):
         return scores if combined is None else combined.combine(scores)
 
     def mean(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the weights that predict, columns by features, and the intercepts; of several models the leader's."""
+        """Return the weights that predict, columns by features, and the intercepts; of several models the leader's.
+
+        If that is curved, it is the linear one that has lost least.
+        """
         combined = self.combined
         if combined is not None:
-            return weights_of(self.learner.geometry, combined.width, combined.leader)
+            return leading_weights(combined, self.learner.geometry)
         mean: tuple[NDArray[Any], NDArray[np.float64]] = self.learner.geometry.mean()
         return mean
 

@@ -1,16 +1,18 @@
 """Models that learn side by side from the same rows and predict as one: what both faces share."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, starmap
 from operator import attrgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.standardized import Standardized
+from onmargin._core.geometries.widened import Widened
 from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
 from onmargin._core.several.tasks import Several
@@ -19,6 +21,8 @@ from onmargin.learner import Learner
 
 # What makes a geometry: `Adaptive`, say.
 Kind = Callable[..., Geometry]
+# The geometries that hand changed rows to another one, which is their `inner`.
+Before = Standardized | Fourier | Widened
 # As many columns of one geometry, but no more, have the scores that each would have alone (see vec_body.h).
 MAX_COLUMNS = 16
 # The grid of C="auto": from steps that hardly move to steps that nothing caps.
@@ -42,8 +46,8 @@ class Standing:
         What the vote of each counts for; with ``combine="leader"`` all for that one.
     leader : int
         The model that has lost least, of several the first.
-    coef, intercept : list of ndarray
-        The weights of each model, as ``coef_`` and ``intercept_``.
+    coef, intercept : list of ndarray or None
+        The weights of each model, as ``coef_`` and ``intercept_``; None for those that are curved.
     mixed_loss, regret_bound : float
         With ``combine="hedge"``: the losses so far, weighted by what each vote counted for, and how much more than
         those of the best model they can be. A loss is 1 for a mistake; of regressors it is that of the task.
@@ -55,10 +59,14 @@ class Standing:
     squared_loss: NDArray[np.float64]
     weights: NDArray[np.float64]
     leader: int
-    coef: list[NDArray[Any]]
-    intercept: list[NDArray[np.float64]]
+    coef: list[NDArray[Any] | None]
+    intercept: list[NDArray[np.float64] | None]
     mixed_loss: float
     regret_bound: float
+
+    def with_coef(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
+        """Return the same with other weights, each made of one of these."""
+        return replace(self, coef=[None if weights is None else change(weights) for weights in self.coef])
 
 
 class ModelOutcome(NamedTuple):
@@ -146,12 +154,16 @@ def side_by_side(
 
 
 class Model(NamedTuple):
-    """Where a model is: its scores, its geometry and its columns there, and what standardizes its rows, if anything."""
+    """Where a model is: its scores, its geometry and its columns there, and what standardizes its rows, if anything.
+
+    One that is curved learns from random Fourier features, and has no weights for rows as they come.
+    """
 
     place: int
     leaf: Any
     columns: slice
     units: Standardized | None = None
+    curved: bool = False
 
     def plain(self, weights: NDArray[Any], intercepts: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Of the weights and intercepts of its geometry its own, for rows as they come."""
@@ -159,18 +171,21 @@ class Model(NamedTuple):
         return own if self.units is None else self.units.plain(*own)
 
 
-def models(geometry: Geometry, width: int, place: int = 0, units: Standardized | None = None) -> list[Model]:
+def models(
+    geometry: Geometry, width: int, place: int = 0, units: Standardized | None = None, *, curved: bool = False
+) -> list[Model]:
     """Return the models of a geometry, in the order of their scores, which begin at `place`."""
     found = []
-    for leaf in geometry.leaves() if isinstance(geometry, SideBySide | SeveralPaths) else (geometry,):
-        if isinstance(leaf, Standardized):
-            found += models(leaf.inner, width, place, leaf)
+    for leaf in leaves(geometry):
+        if isinstance(leaf, Before):
+            standardized = leaf if isinstance(leaf, Standardized) else units
+            found += models(leaf.inner, width, place, standardized, curved=curved or isinstance(leaf, Fourier))
         elif isinstance(leaf, WithAverage):
-            found.append(Model(place, leaf, slice(width), units))
-            found.append(Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), units))
+            found.append(Model(place, leaf, slice(width), units, curved))
+            found.append(Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), units, curved))
         else:
             for first in range(0, leaf.n_columns, width):
-                found.append(Model(place + first, leaf, slice(first, first + width), units))
+                found.append(Model(place + first, leaf, slice(first, first + width), units, curved))
         place += leaf.n_scores
     return found
 
@@ -179,7 +194,7 @@ def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> G
     """The same models, each with combinations of its columns."""
     made: list[Geometry] = []
     for leaf in leaves(geometry):
-        if isinstance(leaf, Standardized):
+        if isinstance(leaf, Before):
             made.append(leaf.alike(recombined(leaf.inner, width, mixing)))
         elif isinstance(leaf, WithAverage):
             made.append(leaf.recombined(mixing))
@@ -247,7 +262,7 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
     """The geometries of the models that stay, by what is said of each in turn."""
     made: list[Any] = []
     for leaf in leaves(geometry):
-        if isinstance(leaf, Standardized):
+        if isinstance(leaf, Before):
             if inner := _chosen(leaf.inner, width, stays):
                 made.append(leaf.alike(abreast(inner)))
         elif isinstance(leaf, PackedColumns):
@@ -257,21 +272,26 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
     return made
 
 
-def weights_of(geometry: Geometry, width: int, model: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The weights, columns by features, and intercepts of a model."""
-    found = models(geometry, width)[model]
-    return found.plain(*found.leaf.mean())
+def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The weights, columns by features, and intercepts of the model that has lost least of those that are linear."""
+    found = models(geometry, task.width)
+    linear = [m for m, model in enumerate(found) if not model.curved]
+    if not linear:
+        raise AttributeError("the only expert left is curved: it has no weights for rows as they come")
+    best = found[min(linear, key=task.losses().__getitem__)]
+    return best.plain(*best.leaf.mean())
 
 
 def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
     """How models stand, by the task that combines them."""
     state = task.state()
     mistakes, loss, squared_loss = state["outcomes"].T.copy()
-    coef, intercept = [], []
+    coef: list[NDArray[Any] | None] = []
+    intercept: list[NDArray[np.float64] | None] = []
     for leaf, its in groupby(models(geometry, task.width), attrgetter("leaf")):
         mean = leaf.mean()
         for model in its:
-            weights, intercepts = model.plain(*mean)
+            weights, intercepts = (None, None) if model.curved else model.plain(*mean)
             coef.append(weights)
             intercept.append(intercepts)
     return Standing(

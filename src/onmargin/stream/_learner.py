@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar, Self
 
@@ -456,8 +456,7 @@ class StreamLearner:
         if "_model" not in vars(self):
             several = self.plan().ensemble is not None
             raise AttributeError("nothing was learned yet" if several else "there is one model only")
-        found = self._model.standing(self.plan())
-        return replace(found, coef=[weights[:, : self.n_features_] for weights in found.coef])
+        return self._model.standing(self.plan()).with_coef(lambda weights: weights[:, : self.n_features_])
 
     @property
     def feature_names_(self) -> list[str] | None:

@@ -50,7 +50,7 @@ TABLE[3] = Kind(confidence_rate, less_variance, False)
 
 
 cdef class PackedColumns(Diagonal):
-    """So many columns of `descents`, then `adaptive` and `normalized` ones, and one with variances for each `forgetting`.
+    """So many columns of `descents`, then `adaptive`, then `normalized` ones, and one with variances per `forgetting`.
 
     Each learns as in a geometry of its own kind. All numbers of a feature stand together, at most sixteen weights and
     what is beside them, so that a non-zero costs one trip to memory for all columns; lengths and moves are worked out

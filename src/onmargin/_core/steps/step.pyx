@@ -144,6 +144,21 @@ cdef class Constant(Proportional):
         return self.rate
 
 
+cdef class Residual(Step):
+    """The loss itself, along each half-space: the step of least squares in the metric of `Ridge`."""
+
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef HalfSpace* h
+        cdef double gain = 0
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            h.q = 0  # not asked for
+            h.tau = h.loss * r.weight
+            gain += h.tau * h.loss
+        return gain
+
+
 cdef class Regularized(Projection):
     """AROW: min KL(N || N_t) + (loss^2 + x'Vx) / (2 r) ([AROW]).
 

@@ -336,3 +336,23 @@ cdef class Softmax(Task):
 
     def decode(self, scores):
         return (scores[:, 0] >= 0).astype(np.intp) if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+cdef class Indicators(Softmax):
+    """y a column, the target of its score 1 and that of the others 0; with one column, -1 or +1.
+
+    Least squares: a half-space for each column, its `loss` the distance from the target. The highest score predicts.
+    """
+
+    cdef void constrain(self, Round* r) noexcept nogil:
+        cdef const double* s = r.s
+        cdef Py_ssize_t c, right = <Py_ssize_t>r.y[0]
+        cdef double residual
+        if r.n_scores == 1:
+            r.mistake = r.y[0] * s[0] <= 0
+        for c in range(r.n_scores):
+            residual = (r.y[0] if r.n_scores == 1 else <double>(c == right)) - s[c]
+            demand(r, c if residual > 0 else -1, -1 if residual > 0 else c, fabs(residual), False)
+            suffer(r, fabs(residual))
+            if r.n_scores > 1 and c != right and s[right] <= s[c]:
+                r.mistake = True

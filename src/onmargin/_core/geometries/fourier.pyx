@@ -1,0 +1,101 @@
+"""Random Fourier features: rows as points on many waves, in which curved boundaries are nearly straight."""
+
+import numpy as np
+
+from libc.math cimport sqrt
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.matrix cimport Matrix, matrix_for
+from onmargin._core.round cimport Round
+from onmargin._core.rows cimport Row, address
+
+
+cdef class Fourier(Geometry):
+    """Another geometry, whose rows are z(x) = sqrt(2 / D) cos(Omega x + b), D being its features ([RFF]).
+
+    <z(x), z(x')> nears exp(-gamma |x - x'|^2) as D grows, with Omega drawn from N(0, 2 gamma) and b uniform. Both come
+    from `seed`, feature by feature, so that more features leave those there are as they were.
+    """
+
+    cdef readonly Geometry inner
+    cdef readonly double gamma
+    cdef readonly unsigned int seed
+    cdef tuple owners
+    cdef const Matrix* primitives
+    cdef void* turns
+    cdef void* shifts
+    cdef Row row
+    cdef double height
+
+    def __init__(self, Geometry inner, Py_ssize_t n_features, double gamma, unsigned int seed=0):
+        self.inner, self.gamma, self.seed = inner, gamma, seed
+        self.n_features, self.dtype = n_features, inner.dtype
+        self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
+        cdef Py_ssize_t waves = inner.n_features
+        self.n_spare = inner.n_spare + waves
+        self.height = sqrt(2.0 / waves)
+        self.primitives = matrix_for(self.dtype.itemsize)
+        random = np.random.RandomState(seed)  # whose numbers no version of NumPy changes
+        shifts = random.uniform(size=waves)
+        turns = random.standard_normal((n_features, waves)) * (sqrt(2 * gamma) / (2 * np.pi))
+        self.owners = turns.astype(self.dtype), shifts.astype(self.dtype), np.zeros(waves, self.dtype)
+        self.turns = address(self.owners[0], "fd", n_features * waves)
+        self.shifts = address(self.owners[1], "fd", waves)
+        self.row.values = address(self.owners[2], "fd", waves, writable=True)
+        self.row.n = waves
+
+    @property
+    def bias(self):
+        """The value of the intercept coordinate, beside the waves."""
+        return self.inner.bias
+
+    def __reduce__(self):
+        return type(self), (self.inner, self.n_features, self.gamma, self.seed)
+
+    def alike(self, Geometry inner):
+        """The same waves before another geometry."""
+        return type(self)(inner, self.n_features, self.gamma, self.seed)
+
+    def resized(self, Py_ssize_t n_features):
+        """A copy with the first features only, or with new ones, which were zero so far."""
+        return type(self)(self.inner, n_features, self.gamma, self.seed)
+
+    cdef void wave(self, const Row* x, void* out) noexcept nogil:
+        self.primitives.phases(x, self.turns, self.shifts, self.row.n, out)
+        self.primitives.cosines(out, self.row.n, self.height, out)
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        cdef Row* x = r.x
+        self.wave(x, <void*>self.row.values)
+        r.x = &self.row
+        self.inner.scores(r)
+        r.x = x
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef Row row = self.row
+        row.values = spare + self.n_scores + self.inner.n_spare
+        self.wave(x, <void*>row.values)
+        self.inner.mean_scores(&row, s, spare)
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        cdef Row* x = r.x
+        r.x = &self.row
+        self.inner.measure(r)
+        r.x = x
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        cdef Row* x = r.x
+        r.x = &self.row
+        self.inner.norms(r)
+        r.x = x
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Row* x = r.x
+        r.x = &self.row
+        self.inner.curvatures(r)
+        r.x = x
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef Round own = r[0]
+        own.x = &self.row
+        return self.inner.move(&own)
