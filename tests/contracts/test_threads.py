@@ -193,7 +193,8 @@ def test_turns_come_in_order():
     assert order == list(range(5))
 
 
-def test_a_thread_that_is_interrupted_waits_no_longer():
+@pytest.mark.parametrize("received", ["by the thread that waits", "by another one"])
+def test_a_thread_that_is_interrupted_waits_no_longer(received):
     turns, held, over = Turns(), threading.Event(), threading.Event()
 
     def hold():
@@ -205,7 +206,8 @@ def test_a_thread_that_is_interrupted_waits_no_longer():
         raise KeyboardInterrupt
 
     def wait():
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        thread = threading.main_thread() if received == "by the thread that waits" else holder
+        threading.Timer(0.05, signal.pthread_kill, [thread.ident, signal.SIGALRM]).start()
         turns.__enter__()
 
     holder, before = threading.Thread(target=hold), signal.signal(signal.SIGALRM, interrupt)

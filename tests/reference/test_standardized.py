@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from onmargin import AROWClassifier, AutoClassifier, SCWClassifier
+from onmargin import AROWClassifier, AutoClassifier, PassiveAggressiveClassifier, SCWClassifier
 from onmargin._core.geometries.diagonal import Confidence
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.geometries.standardized import Standardized
@@ -139,15 +139,15 @@ def test_weights_without_averages_are_one_model():
 
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 3)])
 def test_experts_on_standardized_rows(task, columns):
-    """They, and what is averaged, are the models that a user would have standardized the rows for."""
+    """They are the models that a user would have standardized the rows for."""
     stream = gaussian(task, columns)
     X, y = stream.X * 10 + 3, stream.y.astype(int)
     standing = AutoClassifier().partial_fit(X, y, classes=np.unique(y)).experts_
     rows = running_standardization(X)
     alone = {
         "SCW, standardized": SCWClassifier(C=0.1),
+        "PA-I, C=0.01, standardized": PassiveAggressiveClassifier(C=0.01, strategy="ovr"),
         "AROW, standardized": AROWClassifier(r=1.0),
-        "AROW, standardized, averaged": AROWClassifier(r=1.0, average=True),
     }
     for name, model in alone.items():
         model.partial_fit(rows, y, classes=np.unique(y))

@@ -37,6 +37,7 @@ from onmargin.reference.kernel import (
     uniclass_kernel,
 )
 from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
+from onmargin.reference.ridge import RidgeRun, fourier, ridge, ridge_regret_bound
 from onmargin.reference.rounds import Run, play, with_intercept
 from onmargin.reference.scaling import running_scale, running_standardization, sizes
 from onmargin.reference.second_order import (
@@ -101,6 +102,7 @@ __all__ = [
     "Link",
     "MetricRun",
     "Normalized",
+    "RidgeRun",
     "Run",
     "adahedge",
     "adaptive_window",
@@ -124,6 +126,7 @@ __all__ = [
     "even_mistakes",
     "fixed",
     "forgetron",
+    "fourier",
     "hamming_rival",
     "in_metric",
     "joint",
@@ -157,6 +160,8 @@ __all__ = [
     "projection",
     "proportional",
     "regression",
+    "ridge",
+    "ridge_regret_bound",
     "rivals",
     "running_scale",
     "running_standardization",

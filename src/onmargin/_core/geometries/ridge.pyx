@@ -20,7 +20,7 @@ cdef class Ridge(Euclidean):
 
     the ridge regression on all rounds so far ([PD] sec. 3, follow the regularized leader). All columns share A, which is
     kept by updates of rank one, O(n^2) a round. Weights of examples multiply their squares. With `forgetting` f a round
-    counts (1 - f)^s after s others, and A grows no larger on average than it was at first.
+    counts (1 - f)^s after s others; the diagonal of A grows no larger on average than it was at first.
 
     With `forecast` scores are those of the ridge regression in which x counts already, with a target of 0: w.x / (1 + q)
     with q = x'Ax before the round (Vovk; Azoury, Warmuth). They are what regret is bounded for.
@@ -128,9 +128,7 @@ cdef class Ridge(Euclidean):
         cdef Py_ssize_t c, k
         cdef bint known = self.forecast and self.bias == self.bias  # A x, from the scores
         Euclidean.measure(self, r)
-        if self.forgetting > 0:
-            self.forget()
-        if not known or self.forgetting > 0:
+        if not known:
             self.lay_out(r.x, self.x)
             self.q = self.product(self.x, self.u) * r.weight
         if not 0 < self.q < INFINITY:
@@ -142,9 +140,11 @@ cdef class Ridge(Euclidean):
         if self.forecast:
             for c in range(self.n_columns):  # from the weights of the rounds before to those of the forecast
                 self.shift_column(c, -self.q * r.s[c] * r.weight)
+        if self.forgetting > 0:
+            self.forget()
 
     cdef void forget(self) noexcept nogil:
-        """A / (1 - f), unless it were larger on average than at first."""
+        """A / (1 - f) for the rounds to come, unless its diagonal were larger on average than at first."""
         cdef Py_ssize_t i, j
         cdef double trace = 0, growth = 1 / (1 - self.forgetting)
         for i in range(self.size):
