@@ -120,7 +120,7 @@ def test_votes_are_shares():
 
 
 def test_numbers_are_weighted_means():
-    model = AutoRegressor().partial_fit(X, X[:, 0] * 100)
+    model = AutoRegressor(experts="linear").partial_fit(X, X[:, 0] * 100)
     standing = model.experts_
     each = np.array([X @ coef + intercept for coef, intercept in zip(standing.coef, standing.intercept, strict=True)])
     np.testing.assert_allclose(model.predict(X), standing.weights @ each)
@@ -131,6 +131,37 @@ def test_the_regressor_does_not_depend_on_units():
     y = X @ np.arange(5.0) + 1
     small, large = (AutoRegressor().partial_fit(X, y * unit).predict(X) / unit for unit in (1e-3, 1e4))
     np.testing.assert_allclose(small, large, rtol=1e-6)
+
+
+@pytest.mark.parametrize("combine", ["hedge", "leader"])
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
+def test_the_regressor_does_not_depend_on_the_level_of_targets(container, combine):
+    """But for the first, which is predicted as 0."""
+    rows, y = container(X), X @ np.arange(5.0) + np.random.default_rng(0).normal(size=len(X))
+    low, high = (AutoRegressor(combine=combine).partial_fit(rows, y + level) for level in (0.0, 1000.0))
+    np.testing.assert_allclose(high.predict(rows), low.predict(rows) + 1000, rtol=1e-9)
+    np.testing.assert_allclose(high.intercept_, low.intercept_ + 1000, rtol=1e-9)
+    assert high.totals_.loss - abs(y[0] + 1000) == pytest.approx(low.totals_.loss - abs(y[0]))
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
+def test_some_experts_follow_the_level(container):
+    y = np.cumsum(np.random.default_rng(0).normal(size=len(X))) + 30
+    model = AutoRegressor().partial_fit(container(X), y)
+    means = np.cumsum(y) / np.arange(1, len(y) + 1)
+    lost = dict(zip(model.experts_.names, model.experts_.loss, strict=True))
+    assert lost["last value"] == pytest.approx(y[0] + np.abs(np.diff(y)).sum())
+    assert lost["running mean"] == pytest.approx(y[0] + np.abs(y[1:] - means[:-1]).sum())
+    assert model.totals_.loss < y[0] + 1.5 * np.abs(np.diff(y)).sum()
+    np.testing.assert_array_equal(model.experts_.coef[0], np.zeros(X.shape[1]))
+    assert model.experts_.intercept[0] == pytest.approx(y[-1])
+    assert model.coef_.any()
+
+
+def test_without_an_intercept_there_is_no_level():
+    model = AutoRegressor(fit_intercept=False).partial_fit(csr_matrix(X), X @ np.arange(5.0) + 100)
+    assert model.predict(np.zeros((1, X.shape[1])))[0] == 0
+    assert "last value" not in model.experts_.names
 
 
 def test_a_first_class_asks_for_nothing():

@@ -173,6 +173,6 @@ def test_weights_are_those_of_a_linear_expert():
     assert "curved" in model.experts_.names[model.experts_.leader]
     assert model.coef_.shape == (1, 2)
     model.retire(1)
-    with pytest.raises(AttributeError, match="the only expert left is curved"):
+    with pytest.raises(AttributeError, match="no expert that is left weighs features"):
         model.coef_  # noqa: B018
     assert model.predict(X[:3]).shape == (3,)

@@ -227,7 +227,8 @@ class OnDenseRows(AutoClassifier):
 
     def plan(self):
         plan = super().plan()
-        return replace(plan, ensemble=replace(plan.ensemble, dense=plan.ensemble.sparse))
+        experts = plan.ensemble.experts
+        return replace(plan, ensemble=replace(plan.ensemble, experts=experts._replace(dense=experts.sparse)))
 
 
 @pytest.mark.parametrize("seed", range(3))

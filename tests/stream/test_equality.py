@@ -70,7 +70,8 @@ def weights(model):
     learner = model._learner
     if not isinstance(learner.task, Several):
         return learner.geometry.mean()
-    return [array for one in models(learner.geometry, learner.task.width) for array in one.plain(*one.leaf.mean())]
+    linear = [one for one in models(learner.geometry, learner.task.width) if not one.curved]
+    return [array for one in linear for array in one.plain(*one.leaf.mean())]
 
 
 @every_case

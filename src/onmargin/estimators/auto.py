@@ -97,14 +97,16 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
 class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # type: ignore[misc]
     r"""Regressor with nothing to tune: experts learn side by side, and predict together.
 
-    They are passive-aggressive steps in AdaGrad's metric and in one free of units, and AROW with several degrees of
-    caution, one of which forgets: six for sparse rows, and eight for dense ones, where five learn from rows
-    standardized by the rows before. What the first rows are decides. None depends on the units of the target. The
-    prediction is the mean of theirs, each with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are
+    They are the last target and the running mean, passive-aggressive steps, plain and in two adaptive metrics, AROW
+    with several degrees of caution, one of which forgets, and ridge regression: eight for sparse rows, and up to fifteen
+    for dense ones, most of which learn from rows standardized by the rows before; two of them are curved: ridge
+    regression on random Fourier features. What the first rows are decides. All learn how far targets are from the first
+    one. None depends on the units of the target. The prediction is the mean of theirs, each with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are
     the absolute errors of an expert so far and :math:`\eta` falls as slowly as the stream allows (AdaHedge).
 
-    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. It costs seven to
-    twenty times as much as one model; take the expert that leads, which ``experts_`` names, once you know your stream.
+    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. The curved experts
+    take most of the time: leave them out with ``experts="linear"`` where speed counts more, or take the expert that
+    leads, which ``experts_`` names, once you know your stream.
 
     Parameters
     ----------
@@ -116,7 +118,7 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
     experts_ : Standing
         Names, losses, weights and coefficients of the experts, and which one leads.
     coef_ : ndarray of shape (n_features,)
-        Weights of the expert that leads, for rows as they come.
+        Weights of the expert that leads, of those that weigh features, for rows as they come.
     intercept_ : ndarray of shape (1,)
         Its intercept.
     n_features_in_ : int

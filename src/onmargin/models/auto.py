@@ -18,6 +18,7 @@ from onmargin.models.updates import class_task
 # By the word for which experts learn.
 CLASSIFIERS = {"all": experts.CLASSIFIERS, "linear": experts.CLASSIFIERS.linear()}
 REGRESSORS = {"all": experts.REGRESSORS, "linear": experts.REGRESSORS.linear()}
+THROUGH_ZERO = {word: known.without_levels() for word, known in REGRESSORS.items()}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -91,7 +92,12 @@ class AutoRegressorOptions:
             step=Step(),
             weights=weights(self, Euclidean),
             ensemble=Ensemble(
-                REGRESSORS[self.experts], same_task, hedge=self.combine == "hedge", by_loss=True, retirable=True
+                (REGRESSORS if self.fit_intercept else THROUGH_ZERO)[self.experts],
+                same_task,
+                hedge=self.combine == "hedge",
+                by_loss=True,
+                retirable=True,
+                from_first=self.fit_intercept,
             ),
             fixed={"experts": self.experts},
         )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
+from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.ridge import Ridge
@@ -32,9 +33,9 @@ MOST_CORRELATED = 64
 class Expert(NamedTuple):
     """A model: what it is called, how its weights move, what it asks (a word for its task), how far it goes.
 
-    It may learn from standardized rows, and from `curve` / n_features as the gamma of random Fourier features of these,
-    0 being none. One that is averaged learns nothing: it is the averages of the one before it. Rows of more than
-    `most_features` it does not learn from.
+    It may learn from standardized rows, and from random Fourier features of these, with gamma = `curve` / n_features.
+    One that is averaged learns nothing: it is the averages of the one before it. A level learns from targets alone. It
+    is left out where rows have more than `most_features`.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Expert(NamedTuple):
     averaged: bool = False
     curve: float = 0.0
     most_features: float = inf
+    level: bool = False
 
     def on_standardized(self) -> "Expert":
         return self._replace(name=f"{self.name}, standardized", standardized=True)
@@ -72,6 +74,10 @@ class Experts(NamedTuple):
     def linear(self) -> "Experts":
         return self._replace(dense=tuple(expert for expert in self.dense if not expert.curve))
 
+    def without_levels(self) -> "Experts":
+        sparse, dense = (tuple(expert for expert in some if not expert.level) for some in (self.sparse, self.dense))
+        return self._replace(sparse=sparse, dense=dense)
+
 
 def _on_waves(kind: Kind, curve: float, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
     waves = kind(WAVES, n_columns, np.float64, **settings)
@@ -80,6 +86,10 @@ def _on_waves(kind: Kind, curve: float, n_features: int, n_columns: int, dtype: 
 
 def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
     return _widened(Ridge(n_features, n_columns, np.float64, **settings), dtype)
+
+
+def _level(kind: Kind, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
+    return Featureless(kind(1, n_columns, np.float64, bias=1.0), n_features, dtype)
 
 
 def _widened(geometry: Geometry, dtype: Any) -> Geometry:
@@ -152,23 +162,37 @@ CLASSIFIERS = Experts(
     ),
 )
 
+_LAST = Expert("last value", partial(_level, Euclidean), "numbers", Projection(), level=True)
+# The first target, where it begins, counts as much as any other.
+_MEAN = Expert("running mean", partial(_level, Confidence), "numbers", Regularized(1.0), level=True)
+_PA = Expert("PA-II, C=0.5", Euclidean, "numbers", Projection(damping=1.0))
 _ADAPTIVE_PA = Expert("adaptive", Adaptive, "numbers", Projection(damping=1.0))
 _NORMALIZED_PA = Expert("normalized", Normalized, "numbers", Projection(damping=1.0))
 _FREE, _USUAL, _CAUTIOUS = (Expert(f"AROW, r={r:g}", Confidence, "numbers", Regularized(r)) for r in (0.01, 1.0, 10.0))
 _FOLLOWER = Expert("AROW that forgets", _FORGETFUL, "numbers", Regularized(0.1))
+_RIDGE_TRACKER = _RIDGE._replace(name="ridge that forgets", kind=partial(_ridge, alpha=1.0, forgetting=0.003))
 
 REGRESSORS = Experts(
-    sparse=(_ADAPTIVE_PA, _NORMALIZED_PA, _USUAL, _CAUTIOUS, _FREE, _FOLLOWER),
+    sparse=(_LAST, _MEAN, _ADAPTIVE_PA, _NORMALIZED_PA, _USUAL, _CAUTIOUS, _FREE, _FOLLOWER),
     dense=(
+        _LAST,
+        _MEAN,
+        _PA,
         _NORMALIZED_PA,
         _FREE,
         _FOLLOWER,
         _ADAPTIVE_PA.on_standardized(),
-        _ADAPTIVE_PA.on_standardized().in_the_mean(),
         _NORMALIZED_PA.on_standardized(),
         _USUAL.on_standardized(),
         _FREE.on_standardized(),
+        _CAUTIOUS.on_standardized(),
+        _RIDGE.on_standardized(),
+        _RIDGE_TRACKER.on_standardized(),
+        _FREE_RIDGE.on_waves(0.3),
+        _FREE_RIDGE.on_waves(1.0),
     ),
+    earlier=(_ADAPTIVE_PA.on_standardized().in_the_mean(),),
+    unnamed=("adaptive", "normalized", "AROW, r=1", "AROW, r=10", "AROW, r=0.01", "AROW that forgets"),
 )
 
 
@@ -225,6 +249,7 @@ class Ensemble:
     hedge: bool  # by a vote, instead of following the leader
     by_loss: bool  # judged by their losses instead of their mistakes
     retirable: bool = False  # some may be left out as the stream goes on
+    from_first: bool = False  # they learn how far targets are from the first one
     side_by_side: Callable[..., Geometry] = side_by_side  # how their weights lie
     combination: Callable[..., Task] = combination  # the task that plays all of theirs
 

@@ -168,6 +168,7 @@ class Model(Part):
             width=len(labels) if len(labels) > 2 else 1,
             hedge=ensemble.hedge,
             by_loss=ensemble.by_loss,
+            **({"from_first": True} if ensemble.from_first else {}),
         )
 
     def experts(self, plan: Plan) -> Sequence[Expert]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.standardized import Standardized
@@ -22,7 +23,7 @@ from onmargin.learner import Learner
 # What makes a geometry: `Adaptive`, say.
 Kind = Callable[..., Geometry]
 # The geometries that hand changed rows to another one, which is their `inner`.
-Before = Standardized | Fourier | Widened
+Before = Standardized | Fourier | Widened | Featureless
 # As many columns of one geometry, but no more, have the scores that each would have alone (see vec_body.h).
 MAX_COLUMNS = 16
 # The grid of C="auto": from steps that hardly move to steps that nothing caps.
@@ -141,8 +142,8 @@ def side_by_side(
     Models of one column share a geometry where rows are sparse, since a non-zero then costs one trip to memory for all.
     """
     together = n_columns == 1 and sparse
-    if together and (mixed := PackedColumns.of([make(kind, 1) for kind in kinds])) is not None:
-        return mixed
+    if together and (packed := packed_columns([make(kind, 1) for kind in kinds])) is not None:
+        return packed
     most = MAX_COLUMNS if together else 1
     made = []
     for kind, alike in groupby(kinds):
@@ -153,8 +154,15 @@ def side_by_side(
     return abreast(made)
 
 
+def packed_columns(columns: Sequence[Geometry]) -> Geometry | None:
+    """Single columns in one table, those that learn no features before it; None if that is not possible."""
+    bare = [column for column in columns if isinstance(column, Featureless)]
+    packed = PackedColumns.of(columns[len(bare) :]) if len(bare) < len(columns) else None
+    return None if packed is None else abreast([*bare, packed])
+
+
 class Model(NamedTuple):
-    """Where a model is: its scores, its geometry and its columns there, and what standardizes its rows, if anything.
+    """Where a model is: its scores, its geometry, its columns there, and what changes its rows before, outermost first.
 
     One that is curved learns from random Fourier features, and has no weights for rows as they come.
     """
@@ -162,30 +170,40 @@ class Model(NamedTuple):
     place: int
     leaf: Any
     columns: slice
-    units: Standardized | None = None
-    curved: bool = False
+    before: tuple[Before, ...] = ()
+
+    @property
+    def curved(self) -> bool:
+        return any(isinstance(one, Fourier) for one in self.before)
+
+    @property
+    def level(self) -> bool:
+        """Whether it learns no features."""
+        return any(isinstance(one, Featureless) for one in self.before)
 
     def plain(self, weights: NDArray[Any], intercepts: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Of the weights and intercepts of its geometry its own, for rows as they come."""
         own = weights[self.columns], intercepts[self.columns]
-        return own if self.units is None else self.units.plain(*own)
+        for one in reversed(self.before):
+            if isinstance(one, Standardized):
+                own = one.plain(*own)
+            elif isinstance(one, Featureless):
+                own = np.zeros((len(own[0]), one.n_features), one.dtype), own[1]
+        return own
 
 
-def models(
-    geometry: Geometry, width: int, place: int = 0, units: Standardized | None = None, *, curved: bool = False
-) -> list[Model]:
+def models(geometry: Geometry, width: int, place: int = 0, before: tuple[Before, ...] = ()) -> list[Model]:
     """Return the models of a geometry, in the order of their scores, which begin at `place`."""
     found = []
     for leaf in leaves(geometry):
         if isinstance(leaf, Before):
-            standardized = leaf if isinstance(leaf, Standardized) else units
-            found += models(leaf.inner, width, place, standardized, curved=curved or isinstance(leaf, Fourier))
+            found += models(leaf.inner, width, place, (*before, leaf))
         elif isinstance(leaf, WithAverage):
-            found.append(Model(place, leaf, slice(width), units, curved))
-            found.append(Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), units, curved))
+            found.append(Model(place, leaf, slice(width), before))
+            found.append(Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), before))
         else:
             for first in range(0, leaf.n_columns, width):
-                found.append(Model(place + first, leaf, slice(first, first + width), units, curved))
+                found.append(Model(place + first, leaf, slice(first, first + width), before))
         place += leaf.n_scores
     return found
 
@@ -217,12 +235,23 @@ def combination(
     width: int,
     hedge: bool,
     by_loss: bool,
+    from_first: bool = False,
 ) -> Several:
     """The task of models that have `width` scores each; votes are weighed as by the one before, if there was any."""
     places = list(map(attrgetter("place"), models(geometry, width)))
     experts = before.experts if isinstance(before, Several) else 0
     ceiling = np.inf if by_loss else CEILING
-    task = Several(tasks, places, width, judge, hedge=hedge, by_loss=by_loss, ceiling=ceiling, experts=experts)
+    task = Several(
+        tasks,
+        places,
+        width,
+        judge,
+        hedge=hedge,
+        by_loss=by_loss,
+        ceiling=ceiling,
+        experts=experts,
+        from_first=from_first,
+    )
     if isinstance(before, Several):
         task.__setstate__(before.state())
     return task
@@ -240,7 +269,7 @@ def keep_best(learner: Learner[Any], keep: int) -> list[int]:
             alone = isinstance(found[m].leaf, PackedColumns)
             stays = [stay or k == m or (not alone and found[k].leaf is found[m].leaf) for k, stay in enumerate(stays)]
     chosen = _chosen(learner.geometry, task.width, iter(stays))
-    learner.geometry = (PackedColumns.of(chosen) if task.width == 1 else None) or abreast(chosen)
+    learner.geometry = (packed_columns(chosen) if task.width == 1 else None) or abreast(chosen)
     kept = [m for m, stay in enumerate(stays) if stay]
     weights = state["weights"][kept]
     left = Several(
@@ -252,6 +281,7 @@ def keep_best(learner: Learner[Any], keep: int) -> list[int]:
         by_loss=task.by_loss,
         ceiling=task.ceiling,
         experts=task.experts,
+        from_first=task.from_first,
     )
     left.__setstate__(state | {"outcomes": state["outcomes"][kept], "weights": weights / weights.sum()})
     learner.task = left
@@ -273,13 +303,14 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
 
 
 def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The weights, columns by features, and intercepts of the model that has lost least of those that are linear."""
+    """The weights, columns by features, and intercepts of the best model of those that weigh features."""
     found = models(geometry, task.width)
-    linear = [m for m, model in enumerate(found) if not model.curved]
+    linear = [m for m, model in enumerate(found) if not model.curved and not model.level]
     if not linear:
-        raise AttributeError("the only expert left is curved: it has no weights for rows as they come")
+        raise AttributeError("no expert that is left weighs features: all are curved, or follow a level")
     best = found[min(linear, key=task.losses().__getitem__)]
-    return best.plain(*best.leaf.mean())
+    weights, intercepts = best.plain(*best.leaf.mean())
+    return weights, intercepts + task.offset
 
 
 def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
@@ -293,7 +324,7 @@ def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
         for model in its:
             weights, intercepts = (None, None) if model.curved else model.plain(*mean)
             coef.append(weights)
-            intercept.append(intercepts)
+            intercept.append(None if intercepts is None else intercepts + task.offset)
     return Standing(
         names,
         mistakes,

@@ -44,7 +44,8 @@ def ridge(
         P, moments = P + c * np.outer(x, x), moments + c * np.outer(x, y)
         kept = max(1 - forgetting, np.trace(np.linalg.inv(P)) * alpha / n)
         P, moments = kept * P, kept * moments
-    return RidgeRun(predictions, np.linalg.solve(P, moments), np.linalg.inv(P))
+    weights, inverse = (np.asarray(array, np.float64) for array in (np.linalg.solve(P, moments), np.linalg.inv(P)))
+    return RidgeRun(predictions, weights, inverse)
 
 
 def ridge_regret_bound(X: Matrix, y: Vector, alpha: float) -> float:
@@ -60,4 +61,4 @@ def fourier(X: Matrix, n_waves: int, gamma: float, seed: int = 0) -> Matrix:
     random = np.random.RandomState(seed)
     shifts = 2 * np.pi * random.uniform(size=n_waves)
     frequencies = np.sqrt(2 * gamma) * random.standard_normal((X.shape[1], n_waves))
-    return np.sqrt(2 / n_waves) * np.cos(X @ frequencies + shifts)
+    return np.asarray(np.sqrt(2 / n_waves) * np.cos(X @ frequencies + shifts), np.float64)

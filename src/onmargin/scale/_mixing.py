@@ -25,7 +25,7 @@ more: mixed <= min_m L_m + gap, and the bound adds to it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from onmargin._core.geometries.chain import EdgePaths, Paths
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
+from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.trials import Thresholds
 from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
@@ -109,7 +110,7 @@ def holders(geometry: Geometry) -> list[Any]:
     """Return the geometries that hold the weights: the one itself, or those of models side by side."""
     if isinstance(geometry, SideBySide | SeveralPaths):
         return [holder for leaf in geometry.leaves() for holder in holders(leaf)]
-    return [geometry.inner] if isinstance(geometry, WithAverage) else [geometry]
+    return [geometry.inner] if isinstance(geometry, WithAverage | Featureless) else [geometry]
 
 
 def can_mix(geometry: Geometry) -> bool:
@@ -164,6 +165,8 @@ class Learned:
         votes = {name: np.zeros_like(value) for name, value in known.votes.items()}
         if votes:
             votes["weights"] = np.full(len(votes["weights"]), 1 / len(votes["weights"]))
+        if "origin" in votes:
+            votes["origin"] = np.array(np.nan)
         tallies = {name: np.zeros_like(tally) for name, tally in known.tallies.items()}
         return Learned(
             [_fresh(holder) for holder in holders(model._learner.geometry)],
@@ -186,6 +189,16 @@ class Learned:
             model._frequencies = Frequencies()
             counts = {"documents": int(self.tallies["documents"][0]), "counts": self.tallies["frequencies"]}
             model._frequencies.__setstate__(counts)
+
+    def from_zero(self) -> "Learned":
+        """Return the same where targets are not taken from an origin: the intercepts have it."""
+        if "origin" not in self.votes or np.isnan(self.votes["origin"]):
+            return self
+        weights = [
+            one._replace(arrays=one.arrays | {"intercept": one.arrays["intercept"] + self.votes["origin"]})
+            for one in self.weights
+        ]
+        return replace(self, weights=weights, votes=self.votes | {"origin": np.array(0.0)})
 
     def shapes(self) -> list[dict[str, tuple[int, ...]]]:
         """Return those of the arrays."""
@@ -319,7 +332,7 @@ class Mixture:
     def __init__(self, start: Learned, geometry: Geometry, task: Any) -> None:
         self._start = start
         self._task = task
-        self._weights = list(map(WeightsMixture, start.weights, holders(geometry)))
+        self._weights = list(map(WeightsMixture, start.from_zero().weights, holders(geometry)))
         self._totals, self._tallies, self._votes = dict(start.totals), dict(start.tallies), dict(start.votes)
         self._sums: dict[str, Any] = {}
         self._count = 0.0
@@ -332,7 +345,7 @@ class Mixture:
         self._learners = [*self._learners, learned][:2]
         self._count += count
         self._add_totals(learned, count)
-        for mixture, weights in zip(self._weights, learned.weights, strict=True):
+        for mixture, weights in zip(self._weights, learned.from_zero().weights, strict=True):
             mixture.add(weights, count)
 
     def result(self) -> Learned:
@@ -357,7 +370,10 @@ class Mixture:
         for name, tally in learned.tallies.items():
             self._tallies[name] = _counted(self._tallies[name], tally, start.tallies[name])
         for name, value in learned.votes.items():
-            self._votes[name] = self._votes[name] + (value - start.votes[name])
+            if name == "origin":
+                self._votes[name] = np.array(0.0)
+            else:
+                self._votes[name] = self._votes[name] + (value - start.votes[name])
 
 
 def combined_votes(task: Several, state: dict[str, Any]) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     >>> model.predict_one("cheap lunch pills")
     'spam'
     >>> model.experts_.names[model.experts_.leader]
-    'adaptive'
+    'adaptive, logistic descent, rate=0.3'
     """
 
     experts_ = experts_

@@ -40,8 +40,8 @@ cdef class Several(Task):
     cdef readonly object places
     cdef readonly Py_ssize_t width, experts
     cdef readonly Task judge
-    cdef readonly bint hedge, by_loss
-    cdef readonly double ceiling, gap, mixed
+    cdef readonly bint hedge, by_loss, from_first
+    cdef readonly double ceiling, gap, mixed, origin
     cdef readonly Py_ssize_t leader  # the model that has lost least, of several the first
     cdef Py_ssize_t n
     cdef double log_experts
@@ -58,6 +58,7 @@ cdef class Several(Task):
     cdef inline double lost(self, const Outcome* outcome) noexcept nogil:
         return (<const double*>outcome)[self.judged]
 
+    cdef void begin(self, Round* r, Round* own) noexcept nogil
     cdef Py_ssize_t best(self) noexcept nogil
     cdef double rate(self) noexcept nogil
     cdef void weigh(self) noexcept nogil

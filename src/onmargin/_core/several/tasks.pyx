@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport INFINITY, NAN, exp, isnan, log
 from libc.stdint cimport UINT16_MAX, int32_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
@@ -118,10 +118,13 @@ cdef class Several(Task):
     whatever the losses. A model loses 1 for a mistake, or with `by_loss` what its task says. `judge` is the task that
     the prediction is held to: the mistakes and losses of the rounds are its. M is `experts`, how many there were at
     first: where some were left out since, the bound holds for those that stayed, as their potential only rose.
+
+    With `from_first` targets are numbers, and models learn how far they are from the first of them, the `origin`, which
+    all begin with: its round predicts 0 and moves nothing.
     """
 
     def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
-                 double ceiling=INFINITY, Py_ssize_t experts=0):
+                 double ceiling=INFINITY, Py_ssize_t experts=0, bint from_first=False):
         self.tasks = tuple(tasks)
         if len(self.tasks) > UINT16_MAX:
             raise ValueError(f"at most {UINT16_MAX} models learn side by side; got {len(self.tasks)}")
@@ -131,6 +134,8 @@ cdef class Several(Task):
         self.hedge = hedge
         self.by_loss = by_loss
         self.ceiling = ceiling
+        self.from_first = from_first
+        self.origin = NAN if from_first else 0
         self.judged = LOSS if by_loss else MISTAKE
         self.n = len(self.tasks)
         self.experts = max(experts, self.n)
@@ -149,13 +154,15 @@ cdef class Several(Task):
 
     def __reduce__(self):
         make = partial(
-            type(self), hedge=self.hedge, by_loss=self.by_loss, ceiling=self.ceiling, experts=self.experts
+            type(self), hedge=self.hedge, by_loss=self.by_loss, ceiling=self.ceiling, experts=self.experts,
+            **({"from_first": True} if self.from_first else {}),
         )
         return make, (self.tasks, self.places, self.width, self.judge), self.state()
 
     def state(self):
         """What the rounds came to: of each model mistakes, losses and squared losses, and its weight; gap and mixed."""
-        return {"outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
+        state = {"outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
+        return {**state, "origin": self.origin} if self.from_first else state
 
     def losses(self):
         """What each model has lost so far."""
@@ -164,7 +171,13 @@ cdef class Several(Task):
     def __setstate__(self, state):
         self.owners[0][0, :, :3], self.owners[1][:] = state["outcomes"], state["weights"]
         self.gap, self.mixed = state["gap"], state["mixed"]
+        self.origin = state.get("origin", 0)
         self.leader = self.best()
+
+    @property
+    def offset(self):
+        """What predictions are above the scores of the models: the origin, once it is known."""
+        return 0.0 if isnan(self.origin) else self.origin
 
     def regret_bound(self):
         """How much more than the best model the weighted ones can have lost so far: gap + ln(M) / eta."""
@@ -174,7 +187,7 @@ cdef class Several(Task):
         """The scores of one model in place of those of all, examples by columns: the leader's, or the votes."""
         if not self.hedge:
             start = self.places[self.leader]
-            return scores[:, start:start + self.width]
+            return scores[:, start:start + self.width] + self.offset
         cdef Py_ssize_t i
         out = np.zeros((len(scores), self.width))
         scores = np.ascontiguousarray(scores, dtype=np.float64)
@@ -183,7 +196,7 @@ cdef class Several(Task):
         cdef double* votes = <double*>address(out, "d", out.size, writable=True)
         for i in range(len(scores)):
             self.first.vote(s + i * n_scores, self.place, self.width, self.p, votes + i * self.width)
-        return out
+        return out + self.offset if self.from_first else out
 
     cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil:
         if self.hedge:
@@ -192,6 +205,8 @@ cdef class Several(Task):
             memcpy(s, self.votes, self.width * sizeof(double))
         else:
             memmove(s, s + self.place[self.leader], self.width * sizeof(double))
+        if self.from_first and not isnan(self.origin):
+            s[0] += self.origin
         return self.width
 
     def decode(self, scores):
@@ -202,9 +217,16 @@ cdef class Several(Task):
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef Round own = r[0]
+        cdef double distance
         own.n_scores = self.width
         own.halfspaces = self.spare
         own.s = self.votes if self.hedge else r.s + self.place[self.leader]
+        if self.from_first:
+            if isnan(self.origin):
+                self.begin(r, &own)
+                return
+            distance = r.y[0] - self.origin
+            own.y = &distance
         if self.hedge:
             memset(self.votes, 0, self.width * sizeof(double))
             self.first.vote(r.s, self.place, self.width, self.p, self.votes)
@@ -212,6 +234,19 @@ cdef class Several(Task):
         self.judge.constrain(&own)
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
         self.first.constrain(r, &own, self.place, 0, self.now)
+        self.weigh()
+
+    cdef void begin(self, Round* r, Round* own) noexcept nogil:
+        """The first round of all: every model predicts 0, and the target is where they begin."""
+        cdef Py_ssize_t m
+        self.origin = r.y[0]
+        memset(r.s, 0, r.n_scores * sizeof(double))
+        memset(self.votes, 0, self.width * sizeof(double))
+        clear(own)
+        self.judge.constrain(own)
+        r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
+        for m in range(self.n):
+            self.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
         self.weigh()
 
     cdef Py_ssize_t best(self) noexcept nogil:
