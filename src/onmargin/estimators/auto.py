@@ -98,11 +98,12 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
     r"""Regressor with nothing to tune: experts learn side by side, and predict together.
 
     They are the last target and the running mean, passive-aggressive steps, plain and in two adaptive metrics, AROW
-    with several degrees of caution, one of which forgets, and ridge regression: eight for sparse rows, and up to fifteen
-    for dense ones, most of which learn from rows standardized by the rows before; two of them are curved: ridge
-    regression on random Fourier features. What the first rows are decides. All learn how far targets are from the first
-    one. None depends on the units of the target. The prediction is the mean of theirs, each with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are
-    the absolute errors of an expert so far and :math:`\eta` falls as slowly as the stream allows (AdaHedge).
+    with several degrees of caution, one of which forgets, and ridge regression: eight for sparse rows, and up to
+    fifteen for dense ones, most of which learn from rows standardized by the rows before; two of them are curved:
+    ridge regression on random Fourier features. What the first rows are decides. All learn how far targets are from
+    the first one. None depends on the units of the target. The prediction is the mean of theirs, each with the
+    weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are the absolute errors of an expert so far and
+    :math:`\eta` falls as slowly as the stream allows (AdaHedge).
 
     Use it first, and as the measure of what you tune yourself; tables need no scaling before it. The curved experts
     take most of the time: leave them out with ``experts="linear"`` where speed counts more, or take the expert that

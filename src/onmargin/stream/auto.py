@@ -19,8 +19,8 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     :math:`M_m` are the mistakes of an expert so far (AdaHedge).
 
     Use it first where records arrive one by one and nothing is known of them; records of a few numbers, all of them
-    always there, as arrays. Take the expert that leads, which ``experts_`` names, or :class:`Classifier`, where a tenth
-    of the time matters more. With ``dtype="float32"`` the weights and metrics of a feature, of all experts, are on one
+    always there, as arrays. Take the expert that leads, which ``experts_`` names, or
+    :class:`PassiveAggressiveClassifier`, where a tenth of the time matters more. With ``dtype="float32"`` the weights and metrics of a feature, of all experts, are on one
     cache line.
 
     Attributes
@@ -38,11 +38,11 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     See Also
     --------
     onmargin.AutoClassifier : The same for matrices.
-    Classifier : One model, or with ``C="auto"`` one for each of nine values of C.
+    PassiveAggressiveClassifier : One model, or with ``C="auto"`` one for each of nine values of C.
 
     Notes
     -----
-    `weights`, `explain` and `intercept` are those of the expert that leads. The models are those of
+    `weights`, `explain` and `intercept` are those of the best expert that weighs features. The models are those of
     :class:`onmargin.AutoClassifier`, which has the bound, from the same examples as a CSR matrix, bit for bit.
 
     References
@@ -77,7 +77,7 @@ class AutoRegressor(LinearRegressor, AutoRegressorOptions):
     of an expert so far (AdaHedge).
 
     Use it first where records arrive one by one and nothing is known of them; records of a few numbers, all of them
-    always there, as arrays. Use :class:`Regressor` where a tenth of the time matters more.
+    always there, as arrays. Use :class:`PassiveAggressiveRegressor` where a tenth of the time matters more.
 
     Attributes
     ----------
@@ -92,11 +92,11 @@ class AutoRegressor(LinearRegressor, AutoRegressorOptions):
     See Also
     --------
     onmargin.AutoRegressor : The same for matrices.
-    Regressor : One model, or with ``C="auto"`` one for each of nine values of C.
+    PassiveAggressiveRegressor : One model, or with ``C="auto"`` one for each of nine values of C.
 
     Notes
     -----
-    `weights`, `explain` and `intercept` are those of the expert that leads. The models are those of
+    `weights`, `explain` and `intercept` are those of the best expert that weighs features. The models are those of
     :class:`onmargin.AutoRegressor`, which has the bound, from the same examples as a CSR matrix, bit for bit.
 
     References
