@@ -167,13 +167,13 @@ FORGERIES = {
     "array that is not described": (without_intercept, "intercept"),
     "more features than weights": (
         set_in(*LEARNER, "arguments", 2, "part", "settings", "n_features", 7),
-        "could not broadcast",
+        r"weights must be float64 of shape \(3, 7\); got float64 of shape \(3, 6\)",
     ),
     "more features than memory": (
         set_in(
             "state", "_model", "part", "arguments", 0, "part", "arguments", 2, "part", "settings", "n_features", 2**45
         ),
-        "Unable to allocate",
+        "more memory than a model in a file of its size takes",
     ),
 }
 
@@ -211,6 +211,13 @@ def test_other_objects_are_not_saved(model, path):
 def test_wrong_parameters_are_not_saved(path):
     with pytest.raises(ValueError, match="C must be a number"):
         onmargin.save(PassiveAggressiveClassifier(C=-1), path)
+    assert not path.exists()
+
+
+def test_parameters_that_a_model_cannot_go_on_with_are_not_saved(path):
+    model = Case("PassiveAggressiveClassifier").half_way().set_params(C=[1.0, 2.0])
+    with pytest.raises(ValueError, match="C cannot change once something was learned: set it back"):
+        onmargin.save(model, path)
     assert not path.exists()
 
 

@@ -20,8 +20,8 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
 
     Use it first where records arrive one by one and nothing is known of them; records of a few numbers, all of them
     always there, as arrays. Take the expert that leads, which ``experts_`` names, or
-    :class:`PassiveAggressiveClassifier`, where a tenth of the time matters more. With ``dtype="float32"`` the weights and metrics of a feature, of all experts, are on one
-    cache line.
+    :class:`PassiveAggressiveClassifier`, where a tenth of the time matters more. With ``dtype="float32"`` the weights
+    and metrics of a feature, of all experts, are on two cache lines.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
 """Rows without features."""
 
-import numpy as np
+from onmargin._core.geometries.geometry import float_type
+from onmargin._core.restore import whole
 
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Round
@@ -15,7 +16,7 @@ cdef class Featureless(Geometry):
 
     def __init__(self, Geometry inner, Py_ssize_t n_features, dtype):
         self.inner = inner
-        self.n_features, self.dtype = n_features, np.dtype(dtype)
+        self.n_features, self.dtype = whole(n_features, "n_features"), float_type(dtype)
         self.n_columns, self.n_scores, self.n_spare = inner.n_columns, inner.n_scores, inner.n_spare
 
     @property

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.restore import zeros
+
 from libc.math cimport INFINITY
 from libc.string cimport memset
 
@@ -18,15 +20,15 @@ cdef class Ridge(Euclidean):
 
         argmin_u  alpha |u|^2 / 2 + sum (y - u.x)^2 / 2,
 
-    the ridge regression on all rounds so far ([PD] sec. 3, follow the regularized leader). All columns share A, which is
-    kept by updates of rank one, O(n^2) a round. Weights of examples multiply their squares. With `forgetting` f a round
-    counts (1 - f)^s after s others; the diagonal of A grows no larger on average than it was at first.
+    the ridge regression on all rounds so far ([PD] sec. 3, follow the regularized leader). All columns share A, which
+    is kept by updates of rank one, O(n^2) a round. Weights of examples multiply their squares. With `forgetting` f a
+    round counts (1 - f)^s after s others; the diagonal of A grows no larger on average than it was at first.
 
-    With `forecast` scores are those of the ridge regression in which x counts already, with a target of 0: w.x / (1 + q)
-    with q = x'Ax before the round (Vovk; Azoury, Warmuth). They are what regret is bounded for.
+    With `forecast` scores are those of the ridge regression in which x counts already, with a target of 0: w.x divided
+    by 1 + q, q = x'Ax before the round (Vovk; Azoury, Warmuth). They are what regret is bounded for.
 
-    The intercept is the weight of one more coordinate of value `bias`, as in plain weights. Rows are dense or sparse, in
-    double precision: rounding must not reach the smallest eigenvalues.
+    The intercept is the weight of one more coordinate of value `bias`, as in plain weights. Rows are dense or sparse,
+    in double precision: rounding must not reach the smallest eigenvalues.
     """
 
     cdef readonly double alpha, forgetting
@@ -45,16 +47,18 @@ cdef class Ridge(Euclidean):
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
         if self.dtype.itemsize != 8 or average:
             raise ValueError("ridge regression needs double precision, and has no averages")
+        if not 0 < alpha < INFINITY or not 0 <= forgetting < 1:
+            raise ValueError(f"alpha must be above 0, and forgetting from 0 up to 1; got {alpha} and {forgetting}")
         self.alpha, self.forgetting, self.forecast = alpha, forgetting, forecast
         self.size = n_features + 1
         self.stride = matrix_stride(self.size, 8)
         self.primitives = matrix_for(8)
-        raw = np.zeros(self.size * self.stride + 8)
+        raw = zeros(int(self.size) * self.stride + 8)
         first = -raw.ctypes.data % 64 // 8
         self.matrix = raw[first:first + self.size * self.stride].reshape(self.size, self.stride)
         np.fill_diagonal(self.matrix, 1 / alpha)
         self.A = <double*>address(self.matrix, "d", self.matrix.size, writable=True)
-        self.owners = np.zeros(self.size), np.zeros(self.size)
+        self.owners = zeros(self.size), zeros(self.size)
         self.u = <double*>address(self.owners[0], "d", self.size, writable=True)
         self.x = <double*>address(self.owners[1], "d", self.size, writable=True)
         self.n_spare = max(self.n_spare, 2 * self.size) if forecast else self.n_spare
