@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
 
 import onmargin
 from onmargin import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier, PassiveAggressiveRegressor, stream
+from onmargin.learner import as_rows
 from onmargin.theory import NoTheorem, certify
 
 X = np.random.default_rng(0).standard_normal((200, 5))
@@ -112,11 +114,44 @@ def test_the_leader_is_what_is_shown():
     assert sweep.weights[sweep.leader] == sweep.weights.sum() == 1
 
 
-def test_votes_are_shares():
-    model = AutoClassifier().partial_fit(X, CODES)
-    votes = model.decision_function(X)
-    np.testing.assert_allclose(votes.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.classes_[votes.argmax(axis=1)], model.predict(X))
+def graded(model, rows):
+    """Votes and graded scores, from the scores of all models."""
+    task, learner = model._learner.task, model._learner
+    each = learner.scores(as_rows(rows))[:, task.places[:, None] + np.arange(task.width)]
+    state = task.state()
+    units = np.sqrt(state["squares"][-1] / state["squares"][:-1])
+    z = (each - (each.mean(axis=2, keepdims=True) if task.width > 1 else 0)) * units[:, None]
+    best = each.argmax(axis=2) if task.width > 1 else np.where(each[..., 0] >= 0, 1, -1)
+    votes = (best[..., None] == np.arange(task.width) if task.width > 1 else best[..., None]) * 1.0
+    return np.tensordot(votes, state["weights"], (1, 0)), np.tensordot(z / (1 + abs(z)), state["weights"], (1, 0))
+
+
+@pytest.mark.parametrize("codes", [CODES, CODES > 0], ids=["three classes", "two classes"])
+@pytest.mark.parametrize(
+    "make", [AutoClassifier, lambda: PassiveAggressiveClassifier(C="auto", combine="hedge")], ids=["Auto", "C"]
+)
+def test_scores_of_votes_are_graded(make, codes):
+    rows = np.random.default_rng(1).normal(size=(500, X.shape[1]))
+    model = make().partial_fit(X, codes)
+    scores = model.decision_function(rows).reshape(len(rows), -1)
+    votes, grades = graded(model, rows)
+    predicted = votes.argmax(axis=1) if scores.shape[1] > 1 else (votes[:, 0] >= 0).astype(int)
+    np.testing.assert_array_equal(model.classes_[predicted], model.predict(rows))
+    np.testing.assert_array_equal(
+        scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(int), predicted
+    )
+    agree = (grades.argmax(axis=1) if scores.shape[1] > 1 else (grades[:, 0] >= 0).astype(int)) == predicted
+    assert agree.mean() > 0.8
+    np.testing.assert_allclose(scores[agree], grades[agree], rtol=1e-9, atol=1e-5)
+    assert len(np.unique(scores[agree, 0])) > 0.9 * agree.sum()
+
+
+def test_scores_of_votes_rank_as_well_as_those_of_the_leader():
+    data, y = load_breast_cancer(return_X_y=True)
+    vote, leader = (AutoClassifier(combine=word).fit(data[:300], y[:300]) for word in ("hedge", "leader"))
+    areas = [roc_auc_score(y[300:], model.decision_function(data[300:])) for model in (vote, leader)]
+    assert areas[0] > 0.985
+    assert areas[0] > areas[1] - 0.005
 
 
 def test_numbers_are_weighted_means():

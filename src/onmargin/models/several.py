@@ -283,7 +283,8 @@ def keep_best(learner: Learner[Any], keep: int) -> list[int]:
         experts=task.experts,
         from_first=task.from_first,
     )
-    left.__setstate__(state | {"outcomes": state["outcomes"][kept], "weights": weights / weights.sum()})
+    squares = {"squares": state["squares"][[*kept, -1]]} if "squares" in state else {}
+    left.__setstate__(state | squares | {"outcomes": state["outcomes"][kept], "weights": weights / weights.sum()})
     learner.task = left
     return kept
 

@@ -53,11 +53,17 @@ cdef class Several(Task):
     cdef Outcome* total
     cdef double* p
     cdef double* votes
+    cdef bint graded
+    cdef double* squares             # of the scores of each model, summed; and how many there were
+    cdef double* grades
     cdef HalfSpace* spare
 
     cdef inline double lost(self, const Outcome* outcome) noexcept nogil:
         return (<const double*>outcome)[self.judged]
 
+    cdef double mean_of(self, const double* s) noexcept nogil
+    cdef void take_units(self, const double* s) noexcept nogil
+    cdef void grade(self, const double* s, double* votes) noexcept nogil
     cdef void begin(self, Round* r, Round* own) noexcept nogil
     cdef Py_ssize_t best(self) noexcept nogil
     cdef double rate(self) noexcept nogil

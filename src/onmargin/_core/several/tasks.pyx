@@ -6,7 +6,7 @@ import numpy as np
 
 from onmargin._core.restore import fill, whole, zeros
 
-from libc.math cimport INFINITY, NAN, exp, isnan, log
+from libc.math cimport INFINITY, NAN, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int32_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
@@ -27,6 +27,10 @@ def check_models(models):
     if not 1 <= len(found) <= MOST_MODELS:
         raise ValueError(f"from 1 to {MOST_MODELS} models learn side by side; got {len(found)}")
     return found
+
+
+# By which part of its votes a class is ahead, where graded scores alone would have another one be the best.
+cdef double LITTLE = 1e-6
 
 
 cdef inline double fallen(double eta, double loss) noexcept nogil:
@@ -133,6 +137,10 @@ cdef class Several(Task):
     the prediction is held to: the mistakes and losses of the rounds are its. M is `experts`, how many there were at
     first: where some were left out since, the bound holds for those that stayed, as their potential only rose.
 
+    Votes say which class is predicted. Scores that users see are graded: sum_m p_m z / (1 + |z|), where z are the scores
+    of model m, less their mean over the classes, by the root of their mean square so far. They are changed as little as
+    possible where their best class is not that of the votes.
+
     With `from_first` targets are numbers, and models learn how far they are from the first of them, the `origin`, which
     all begin with: its round predicts 0 and moves nothing.
     """
@@ -158,13 +166,16 @@ cdef class Several(Task):
         self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
         self.owners = (
             np.zeros((2, self.n, 4)), np.full(self.n, 1.0 / self.n), zeros(width),
-            zeros((width + 1) * sizeof(HalfSpace), np.uint8),
+            zeros((width + 1) * sizeof(HalfSpace), np.uint8), np.zeros(self.n + 1), zeros(width),
         )
         self.total = <Outcome*>address(self.owners[0], "d", 8 * self.n, writable=True)
         self.now = self.total + self.n
         self.p = <double*>address(self.owners[1], "d", self.n, writable=True)
         self.votes = <double*>address(self.owners[2], "d", width, writable=True)
         self.spare = <HalfSpace*>address(self.owners[3], "B", self.owners[3].size, writable=True)
+        self.graded = hedge and not by_loss and type(self) is Several
+        self.squares = <double*>address(self.owners[4], "d", self.n + 1, writable=True)
+        self.grades = <double*>address(self.owners[5], "d", width, writable=True)
 
     def __reduce__(self):
         make = partial(
@@ -176,7 +187,8 @@ cdef class Several(Task):
     def state(self):
         """What the rounds came to: of each model mistakes, losses and squared losses, and its weight; gap and mixed."""
         state = {"outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
-        return {**state, "origin": self.origin} if self.from_first else state
+        more = {"origin": self.origin} if self.from_first else {"squares": self.owners[4]} if self.graded else {}
+        return state | more
 
     def losses(self):
         """What each model has lost so far."""
@@ -187,6 +199,8 @@ cdef class Several(Task):
         fill(self.owners[1], state, "weights")
         self.gap, self.mixed = state["gap"], state["mixed"]
         self.origin = state.get("origin", 0)
+        if self.graded and "squares" in state:
+            fill(self.owners[4], state, "squares")
         self.leader = self.best()
 
     @property
@@ -199,7 +213,7 @@ cdef class Several(Task):
         return self.gap + (log(self.experts) / self.rate() if self.experts > 1 else 0)
 
     def combine(self, scores):
-        """The scores of one model in place of those of all, examples by columns: the leader's, or the votes."""
+        """The scores of one model in place of those of all, examples by columns: the leader's, or graded votes."""
         if not self.hedge:
             start = self.places[self.leader]
             return scores[:, start:start + self.width] + self.offset
@@ -211,12 +225,16 @@ cdef class Several(Task):
         cdef double* votes = <double*>address(out, "d", out.size, writable=True)
         for i in range(len(scores)):
             self.first.vote(s + i * n_scores, self.place, self.width, self.p, votes + i * self.width)
+            if self.graded:
+                self.grade(s + i * n_scores, votes + i * self.width)
         return out + self.offset if self.from_first else out
 
     cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil:
         if self.hedge:
             memset(self.votes, 0, self.width * sizeof(double))
             self.first.vote(s, self.place, self.width, self.p, self.votes)
+            if self.graded:
+                self.grade(s, self.votes)
             memcpy(s, self.votes, self.width * sizeof(double))
         else:
             memmove(s, s + self.place[self.leader], self.width * sizeof(double))
@@ -245,11 +263,53 @@ cdef class Several(Task):
         if self.hedge:
             memset(self.votes, 0, self.width * sizeof(double))
             self.first.vote(r.s, self.place, self.width, self.p, self.votes)
+        if self.graded:
+            self.take_units(r.s)
         clear(&own)
         self.judge.constrain(&own)
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
         self.first.constrain(r, &own, self.place, 0, self.now)
         self.weigh()
+
+    cdef double mean_of(self, const double* s) noexcept nogil:
+        """What scores of one model are taken from: their mean, of one column 0."""
+        cdef Py_ssize_t c
+        cdef double sum = 0
+        for c in range(self.width):
+            sum += s[c]
+        return sum / self.width if self.width > 1 else 0
+
+    cdef void take_units(self, const double* s) noexcept nogil:
+        """Add up the squares of the scores of each model, and after them the rounds."""
+        cdef Py_ssize_t m, c
+        cdef double mean, z
+        for m in range(self.n):
+            mean = self.mean_of(s + self.place[m])
+            for c in range(self.width):
+                z = s[self.place[m] + c] - mean
+                self.squares[m] += z * z
+        self.squares[self.n] += self.width
+
+    cdef void grade(self, const double* s, double* votes) noexcept nogil:
+        """Put graded scores in the place of votes; the class that has most of these stays the best."""
+        cdef Py_ssize_t m, c, best = 0
+        cdef double mean, unit, z, top = -INFINITY
+        memset(self.grades, 0, self.width * sizeof(double))
+        for m in range(self.n):
+            unit = sqrt(self.squares[self.n] / self.squares[m]) if self.squares[m] > 0 else 0
+            mean = self.mean_of(s + self.place[m])
+            for c in range(self.width):
+                z = (s[self.place[m] + c] - mean) * unit
+                self.grades[c] += self.p[m] * z / (1 + fabs(z))
+        if self.width == 1:
+            votes[0] = self.grades[0] if (self.grades[0] >= 0) == (votes[0] >= 0) else LITTLE * votes[0]
+            return
+        for c in range(1, self.width):
+            best = c if votes[c] > votes[best] else best
+        for c in range(self.width):
+            top = max(top, self.grades[c]) if c != best else top
+        self.grades[best] = max(self.grades[best], top + LITTLE * votes[best])
+        memcpy(votes, self.grades, self.width * sizeof(double))
 
     cdef void begin(self, Round* r, Round* own) noexcept nogil:
         """The first round of all: every model predicts 0, and the target is where they begin."""
