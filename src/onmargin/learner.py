@@ -85,6 +85,20 @@ class Learner(Part, Generic[SomeGeometry]):
     def __setstate__(self, totals: rounds.Totals) -> None:
         self._totals = totals
 
+    def check(self) -> None:
+        """Refuse parts, as a file may name them, that do not fit together."""
+        kinds = {"task": Task, "step": Step, "geometry": Geometry, "_totals": rounds.Totals}
+        for name, kind in kinds.items():
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"the {name.strip('_')} of a learner is a {type(getattr(self, name)).__name__}")
+
+    def check_like(self, other: "Learner[Any]") -> None:
+        """Refuse another learner of the same kind that the same parameters would not have made."""
+
+    def example(self) -> Any:
+        """Return a matrix of one row, if a learner is made for the rows of a matrix."""
+        return None
+
     def learn(
         self,
         X: Rows,

@@ -167,13 +167,13 @@ FORGERIES = {
     "array that is not described": (without_intercept, "intercept"),
     "more features than weights": (
         set_in(*LEARNER, "arguments", 2, "part", "settings", "n_features", 7),
-        "could not broadcast",
+        r"weights must be float64 of shape \(3, 7\); got float64 of shape \(3, 6\)",
     ),
     "more features than memory": (
         set_in(
             "state", "_model", "part", "arguments", 0, "part", "arguments", 2, "part", "settings", "n_features", 2**45
         ),
-        "Unable to allocate",
+        "more memory than a model in a file of its size takes",
     ),
 }
 

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from onmargin._checks import check_sparse
+from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.turns import TakingTurns
 from onmargin._late import fit_shards
@@ -28,7 +29,7 @@ from onmargin.estimators._warnings import warn_caller, warn_of_margin
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
 from onmargin.models.options import check_options, option
-from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.plan import Model, Plan, Shape, check_begun
 from onmargin.models.rules import FLAG, NONE, Instance, Number
 from onmargin.models.several import ModelOutcome
 
@@ -147,6 +148,24 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         check_options(self)
+
+    def _check_learned(self) -> None:
+        """Refuse what a file says was learned, if it does not fit together and the parameters."""
+        if check_begun(self, type(self)(**self.get_params(deep=False))) is None:
+            return
+        self._check_model(self.plan())
+        self._check_width(self._learner.geometry.n_features)
+
+    def _check_model(self, plan: Plan) -> None:
+        """Refuse a model that the plan would not have made."""
+        self._model.check(plan)
+
+    def _check_width(self, n_features: int) -> None:
+        """Refuse weights for another number of features than rows have."""
+        if whole(self.n_features_in_, "n_features_in_") != n_features:
+            raise ValueError(
+                f"there are weights for {n_features} features, and n_features_in_ is {self.n_features_in_}"
+            )
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Plan]:

@@ -19,6 +19,7 @@ from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._warnings import warn_of_margin
 from onmargin.learner import Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
+from onmargin.models.columns import check_known
 from onmargin.models.plan import Plan
 
 
@@ -40,6 +41,11 @@ class LinearClassifier(LinearEstimator):
 
     if TYPE_CHECKING:  # at run time annotations would be options
         classes_: NDArray[Any] = field(init=False)
+
+    def _check_model(self, plan: Plan) -> None:
+        self._model.check(plan, check_known(self.classes_))
+        if self.class_counts_.shape != self.classes_.shape:
+            raise ValueError(f"class_counts_ must be one per class; got {self.class_counts_.shape}")
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """The class of each label; any, where a label is not known because its examples weigh nothing."""

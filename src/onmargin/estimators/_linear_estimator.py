@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.geometries.diagonal import Diagonal
 from onmargin._core.geometries.geometry import Columns
+from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._estimator import Estimator, MatrixLike
@@ -42,6 +43,16 @@ class LinearEstimator(Estimator):
         self._sparse_coef: sparse.csr_matrix | None = None
         self.__dict__.pop("_sparse_metric", None)
         super()._begin(plan, X, n_columns, weight=weight)
+
+    def _check_width(self, n_features: int) -> None:
+        coef = self._sparse_coef
+        if coef is None:
+            super()._check_width(n_features)
+            return
+        shown = len(self._shown(self._learner.geometry.mean()[0]))
+        shape = shown, whole(self.n_features_in_, "n_features_in_", most=np.iinfo(np.int32).max)
+        if not sparse.issparse(coef) or coef.shape != shape or n_features:
+            raise ValueError(f"sparse weights must have shape {shape}; got {coef!r:.200}")
 
     def _start_from(
         self,

@@ -17,6 +17,7 @@ from onmargin._checks import check_classes, check_labels, check_sparse
 from onmargin._parts import Part
 from onmargin.estimators._classes import label_codes
 from onmargin.learner import Offsets
+from onmargin.models.columns import check_known
 
 # Rows, where each example begins, and which of its rows is that of its label.
 Portion = tuple[Any, Offsets, Offsets]
@@ -30,6 +31,10 @@ class Phi(Protocol):
     @property
     def classes(self) -> NDArray[Any]:
         """Labels, in the order of the rows."""
+        ...
+
+    def check(self, phi: Any) -> None:
+        """Refuse what a file says was learned, if it is not of this parameter or does not fit together."""
         ...
 
     def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
@@ -62,6 +67,10 @@ class Given(Part):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.classes,)
+
+    def check(self, phi: Any) -> None:
+        if phi is not None or len(set(self.classes.tolist())) < self.classes.size:
+            raise ValueError(f"classes must be named once each, for phi=None; got {self.classes!r:.200}")
 
     def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
         values = self._checked(X)
@@ -106,6 +115,11 @@ class Called(Part):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.phi, self.classes)
 
+    def check(self, phi: Any) -> None:
+        check_known(self.classes)
+        if self.phi is not phi or not callable(phi):
+            raise ValueError("features were made by another phi")
+
     def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
         given = y[:0] if classes is None else check_classes(classes)
         check_labels(y, given, self.classes)
@@ -146,6 +160,11 @@ class Transformed(Part):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.transformer,)
+
+    def check(self, phi: Any) -> None:
+        if type(self.transformer) is not type(phi) or not hasattr(phi, "learn_transform"):
+            raise ValueError(f"features are made by a {type(self.transformer).__name__}, which phi is not")
+        check_known(self.classes)
 
     @property
     def classes(self) -> NDArray[Any]:

@@ -16,7 +16,9 @@ from onmargin.estimators._estimator import MatrixLike
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._trials import read_trials, trial_weights, two_classes
 from onmargin.learner import Vector
+from onmargin.models.columns import check_known
 from onmargin.models.described import described
+from onmargin.models.plan import Plan
 from onmargin.models.trials import BlockOptions
 
 
@@ -127,6 +129,10 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
 
     if TYPE_CHECKING:  # at run time annotations would be options
         classes_: NDArray[Any] = field(init=False)
+
+    def _check_model(self, plan: Plan) -> None:
+        super()._check_model(plan)
+        two_classes(np.array(check_known(self.classes_)), "a file")
 
     def fit(
         self,

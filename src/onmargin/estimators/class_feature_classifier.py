@@ -213,6 +213,10 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         self._fitted()
         return self._phi.classes
 
+    def _check_model(self, plan: Plan) -> None:
+        super()._check_model(plan)
+        self._phi.check(self.phi)
+
     def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Any, Any]:
         """The parts of the data as rows, and the weights of the examples."""
         labels = column_or_1d(y, warn=True)

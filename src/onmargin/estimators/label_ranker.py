@@ -18,6 +18,7 @@ from onmargin.estimators._label_sets import LabelSets, read_label_sets, read_lab
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_
 from onmargin.learner import as_rows
+from onmargin.models.columns import check_known
 from onmargin.models.described import described
 from onmargin.models.label_ranking import LabelRankerOptions
 from onmargin.models.plan import Plan
@@ -291,6 +292,11 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         padded = np.repeat(scores.min(axis=1, keepdims=True, initial=0) - 1, len(classes), axis=1)
         padded[:, np.isin(classes, self.classes_)] = scores
         return float(label_ranking_average_precision_score(sets.matrix(classes), padded, sample_weight=sample_weight))
+
+    def _check_model(self, plan: Plan) -> None:
+        self._model.check(plan, check_known(self.classes_))
+        if not isinstance(self._indicator, bool):
+            raise ValueError(f"_indicator must be a bool; got {self._indicator!r:.60}")
 
     def _examples(self, plan: Plan, X: Any, *, keep: bool) -> tuple[Any, Rows]:
         if not (keep and self._is_plain(X)):

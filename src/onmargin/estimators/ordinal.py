@@ -220,6 +220,10 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         """Thresholds as learned."""
         return -self.intercept_
 
+    def _check_model(self, plan: Plan) -> None:
+        check_ordered(self.classes_, "classes_")
+        self._model.check(plan, n_columns=len(self.classes_) - 1)
+
     def _begin_ranks(self, plan: Plan, X: Any, classes: Any, y: NDArray[Any]) -> None:
         """Begin with the ranks that are given, as `ranks` or as classes, or else with those of y."""
         if self.ranks is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes
 from onmargin._core.geometries.chain import EdgePaths
+from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.text.names import Names
 from onmargin._core.turns import TakingTurns
@@ -32,6 +34,7 @@ from onmargin.estimators._sequences import (
 from onmargin.features.records import RecordFeatures
 from onmargin.learner import Offsets, Vector
 from onmargin.models.chain import Chain, ChainStanding, TaggerOptions, transition_coef_of, transitions_of
+from onmargin.models.columns import check_known
 from onmargin.models.described import described
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import Number
@@ -492,6 +495,23 @@ class SequenceTagger(Estimator, TaggerOptions):
                     if names is not None:
                         names.forget(known)
                     raise
+
+    def _check_model(self, plan: Plan) -> None:
+        labels = check_known(self.classes_)
+        if self._codes != {label: code for code, label in enumerate(labels)}:
+            raise ValueError(f"codes must be those of the labels; got {self._codes!r:.200}")
+        if not isinstance(self._names, Names | None):
+            raise ValueError(f"names of features are a {type(self._names).__name__}")
+        begun = copy(self)  # with the features that weighed steps then
+        begun.transition_features = self._chosen_by
+        begun._check_parameters()
+        self._model.check(begun.plan(), labels, meet=lambda twin: Chain(twin).meet([], len(labels)))
+
+    def _check_width(self, n_features: int) -> None:
+        known = whole(self.n_features_in_, "n_features_in_", most=n_features)
+        whole(self._n_asked, "_n_asked", most=n_features)
+        if self._names is not None and len(self._names) != known:
+            raise ValueError(f"there are {len(self._names)} names for {known} features")
 
     def _begin_chain(self, X: Any, plan: Plan) -> None:
         """Begin a chain that has learned nothing; features and further labels come as they are met."""

@@ -17,7 +17,7 @@ from onmargin.estimators._checks import check_weight
 from onmargin.estimators._estimator import Estimator
 from onmargin.learner import Offsets, Vector
 from onmargin.models.described import described
-from onmargin.models.joint_features import Features, Named, features_like
+from onmargin.models.joint_features import Features, Indexed, Named, features_like
 from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.structure_checks import check_model, cost_of
 from onmargin.models.structures import Example, StructureOptions, noted, play_round
@@ -301,6 +301,10 @@ class StructuredPredictor(Estimator, StructureOptions):
                         features, size, geometry = learned
                         features.restore(size, geometry)
                     raise
+
+    def _check_width(self, n_features: int) -> None:
+        if not isinstance(self._features, Named | Indexed) or not self._features.fits(n_features):
+            raise ValueError(f"features of structures do not fit weights for {n_features}")
 
     def _read(
         self, X: Iterable[Any], Y: Iterable[Any], sample_weight: ArrayLike | None

@@ -247,6 +247,11 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
+    def _check_model(self, plan: Plan) -> None:
+        super()._check_model(plan)
+        if not isinstance(self._offset, float | None):
+            raise ValueError(f"_offset must be None or a float; got {self._offset!r:.60}")
+
     def _begin_ball(self, plan: Plan, X: Any, weight: Vector | None) -> int:
         """Begin with a ball that has seen nothing, or the first example of any weight; return how many rows it took."""
         check_sparse(X)  # whose first row is taken before `as_rows` looks at all of them

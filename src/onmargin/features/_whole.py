@@ -14,6 +14,10 @@ class Whole(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         raise NotImplementedError
 
+    def _check_learned(self) -> None:
+        """Refuse what a file says was learned, if it does not fit together."""
+        raise NotImplementedError
+
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """Check the parameters first; if anything raises, nothing has changed. Threads take turns."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from onmargin._checks import check_classes, check_labels, check_sparse
 from onmargin.features._whole import Whole
+from onmargin.models.columns import check_known
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any
@@ -267,6 +268,18 @@ class ClassTermFeatures(Whole):
             accepted = " or ".join(map(repr, self._kinds))
             name = type(self).__name__
             raise ValueError(f"kind must be {accepted}; got {self.kind!r}. Set it with {name}.set_params(kind=...).")
+
+    def _check_learned(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            return
+        n, table, counts = len(check_known(self.classes_)), self._table, self.class_counts_
+        sound = (
+            table.dtype == np.int32 and table.ndim == 2 and len(table) == self.n_features_in_ and table.shape[1] >= n
+        )
+        if not sound or counts.shape != (n,) or counts.dtype != np.int64 or (counts < 0).any():
+            raise ValueError(f"the counts of {n} classes have shapes {table.shape} and {counts.shape}")
+        if self._columns.dtype != np.intp or sorted(self._columns.tolist()) != list(range(n)):
+            raise ValueError(f"each of {n} classes must have a column; got {self._columns!r:.200}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_table")

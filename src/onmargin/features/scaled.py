@@ -190,6 +190,12 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         check_parameters(self, self._rules)
 
+    def _check_learned(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            return
+        if type(self.estimator_) is not type(self.estimator) or not isinstance(self.scaler_, RunningScaler):
+            raise ValueError(f"a {type(self.estimator_).__name__} and a {type(self.scaler_).__name__} were learned")
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, sorted."""

@@ -12,6 +12,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onmargin._checks import check_sparse
+from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.scaling import scale
 from onmargin.features._whole import Whole
@@ -212,6 +213,16 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
 
     def _check_parameters(self) -> None:
         check_parameters(self, self._rules)
+
+    def _check_learned(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            return
+        whole(self.n_samples_seen_, "n_samples_seen_")
+        shape = (whole(self.n_features_in_, "n_features_in_"),)
+        for name in ("_largest", "_squares"):
+            sizes = getattr(self, name)
+            if sizes.shape != shape or sizes.dtype != np.float64:
+                raise ValueError(f"{name} must be float64 of shape {shape}; got {sizes.dtype} of shape {sizes.shape}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_largest")

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
-from math import isfinite
+from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.restore import claim, whole
 from onmargin._late import public_modules
 from onmargin._parts import Pieces, parts, put_together, take_apart
 from onmargin.models.dual_ascent import with_window
@@ -59,6 +60,10 @@ RENAMED_CLASSES = {
     "stream.Regressor": "stream.PassiveAggressiveRegressor",
     "stream.Uniclass": "stream.PassiveAggressiveUniclass",
 }
+
+
+# Characters by which the items of an array may be shorter than its type says.
+SPARE_CHARACTERS = 4096
 
 
 class UnsavableError(TypeError):
@@ -154,6 +159,13 @@ class Reader:
 
     arrays: Callable[[str], NDArray[Any]]
     given: Mapping[str, Any] = field(default_factory=dict)
+    _parts: dict[str, type] = field(default_factory=dict)
+
+    def part(self, name: str) -> type:
+        """Return a kind of part by its name; those of a class are there once it is imported."""
+        if name not in self._parts:
+            self._parts = parts()
+        return self._parts[name]
 
     def decode(self, content: Any) -> Any:
         if isinstance(content, list):
@@ -178,6 +190,10 @@ class Reader:
         if taken:
             raise ValueError(f"{', '.join(taken)} of {content['class']} are not learned")
         vars(model).update(state)
+        if hasattr(kind, "_check_learned"):
+            model._check_learned()
+        elif state:
+            raise ValueError(f"a {content['class']} learns nothing, but has {', '.join(sorted(state))}")
         return model
 
 
@@ -217,6 +233,10 @@ def _is_array(value: Any, kinds: str) -> bool:
     return type(value) in (np.ndarray, np.memmap) and value.dtype.kind in kinds
 
 
+def _decode_float(reader: Reader, content: str) -> float:
+    return {"inf": inf, "-inf": -inf, "nan": nan}[content]
+
+
 def _encode_items(writer: Writer, array: NDArray[Any], place: str) -> dict[str, Any]:
     return {
         "dtype": array.dtype.newbyteorder("<").str,
@@ -226,10 +246,14 @@ def _encode_items(writer: Writer, array: NDArray[Any], place: str) -> dict[str, 
 
 
 def _decode_items(reader: Reader, content: Mapping[str, Any]) -> NDArray[Any]:
-    if np.dtype(content["dtype"]).kind not in "OU":
+    dtype = np.dtype(content["dtype"]).newbyteorder("=")
+    if dtype.kind not in "OU":
         raise ValueError(f"items of type {content['dtype']!r}")
     items = reader.decode(content["items"])
-    flat = np.empty(len(items), dtype=np.dtype(content["dtype"]).newbyteorder("="))
+    if dtype.kind == "U" and dtype.itemsize // 4 > max(map(len, items), default=0) + SPARE_CHARACTERS:
+        raise ValueError(f"items of type {content['dtype']!r} are much shorter than that")
+    claim(len(items) * dtype.itemsize)
+    flat = np.empty(len(items), dtype)
     flat[:] = items
     return flat.reshape(content["shape"])
 
@@ -238,7 +262,10 @@ def _decode_scalar(reader: Reader, content: list[Any]) -> Any:
     name, value = content
     if name not in DTYPES and name != "str":
         raise ValueError(f"a scalar of type {name!r}")
-    return np.dtype(name).type(reader.decode(value))
+    scalar = np.dtype(name).type(reader.decode(value))
+    if not isinstance(scalar, np.generic):
+        raise ValueError(f"a scalar {value!r:.60}")
+    return scalar
 
 
 def _is_csr(value: Any) -> bool:
@@ -260,7 +287,11 @@ def _decode_csr(reader: Reader, content: Mapping[str, Any]) -> Any:
 
     data, indices, indptr = (reader.arrays(content[name]) for name in ("data", "indices", "indptr"))
     kind = sparse.csr_matrix if content["matrix"] else sparse.csr_array
+    if {indices.dtype, indptr.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}:
+        raise ValueError(f"a sparse matrix with indices of {indices.dtype} and {indptr.dtype}")
     matrix = kind((data, indices, indptr), shape=tuple(content["shape"]))
+    if indptr[-1] != len(indices):  # which the check of scipy does not ask for
+        raise ValueError(f"a sparse matrix of {indptr[-1]} numbers with {len(indices)} indices")
     matrix.check_format(full_check=True)
     matrix.indices, matrix.indptr = indices, indptr  # which scipy narrows when it can
     return matrix
@@ -278,8 +309,12 @@ def _encode_random(writer: Writer, random: np.random.RandomState, place: str) ->
 
 
 def _decode_random(reader: Reader, content: Mapping[str, Any]) -> np.random.RandomState:
+    key = reader.arrays(content["key"])
+    if key.shape != (624,) or key.dtype != np.uint32:
+        raise ValueError(f"the key of a random state must be 624 numbers of 32 bits; got {key.dtype} of {key.shape}")
+    position, gauss = whole(content["pos"], "pos", most=624), whole(content["has_gauss"], "has_gauss", most=1)
     random = np.random.RandomState()
-    random.set_state(("MT19937", reader.arrays(content["key"]), content["pos"], content["has_gauss"], content["gauss"]))
+    random.set_state(("MT19937", key, position, gauss, float(content["gauss"])))
     return random
 
 
@@ -294,7 +329,7 @@ def _encode_part(writer: Writer, part: Any, place: str) -> dict[str, Any]:
 
 
 def _decode_part(reader: Reader, content: Mapping[str, Any]) -> Any:
-    kind = parts()[RENAMED.get(content["kind"], content["kind"])]
+    kind = reader.part(RENAMED.get(content["kind"], content["kind"]))
     arguments = tuple(map(reader.decode, content["arguments"]))
     return put_together(Pieces(kind, arguments, reader.mapped(content["settings"]), reader.decode(content["state"])))
 
@@ -306,7 +341,7 @@ def _encode_pairs(writer: Writer, values: Mapping[Any, Any], place: str) -> list
 
 CODECS: dict[str, Codec] = {
     # inf, -inf or nan, which JSON lacks
-    "float": Codec(lambda v: type(v) is float, lambda w, v, at: repr(v), lambda r, content: float(content)),
+    "float": Codec(lambda v: type(v) is float, lambda w, v, at: repr(v), _decode_float),
     "tuple": Codec(
         lambda v: type(v) is tuple,
         lambda w, v, at: w.encode(list(v), at),

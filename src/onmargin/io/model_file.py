@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
+from onmargin._core.restore import at_most, whole
 from onmargin.io._replacing import replace_file
 from onmargin.io._values import DTYPES, Reader, Writer, public_name, sha256
 
@@ -28,6 +29,9 @@ ORDER = (
 )
 # The longest header that safetensors reads.
 MAX_HEADER = 100_000_000
+# A model takes at most so many bytes of memory for each byte of its file, and so many more, as it is loaded. Columns of
+# weights are padded, and a model that has learned nothing is made beside it.
+MEMORY_PER_BYTE, MORE_MEMORY = 100, 1 << 24
 
 
 class ModelFileError(ValueError):
@@ -132,9 +136,7 @@ def from_bytes(data: bytes | memoryview) -> Any:
         As `load` does.
     """
     try:
-        tensors = _Tensors(memoryview(data))
-        document = _read_document(tensors.metadata())
-        return Reader(_arrays(tensors, document["arrays"]), _check_given(document["parameters"], {})).model(document)
+        return _model(_Tensors(memoryview(data)), len(data), {})[0]
     except Exception as error:  # as a file
         raise ModelFileError(f"cannot load a model from bytes: {error or type(error).__name__}") from error
 
@@ -200,9 +202,17 @@ class _Tensors:
 
     def __init__(self, data: memoryview) -> None:
         self._start = 8 + int.from_bytes(data[:8], "little")
+        if not 8 < self._start <= min(len(data), 8 + MAX_HEADER):
+            raise ValueError("it is not a whole safetensors file: its header is longer than it is")
         self._header = json.loads(bytes(data[8 : self._start]))
         self._metadata = self._header.pop("__metadata__", None)
         self._data = data
+        ends = [0, len(data) - self._start]
+        for entry in self._header.values():
+            ends += entry["data_offsets"]
+        # From the first array to the end of the file, each begins where another one ends.
+        if sorted(ends)[::2] != sorted(ends)[1::2] or any(a > b for a, b in map(_offsets, self._header.values())):
+            raise ValueError("it is not a whole safetensors file: its arrays do not follow each other up to its end")
 
     def metadata(self) -> Any:
         return self._metadata
@@ -213,16 +223,22 @@ class _Tensors:
     def get_tensor(self, name: str) -> NDArray[Any]:
         entry = self._header[name]
         dtype = np.dtype(next(ours for ours, theirs in DTYPES.items() if theirs == entry["dtype"]))
-        first, last = entry["data_offsets"]
+        first, last = _offsets(entry)
         part = self._data[self._start + first : self._start + last]
         return np.frombuffer(part, dtype).reshape(entry["shape"])
+
+
+def _offsets(entry: Mapping[str, Any]) -> tuple[int, int]:
+    """Return where an array begins and ends."""
+    first, last = entry["data_offsets"]
+    return whole(first, "data_offsets"), whole(last, "data_offsets")
 
 
 def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None = None) -> Any:
     """Read a model that `save` wrote.
 
-    Every byte that means something is checked, and nothing in the file is executed: it is safe to load a file from
-    anyone.
+    Every byte that means something is checked, all parts of the model must fit together, a small file takes little
+    memory, and nothing in the file is executed: it is safe to load a file from anyone.
 
     Parameters
     ----------
@@ -280,15 +296,23 @@ def load_with_notes(
         if os.path.exists(path) and not os.path.isfile(path):
             raise ValueError("it is not a file")
         with safe_open(path, framework="numpy") as file:
-            document = _read_document(file.metadata())
-            reader = Reader(_arrays(file, document["arrays"]), _check_given(document["parameters"], parameters or {}))
-            return reader.model(document), document.get("notes", {})
+            return _model(file, os.path.getsize(path), parameters or {})
     except OSError:
         raise
     except SafetensorError as error:
         raise ModelFileError(f"cannot load a model from {path!r}: it is no whole safetensors file: {error}") from error
     except Exception as error:  # a file may hold anything
         raise ModelFileError(f"cannot load a model from {path!r}: {error or type(error).__name__}") from error
+
+
+def _model(file: Any, size: int, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the model of a file of so many bytes, and its notes."""
+    document = _read_document(file.metadata())
+    arrays = _Arrays(file, document["arrays"])
+    with at_most(MEMORY_PER_BYTE * size + MORE_MEMORY):
+        model = Reader(arrays, _check_given(document["parameters"], given)).model(document)
+    arrays.check_used()
+    return model, document.get("notes", {})
 
 
 def _version() -> str:
@@ -341,18 +365,27 @@ def _read_document(metadata: Mapping[str, str] | None) -> dict[str, Any]:
     return document
 
 
-def _arrays(file: Any, entries: Mapping[str, Any]) -> Any:
-    """Gives the arrays of a file by name, each checked when it is asked for."""
-    if set(file.keys()) != set(entries):
-        raise ValueError("it is damaged: its arrays are not those that it describes")
+class _Arrays:
+    """Gives the arrays of a file by name, each once, and checked when it is asked for."""
 
-    def array(name: str) -> NDArray[Any]:
-        values: NDArray[Any] = file.get_tensor(name)
-        if _entry(values) | {"sha256": sha256(values)} != entries[name]:
+    def __init__(self, file: Any, entries: Mapping[str, Any]) -> None:
+        if set(file.keys()) != set(entries):
+            raise ValueError("it is damaged: its arrays are not those that it describes")
+        self._file = file
+        self._left = dict(entries)
+
+    def __call__(self, name: str) -> NDArray[Any]:
+        if name not in self._left:
+            raise ValueError(f"its array {name!r} is not there, or is used twice")
+        entry = self._left.pop(name)
+        values: NDArray[Any] = self._file.get_tensor(name)
+        if _entry(values) | {"sha256": sha256(values)} != entry:
             raise ValueError(f"its array {name!r} is damaged: the checksum does not agree")
         return values
 
-    return array
+    def check_used(self) -> None:
+        if self._left:
+            raise ValueError(f"it has arrays that are no part of the model: {', '.join(sorted(self._left))}")
 
 
 def _check_given(described: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:

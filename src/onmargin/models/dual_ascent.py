@@ -160,6 +160,27 @@ class KeptExamples(Part):
         return replace(self, target=target, alpha=alpha, scores=self.scores @ mixing.T)
 
 
+def check_kept(kept: Any, geometry: Geometry) -> None:
+    """Refuse kept examples, as a file may hold them, that are not rows and targets of a geometry."""
+    if kept is None:
+        return
+    if not isinstance(kept, KeptExamples):
+        raise ValueError(f"kept examples are a {type(kept).__name__}")
+    n, k = len(kept.target), geometry.n_columns
+    shapes = {"target": (n,), "weight": (n,), "alpha": (n, k), "scores": (n, k), "keys": (n,)}
+    for name, shape in shapes.items():
+        values = getattr(kept, name)
+        if values.shape != shape or values.dtype != (np.intp if name == "keys" else np.float64):
+            raise ValueError(f"{name} of kept examples must have shape {shape}; got {values.dtype} of {values.shape}")
+    rows = kept.X
+    width = geometry.n_features or np.iinfo(np.int32).max  # sparse weights have no features there
+    if rows.shape[0] != n or rows.shape[1] > width or rows.dtype != geometry.dtype:
+        raise ValueError(f"kept examples must be {n} rows of at most {width} features; got {rows.shape}")
+    known = np.isin(kept.target, [-1, 1] if k == 1 else np.arange(k))
+    if not known.all() or not (np.isfinite(kept.weight) & (kept.weight >= 0)).all():
+        raise ValueError("targets and weights of kept examples must be those of examples that were learned")
+
+
 @dataclass(frozen=True)
 class Sight:
     """The rows of a call with the kept ones before them, and room for their variables and scores."""
@@ -242,6 +263,10 @@ class WindowLearner(Learner[Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.task, self.step, self.geometry, self.kept), self._totals
+
+    def check(self) -> None:
+        super().check()
+        check_kept(self.kept, self.geometry)
 
     def recombine(self, mixing: NDArray[np.float64]) -> None:
         super().recombine(mixing)

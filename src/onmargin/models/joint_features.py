@@ -29,6 +29,10 @@ class Features(Protocol):
         """How many there are, or are known so far."""
         ...
 
+    def fits(self, n_features: int) -> bool:
+        """Return whether there are weights for all of them, if there are so many weights."""
+        ...
+
     def read(self, given: Any) -> Any:
         """What `joint_features` gave, checked, and so that equal features are equal."""
         ...
@@ -82,6 +86,9 @@ class Indexed(Part):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Indexed, (self.size,)
+
+    def fits(self, n_features: int) -> bool:
+        return self.size == n_features
 
     def read(self, given: Any) -> "Vector | Entries":
         if isinstance(given, Mapping):
@@ -163,11 +170,16 @@ class Named(Part):
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         names = state["names"].names if isinstance(state["names"], Names) else state["names"]
         self.places = {name: place for place, name in enumerate(names)}
+        if len(self.places) < len(names):
+            raise ValueError("names must be given once each")
         self.weights = NamedWeights(zip(names, state["weights"].tolist(), strict=True))
 
     @property
     def size(self) -> int:
         return len(self.places)
+
+    def fits(self, n_features: int) -> bool:
+        return self.size <= n_features
 
     def read(self, given: Any) -> dict[Hashable, float]:
         if not isinstance(given, Mapping):

@@ -4,20 +4,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core import rounds
 from onmargin._core.geometries.kernel import Expansion
+from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.steps.window import KernelWindow
 from onmargin._core.tasks.task import Task
 from onmargin._core.turns import TakingTurns
 from onmargin.learner import Learner, Offsets, Vector, matrix_of
-from onmargin.models.dual_ascent import Sight, of_one_class, selected
+from onmargin.models.dual_ascent import Sight, check_kept, of_one_class, selected
 from onmargin.models.kernels import Kernel, Matrix, Supports
 
 __all__ = ["KernelLearner", "KernelWindowLearner"]
@@ -59,6 +60,34 @@ class KernelLearner(Learner[Expansion]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:  # type: ignore[override]
         self._totals, self.first, self._received = state["totals"], state["first"], state["received"]
+
+    def check(self) -> None:
+        super().check()
+        geometry, supports = self.geometry, self.supports
+        if not isinstance(geometry, Expansion) or not isinstance(supports, Supports):
+            raise ValueError(f"a kernel needs supports and their coefficients; got a {type(geometry).__name__}")
+        width = 0 if self.kernel is None else geometry.n_features
+        if len(supports) != geometry.n_slots or not supports.holds(width):
+            raise ValueError(
+                f"supports must be {geometry.n_slots} rows of {width} features; got {len(supports)} of {supports.width}"
+            )
+        whole(self.first, "first"), whole(self._received, "received")
+
+    def check_like(self, other: Learner[Any]) -> None:
+        expected, found = self.kernel, cast("KernelLearner", other).kernel
+        fields = {} if expected is None else {name: value for name, value in vars(expected).items() if name != "gamma"}
+        gamma = getattr(found, "gamma", 1.0)
+        if (
+            type(found) is not type(expected)
+            or any(getattr(found, name) != value for name, value in fields.items())
+            or not (isinstance(gamma, float) and gamma > 0)
+        ):
+            raise ValueError(f"the kernel is {found!r:.100}, and its parameters make {expected!r:.100}")
+
+    def example(self) -> Any:
+        from scipy import sparse
+
+        return np.zeros((1, 1)) if self.kernel is None else sparse.csr_matrix((1, max(self.geometry.n_features, 1)))
 
     def __copy__(self) -> Self:
         """A learner to go on with, while this one is kept in case that fails."""
@@ -231,6 +260,10 @@ class KernelWindowLearner(KernelLearner):
     def __reduce__(self) -> tuple[Any, ...]:
         kind, arguments, state = super().__reduce__()
         return kind, (*arguments, self.kept), state
+
+    def check(self) -> None:
+        super().check()
+        check_kept(self.kept, self.geometry)
 
     def recombine(self, mixing: NDArray[np.float64]) -> None:
         super().recombine(mixing)

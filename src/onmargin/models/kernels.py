@@ -141,6 +141,11 @@ class Custom(KernelPart):
         return (self(A, A) if within is None else within).diagonal()
 
 
+def _is_matrix(rows: Any) -> bool:
+    is_array = isinstance(rows, np.ndarray) or sparse.issparse(rows)
+    return is_array and len(rows.shape) == 2 and rows.dtype in (np.float64, np.float32)
+
+
 class Supports(Part):
     """The rows of the supports, one a slot, in memory that doubles when it is full.
 
@@ -165,7 +170,18 @@ class Supports(Part):
         return type(self), (self._memory[:0],), self.rows().copy()
 
     def __setstate__(self, rows: Matrix) -> None:
+        if not _is_matrix(rows) or not _is_matrix(self._memory) or rows.dtype != self._memory.dtype:
+            raise ValueError(f"supports must be rows of a matrix; got {type(rows).__name__}")
         self._n, self._memory, self._filled = rows.shape[0], rows, [rows.shape[0]]
+
+    @property
+    def width(self) -> int:
+        """The number of features of their rows."""
+        return int(self._memory.shape[1])
+
+    def holds(self, n_features: int) -> bool:
+        """Return whether rows of so many features can be supports beside these: sparse ones may be wider."""
+        return self.width <= n_features if sparse.issparse(self._memory) else self.width == n_features
 
     def as_these(self, X: Matrix) -> Matrix:
         """X dense or sparse, as the supports are; sparse ones grow to its width."""

@@ -1,6 +1,6 @@
 """A plan says how a set of options learns; a model is a plan at work, before any face is put on it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.rows import Rows
+from onmargin._core.several.geometries import SeveralPaths, SideBySide
 from onmargin._core.several.tasks import Several
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
-from onmargin._parts import Part
+from onmargin._parts import Part, take_apart
 from onmargin.errors import ParameterError
 from onmargin.learner import Learner
 from onmargin.models.columns import Places, class_columns
@@ -115,14 +116,21 @@ class Model(Part):
         return other
 
     @classmethod
-    def begin(cls, plan: Plan, shape: Shape, X: Any = None, n_columns: int = 1) -> Self:
-        """Return a model that has learned nothing, for rows of that shape; a kernel is fitted to the rows of X."""
+    def begin(
+        cls, plan: Plan, shape: Shape, X: Any = None, n_columns: int = 1, members: Sequence[str] | None = None
+    ) -> Self:
+        """Return a model that has learned nothing, for rows of that shape; a kernel is fitted to the rows of X.
+
+        Of models that learn side by side the `members` take part. If None, all of them.
+        """
         ensemble = plan.ensemble
-        members = None
         if ensemble is None:
+            members = None
             geometry = plan.weights(shape, None, n_columns)
         else:
-            experts = ensemble.sparse if shape.sparse else ensemble.for_dense(shape.n_features)
+            experts: Sequence[Expert] = ensemble.sparse if shape.sparse else ensemble.for_dense(shape.n_features)
+            if members is not None:
+                experts = list(map(ensemble.by_name().__getitem__, members))
             members = list(map(attrgetter("name"), experts)) if ensemble.retirable else None
             place = ensemble.side_by_side
             geometry = place(kinds_of(experts), 1, partial(plan.weights, shape), sparse=shape.sparse)
@@ -153,6 +161,48 @@ class Model(Part):
         if plan.first_step is None:
             self.learner.step = steps_of(experts) if experts else plan.step
         self._experts = experts
+
+    def check(
+        self, plan: Plan, labels: Labels = (), n_columns: int = 1, meet: Callable[[Self], None] | None = None
+    ) -> None:
+        """Refuse parts, as a file may name them, that a plan would not have made for these labels.
+
+        A step and a task that are not of its kind are replaced by those of the plan, as they would be by learning on:
+        parameters may have changed since. `meet` has a model that has learned nothing make room for the labels, if
+        `Model.meet` does not.
+        """
+        learner = self.learner
+        learner.check()
+        known = () if plan.ensemble is None else [*plan.ensemble.by_name()]
+        if self.members is not None and (len(set(self.members)) < len(self.members) or set(self.members) - set(known)):
+            raise ValueError(f"members are not models of these parameters, each named once: {self.members!r:.200}")
+        step, task = learner.step, learner.task
+        self.adopt(plan)
+        if plan.first_step is not None and not isinstance(step, type(plan.first_step(np.ones((1, 1))))):
+            raise ValueError(f"these parameters do not go by a {type(step).__name__}")
+        if _is_same_kind(step, learner.step):
+            learner.step = step
+        for sparse in (True, False):
+            twin = self._like(plan, sparse=sparse, n_columns=n_columns)
+            twin.meet([], len(labels)) if meet is None else meet(twin)
+            if _alike(twin.learner.geometry, learner.geometry) and type(twin.learner) is type(learner):
+                break
+        else:
+            raise ValueError(
+                f"a {type(learner).__name__} with {_shown(learner.geometry)} is not what its parameters make for "
+                f"{len(labels)} labels, but a {type(twin.learner).__name__} with {_shown(twin.learner.geometry)}"
+            )
+        twin.learner.check_like(learner)
+        if type(task) is not Task:  # which it is until there is something to learn
+            self.arrange(labels)
+            if _is_same_kind(task, learner.task):
+                learner.task = task
+
+    def _like(self, plan: Plan, *, sparse: bool, n_columns: int) -> Self:
+        """Return a model of the same sizes that has learned nothing."""
+        geometry = self.learner.geometry
+        shape = Shape(geometry.n_features, geometry.dtype, sparse)
+        return type(self).begin(plan, shape, self.learner.example(), n_columns, self.members)
 
     def arrange(self, labels: Labels = ()) -> None:
         """Take over the task of the plan, for the labels known now."""
@@ -248,3 +298,56 @@ class Model(Part):
             raise ValueError(f"keep must be {rule}; got {keep!r:.100}")
         self.members = [experts[m].name for m in keep_best(self.learner, int(keep))]
         self.learner.step = steps_of(self.experts(plan))
+
+
+def check_begun(face: Any, fresh: Any) -> Model | None:
+    """Return the model of an estimator or stream model; None if it has nothing that one without it has not."""
+    if "_model" not in vars(face):
+        own = vars(fresh)
+        more = [name for name, v in vars(face).items() if not (name in own and (own[name] is v or own[name] == v))]
+        if more:
+            raise ValueError(f"nothing was learned, but there is {', '.join(more)}")
+        return None
+    if not isinstance(face._model, Model):
+        raise ValueError(f"its model is a {type(face._model).__name__}")
+    return face._model
+
+
+def _alike(one: Geometry, other: Geometry) -> bool:
+    """Return whether two geometries are of one kind and size, and so are those that they are made of."""
+    if type(one) is not type(other) or _sizes(one) != _sizes(other):
+        return False
+    inner, others = list(_inner(one)), list(_inner(other))
+    return len(inner) == len(others) and all(map(_alike, inner, others))
+
+
+def _is_same_kind(one: Any, other: Any) -> bool:
+    """Return whether two values, such as parts, are the same but for numbers that measure something."""
+    if isinstance(one, Part | Task | Step):
+        return type(one) is type(other) and _is_same_kind(take_apart(one)[1:3], take_apart(other)[1:3])
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(_is_same_kind, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_is_same_kind(value, other[name]) for name, value in one.items())
+    if isinstance(one, np.ndarray):
+        same = type(one) is type(other) and one.dtype == other.dtype and one.shape == other.shape
+        return same and (one.dtype.kind == "f" or np.array_equal(one, other))
+    return type(one) is type(other) and (isinstance(one, float | bool) or one == other)
+
+
+def _sizes(geometry: Geometry) -> tuple[Any, ...]:
+    return geometry.n_features, geometry.n_columns, geometry.n_scores, geometry.dtype
+
+
+def _inner(geometry: Geometry) -> Iterator[Geometry]:
+    """Yield the geometries that one is made of; pairs of pairs, which may be nested in any way, by their leaves."""
+    if isinstance(geometry, SideBySide | SeveralPaths):
+        yield from geometry.leaves()
+    else:
+        yield from (part for part in take_apart(geometry).arguments if isinstance(part, Geometry))
+
+
+def _shown(geometry: Geometry) -> str:
+    """Return the kind and size of a geometry, as errors show them."""
+    kinds = ", ".join(map(_shown, _inner(geometry)))
+    return f"{type(geometry).__name__}({kinds or f'{geometry.n_features} features, {geometry.n_columns} columns'})"

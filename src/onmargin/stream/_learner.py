@@ -20,7 +20,7 @@ from onmargin.errors import ExampleError, ParameterError
 from onmargin.features.records import AS_THEY_COME, RecordFeatures, reading
 from onmargin.learner import Learner, Totals, matrix_of
 from onmargin.models.options import check_options
-from onmargin.models.plan import Model, Plan, Shape
+from onmargin.models.plan import Model, Plan, Shape, check_begun
 from onmargin.models.rules import Number
 from onmargin.models.several import ModelOutcome, Standing
 from onmargin.stream._blocks import learn_known, learn_readily, widen
@@ -90,6 +90,27 @@ class StreamLearner:
             raise ParameterError(
                 "these options need weights of double precision: features=RecordFeatures(dtype='float64')", ["features"]
             )
+
+    def _check_learned(self) -> None:
+        """Refuse what a file says was learned, if it does not fit together and the parameters."""
+        model = check_begun(self, type(self)(**self.get_params()))
+        if model is None:
+            return
+        model.check(self.plan(), self._known(), self._columns())
+        geometry, names, frequencies = self._learner.geometry, self._names, vars(self).get("_frequencies")
+        if geometry.dtype != self.features_.dtype:
+            raise ValueError(f"weights are {geometry.dtype}, and features={self.features!r} asks for another type")
+        if names is not None and (type(names) is not type(self.features_.index()) or len(names) > geometry.n_features):
+            raise ValueError(
+                f"a {type(names).__name__} of {len(names)} names does not fit weights for {geometry.n_features} "
+                f"features and features={self.features!r}"
+            )
+        if not isinstance(frequencies, Frequencies | None):
+            raise ValueError(f"frequencies of words are a {type(frequencies).__name__}")
+
+    def _known(self) -> list[Any]:
+        """Return the labels that have columns of their own, if a file has them as they must be."""
+        return []
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from onmargin._core.stream import check_weight
 from onmargin.models.balance import balanced_factor, class_factors
+from onmargin.models.columns import check_known
 from onmargin.models.costs import classes_of_cost
 from onmargin.stream._labels import Label, check_label, code_of
 from onmargin.stream._learner import StreamLearner
@@ -30,6 +31,12 @@ class LinearClassifier(StreamLearner):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         classes_of_cost(getattr(self, "cost", None))
+
+    def _known(self) -> list[Any]:
+        counts = vars(self).get("class_counts_", {})
+        if not isinstance(counts, dict) or (self._by_class() is not None and "class_counts_" not in vars(self)):
+            raise ValueError(f"class_counts_ must be the number of examples by class; got {counts!r:.100}")
+        return check_known(self.classes_)
 
     def _by_class(self) -> Mapping[Any, float] | str | None:
         """Return the factors on C by class, if the family has them."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.stream import check_weight
+from onmargin.models.columns import check_known
 from onmargin.models.described import described
 from onmargin.models.label_ranking import LabelRankerOptions
 from onmargin.stream._labels import Label, check_label, code_of
@@ -111,6 +112,9 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
         if len(set(labels)) < len(labels):
             raise ValueError(f"y names a label twice: {y!r:.100}")
         return set(labels)
+
+    def _known(self) -> list[Any]:
+        return check_known(self.classes_)
 
     def _meet(self, labels: set[Any]) -> None:
         """Make room for labels; margins between the others stay as they are."""

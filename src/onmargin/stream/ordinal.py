@@ -152,6 +152,11 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         values = -self._model.mean()[1] if "_model" in vars(self) else np.zeros(n)
         return dict(zip(self.classes_, values.tolist(), strict=False))
 
+    def _known(self) -> list[Any]:
+        if self.classes_ != check_ranks(self.ranks or ()):
+            raise ValueError(f"classes_ must be the ranks; got {self.classes_!r:.200}")
+        return []
+
     def _columns(self) -> int:
         return len(self.classes_) - 1
 

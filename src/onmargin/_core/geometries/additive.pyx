@@ -4,6 +4,8 @@ from functools import partial
 
 import numpy as np
 
+from onmargin._core.restore import fill, whole, zeros
+
 from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
 
 from onmargin._core.geometries.geometry cimport Geometry
@@ -26,13 +28,13 @@ cdef class Additive(Geometry):
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, *, double threshold=0.0):
-        self.n_features = n_features
-        self.n_columns = n_columns
+        self.n_features = whole(n_features, "n_features")
+        self.n_columns = whole(n_columns, "n_columns", least=1)
         self.threshold = threshold
         self.dtype = np.dtype(np.float64)
         self.vec = vec_for(8)
         self.n_scores = vec_padded(n_columns, 8) if n_columns > 1 else 1
-        self.theta, self.slopes = np.zeros((n_features, self.n_scores)), np.zeros((n_features, self.n_scores))
+        self.theta, self.slopes = zeros((n_features, self.n_scores)), zeros((n_features, self.n_scores))
         self.t = <double*>address(self.theta, "d", self.theta.size, writable=True)
         self.v = <double*>address(self.slopes, "d", self.slopes.size, writable=True)
         self.w.W, self.w.columns, self.w.stride, self.w.gap = self.v, n_columns, self.n_scores, 1
@@ -49,9 +51,10 @@ cdef class Additive(Geometry):
         return partial(type(self), **self.settings()), (), state
 
     def __setstate__(self, state):
-        self.theta[:, :self.n_columns], self.slopes[:, :self.n_columns] = state["theta"], state["slopes"]
-        self.clock, self.level, self.S = state["clock"], state["level"], state["S"]
-        self.highest, self.touched = state["highest"], state["touched"]
+        fill(self.theta[:, :self.n_columns], state, "theta")
+        fill(self.slopes[:, :self.n_columns], state, "slopes")
+        self.clock, self.touched = whole(state["clock"], "clock"), whole(state["touched"], "touched")
+        self.level, self.S, self.highest = state["level"], state["S"], state["highest"]
 
     def weights(self):
         """The weights, columns by features; a copy."""

@@ -4,6 +4,8 @@ from functools import partial
 
 import numpy as np
 
+from onmargin._core.restore import fill, whole, zeros
+
 from libc.math cimport INFINITY, exp, log, sqrt
 
 from onmargin._core.geometries.geometry cimport Geometry
@@ -37,13 +39,13 @@ cdef class Center(Geometry):
     cdef double along  # <c, x> of the round's row
 
     def __init__(self, Py_ssize_t n_features, *, double height=0.0):
-        self.n_features = n_features
+        self.n_features = whole(n_features, "n_features")
         self.n_columns = self.n_scores = 2
         self.dtype = np.dtype(np.float64)
         self.height = height
         self.scale = 1
         self.vec = vec_for(self.dtype.itemsize)
-        self.vector = np.zeros(n_features)
+        self.vector = zeros(n_features)
         self.w.W = address(self.vector, "d", n_features, writable=True)
         self.w.columns = self.w.stride = self.w.gap = 1
 
@@ -54,8 +56,9 @@ cdef class Center(Geometry):
         return partial(type(self), n_features=self.n_features, height=self.height), (), state
 
     def __setstate__(self, state):
-        self.clock, self.scale, self.squared_norm = state["clock"], state["scale"], state["squared_norm"]
-        self.vector[:] = state["vector"]
+        self.clock = whole(state["clock"], "clock")
+        self.scale, self.squared_norm = state["scale"], state["squared_norm"]
+        fill(self.vector, state, "vector")
 
     def center(self):
         """A copy of the center."""
@@ -151,7 +154,7 @@ cdef class SimplexCenter(Center):
 
     def __init__(self, Py_ssize_t n_features):
         super().__init__(n_features)
-        self.theta, self.apart = np.zeros(n_features), np.zeros(n_features)
+        self.theta, self.apart = zeros(n_features), zeros(n_features)
         self.t = <double*>address(self.theta, "d", n_features, writable=True)
         self.v = <double*>address(self.apart, "d", n_features, writable=True)
         self.normalize()
@@ -163,8 +166,9 @@ cdef class SimplexCenter(Center):
         return type(self), (self.n_features,), state
 
     def __setstate__(self, state):
-        self.clock, self.squared_norm = state["clock"], state["squared_norm"]
-        self.vector[:], self.theta[:] = state["vector"], state["theta"]
+        self.clock, self.squared_norm = whole(state["clock"], "clock"), state["squared_norm"]
+        fill(self.vector, state, "vector")
+        fill(self.theta, state, "theta")
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t j
@@ -289,7 +293,7 @@ cdef class BudgetedBall(Ball):
     cdef double doubt  # how many roundings, each as large as it has grown, the norm may be wrong by
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double height=0.0):
-        self.budget, self.in_turn = budget, True
+        self.budget, self.in_turn = whole(budget, "budget", least=1), True
         Ball.__init__(self, n_features, n_columns, dtype, height=height)
 
     def hold_slots(self, Py_ssize_t slots):
@@ -298,7 +302,7 @@ cdef class BudgetedBall(Ball):
         self.seat = <Py_ssize_t*>address(self.seat_memory, "lq", len(self.seat_memory), writable=True)
         if self.n_seats < min(slots, self.budget + 1) or self.gram_memory is None:
             n, old = min(max(slots, 2 * self.n_seats, 16), self.budget + 1), self.gram_memory
-            self.gram_memory = np.zeros((n, n))
+            self.gram_memory = zeros((n, n))
             if old is not None:
                 self.gram_memory[:self.n_seats, :self.n_seats] = old
             self.n_seats = n
@@ -324,9 +328,10 @@ cdef class BudgetedBall(Ball):
     def __setstate__(self, state):
         Ball.__setstate__(self, state)
         live = self.supports()
-        self.n_live, self.free, self.doubt = len(live), len(live), state["doubt"]
+        self.n_live = self.free = whole(len(live), "the number of supports", most=self.budget)
+        self.doubt = state["doubt"]
         self.seat_memory[live] = np.arange(self.n_live)
-        self.gram_memory[:self.n_live, :self.n_live] = state["gram"]
+        fill(self.gram_memory[:self.n_live, :self.n_live], state, "gram")
 
     def plant(self, Py_ssize_t key, double squared_norm):
         Ball.plant(self, key, squared_norm)

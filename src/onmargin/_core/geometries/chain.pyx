@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.restore import zeros
+
 from libc.math cimport isnan
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
@@ -28,14 +30,15 @@ cdef class Paths(Euclidean):
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
-        self.padded = np.full((n_columns, self.n_scores), -np.inf)
+        self.padded = zeros((n_columns, self.n_scores))
+        self.padded[:] = -np.inf
         self.transitions = self.padded[:, :n_columns]
         self.transitions[:] = 0
         self.t = <double*>address(self.padded, "d", self.padded.size, writable=True)
-        self.counts = np.zeros((n_columns, n_columns))
+        self.counts = zeros((n_columns, n_columns))
         self.n = <double*>address(self.counts, "d", self.counts.size, writable=True)
         if average:
-            self.lag_transitions = np.zeros((n_columns, n_columns))
+            self.lag_transitions = zeros((n_columns, n_columns))
             self.lt = <double*>address(self.lag_transitions, "d", self.lag_transitions.size, writable=True)
 
     def arrays(self):
@@ -161,7 +164,7 @@ cdef class EdgePaths(Paths):
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0, Py_ssize_t n_edges=0):
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
-        self.places = np.full(n_features, -1, np.int32)
+        self.places = zeros(n_features, np.int32) - 1
         self.place = <const int32_t*>address(self.places, "i", n_features)
         self.itemsize = self.dtype.itemsize
         self.edges = Euclidean(n_edges, n_columns * self.n_scores, dtype, sparse=True, average=average)
@@ -181,9 +184,9 @@ cdef class EdgePaths(Paths):
         return make, arguments, state
 
     def __setstate__(self, state):
-        if not (-1 <= state["places"].min(initial=-1) <= state["places"].max(initial=-1) < self.edges.n_features):
-            raise ValueError(f"places must be from -1 to {self.edges.n_features - 1}, those of the weights")
         super().__setstate__(state)
+        if not -1 <= self.places.min(initial=-1) <= self.places.max(initial=-1) < self.edges.n_features:
+            raise ValueError(f"places must be from -1 to {self.edges.n_features - 1}, those of the weights")
         self.edges.clock = self.clock
 
     def arrays(self):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.restore import zeros
+
 from libc.math cimport sqrt
 
 from onmargin._core.geometries.geometry cimport Euclidean
@@ -155,7 +157,7 @@ cdef class Normalized(Diagonal):
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
-        self.scales = np.zeros(n_features, self.dtype)
+        self.scales = zeros(n_features, self.dtype)
         self.s = address(self.scales, "fd", n_features, writable=True)
         self.counts = np.zeros(2)
         self.n = <double*>address(self.counts, "d", 2, writable=True)

@@ -3,6 +3,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+def float_type(dtype: DTypeLike) -> np.dtype[Any]: ...
+
 class Geometry:
     @property
     def n_features(self) -> int: ...

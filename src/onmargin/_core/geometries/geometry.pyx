@@ -4,6 +4,8 @@ from functools import partial
 
 import numpy as np
 
+from onmargin._core.restore import fill, whole, zeros
+
 from libc.math cimport INFINITY, isnan, sqrt
 from libc.string cimport memset
 
@@ -14,6 +16,14 @@ from onmargin._core.rows cimport Row, Weights, address, vec_for, vec_padded
 # The "auto" intercept coordinate is this part of the norm of the first non-zero row: large enough to be learned
 # quickly, too small to dominate the row as a plain 1 does beside unit-norm text.
 AUTO_BIAS = 0.3
+
+
+def float_type(dtype):
+    """The type of weights."""
+    found = np.dtype(dtype)
+    if found not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ValueError(f"dtype must be float32 or float64; got {found}")
+    return found
 
 
 cdef class Geometry:
@@ -119,24 +129,24 @@ cdef class Euclidean(Columns):
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
-        self.n_features = n_features
-        self.n_columns = n_columns
-        self.dtype = np.dtype(dtype)
+        self.n_features = whole(n_features, "n_features")
+        self.n_columns = whole(n_columns, "n_columns", least=1)
+        self.dtype = float_type(dtype)
         self.sparse = sparse
         self.vectors = self.count_vectors()
         self.feature_major = sparse and self.vectors > 1
         self.bias = bias
-        self.average = average
+        self.average = whole(average, "average")
         self.vec = vec_for(self.dtype.itemsize)
         self.n_scores = vec_padded(n_columns, self.dtype.itemsize) if self.feature_major else n_columns
-        self.intercept = np.zeros(n_columns)
+        self.intercept = zeros(n_columns)
         self.b = <double*>address(self.intercept, "d", n_columns, writable=True)
         memory = self.blank()
         self.w, self.weights = self.place(memory), self.view(memory)
         if average:
             memory = self.blank()
             self.l, self.lag = self.place(memory), self.view(memory)
-            self.lag_intercept = np.zeros(n_columns)
+            self.lag_intercept = zeros(n_columns)
             self.lb = <double*>address(self.lag_intercept, "d", n_columns, writable=True)
 
     cdef Py_ssize_t count_vectors(self):
@@ -148,7 +158,7 @@ cdef class Euclidean(Columns):
         if self.feature_major:
             shape = (self.n_features, sets * self.n_scores)
         size = shape[0] * shape[1] * self.dtype.itemsize
-        raw = np.zeros(size + 64, dtype=np.uint8)
+        raw = zeros(size + 64, np.uint8)
         first = -raw.ctypes.data % 64
         return raw[first:first + size].view(self.dtype).reshape(shape)
 
@@ -191,9 +201,9 @@ cdef class Euclidean(Columns):
         return partial(type(self), **sizes, **self.settings()), (), {"clock": self.clock, **self.arrays()}
 
     def __setstate__(self, state):
-        self.clock = state["clock"]
+        self.clock = whole(state["clock"], "clock")
         for name, array in self.arrays().items():
-            array[...] = state[name]
+            fill(array, state, name)
 
     def mean(self):
         """The averaged weights (columns by features) and intercepts; the current ones until averaging has started.

@@ -4,6 +4,9 @@ from functools import partial
 
 import numpy as np
 
+from onmargin._core.geometries.geometry import float_type
+from onmargin._core.restore import fill, whole, zeros
+
 from libc.math cimport INFINITY, isnan, sqrt
 from libc.string cimport memset
 
@@ -16,7 +19,7 @@ def grown(old, Py_ssize_t rows, shape, dtype):
     """Memory for at least `rows`, twice as much as before if it was too small; what was there stays."""
     if old is not None and len(old) >= rows:
         return old
-    new = np.zeros((max(rows, 2 * (0 if old is None else len(old)), 16), *shape), dtype)
+    new = zeros((max(rows, 2 * (0 if old is None else len(old)), 16), *shape), dtype)
     if old is not None:
         new[:len(old)] = old
     return new
@@ -35,14 +38,14 @@ cdef class Expansion(Columns):
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, double bias=0.0, Py_ssize_t average=0):
-        self.n_features = n_features
-        self.n_columns = self.width = n_columns
-        self.dtype = np.dtype(dtype)
+        self.n_features = whole(n_features, "n_features")
+        self.n_columns = self.width = whole(n_columns, "n_columns", least=1)
+        self.dtype = float_type(dtype)
         self.bias = bias
-        self.average = average
+        self.average = whole(average, "average")
         self.vec = vec_for(sizeof(double))
         self.n_scores = self.stride = 1 if n_columns == 1 else vec_padded(n_columns, sizeof(double))
-        self.intercept, self.lag_intercept = np.zeros(n_columns), np.zeros(n_columns)
+        self.intercept, self.lag_intercept = zeros(n_columns), zeros(n_columns)
         self.b = <double*>address(self.intercept, "d", n_columns, writable=True)
         self.lb = <double*>address(self.lag_intercept, "d", n_columns, writable=True)
         self.hold_slots(0)
@@ -71,16 +74,13 @@ cdef class Expansion(Columns):
         return make, (), {"clock": self.clock, **self.arrays()}
 
     def __setstate__(self, state):
-        self.clock = state["clock"]
+        self.clock = whole(state["clock"], "clock")
         self.n_slots = len(state["keys"])
         self.hold_slots(self.n_slots)
-        self.key_memory[:self.n_slots] = state["keys"]
-        self.live_memory[:self.n_slots] = state["live"]
-        self.coef_memory[:self.n_slots, :self.width] = state["coef"]
-        self.intercept[:] = state["intercept"]
-        if self.average:
-            self.lag_memory[:self.n_slots, :self.width] = state["lag"]
-            self.lag_intercept[:] = state["lag_intercept"]
+        for name, array in Expansion.arrays(self).items():
+            fill(array, state, name)
+        if self.n_slots and not 0 <= self.key_memory[:self.n_slots].min():
+            raise ValueError("keys must be at least 0")
 
     def arrays(self):
         """What is learned, by name; views."""
@@ -276,7 +276,7 @@ cdef class Budgeted(Expansion):
     cdef double* own  # K(x, x) of each support
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double bias=0.0):
-        self.budget, self.in_turn = budget, True
+        self.budget, self.in_turn = whole(budget, "budget", least=1), True
         Expansion.__init__(self, n_features, n_columns, dtype, bias=bias)
 
     def hold_slots(self, Py_ssize_t slots):
@@ -296,8 +296,7 @@ cdef class Budgeted(Expansion):
 
     def __setstate__(self, state):
         Expansion.__setstate__(self, state)
-        self.own_memory[:self.n_slots] = state["own"]
-        self.n_live = len(self.supports())
+        self.n_live = whole(len(self.supports()), "the number of supports", most=self.budget)
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t slot = self.n_slots
@@ -400,7 +399,7 @@ cdef class Forgetron(Budgeted):
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double bias=0.0):
         Budgeted.__init__(self, n_features, n_columns, dtype, budget=budget, bias=bias)
-        self.gram_memory, self.tally_memory = np.zeros((budget + 1, budget + 1)), np.zeros(4)
+        self.gram_memory, self.tally_memory = zeros((budget + 1, budget + 1)), zeros(4)
         self.gram = <double*>address(self.gram_memory, "d", self.gram_memory.size, writable=True)
         self.tally = <double*>address(self.tally_memory, "d", 4, writable=True)
 
@@ -409,8 +408,10 @@ cdef class Forgetron(Budgeted):
 
     def __setstate__(self, state):
         Budgeted.__setstate__(self, state)
-        self.gram_memory[:] = state["gram"]
-        self.tally_memory[:] = state["tally"]
+        fill(self.gram_memory, state, "gram")
+        fill(self.tally_memory, state, "tally")
+        if not 0 <= self.tally[3] < 2**53:
+            raise ValueError(f"the supports that left their slots must be a number from 0; got {self.tally[3]}")
 
     def compact(self):
         before = self.n_slots

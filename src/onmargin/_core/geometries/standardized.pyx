@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.restore import fill, whole, zeros
+
 from libc.math cimport INFINITY, sqrt
 from libc.string cimport memcpy, memset
 
@@ -86,10 +88,10 @@ cdef class Standardized(Geometry):
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
         self.single = self.dtype.itemsize == 4
         self.n_spare = inner.n_spare + self.n_features
-        self.means, self.spreads = np.zeros(self.n_features), np.zeros(self.n_features)
+        self.means, self.spreads = zeros(self.n_features), zeros(self.n_features)
         self.seen.m = <double*>address(self.means, "d", self.n_features, writable=True)
         self.seen.v = <double*>address(self.spreads, "d", self.n_features, writable=True)
-        self.owners = (np.zeros(self.n_features, self.dtype), np.zeros(self.n_features, self.dtype))
+        self.owners = (zeros(self.n_features, self.dtype), zeros(self.n_features, self.dtype))
         self.row.values = address(self.owners[0], "fd", self.n_features, writable=True)
         self.row.n = self.n_features
         self.work = address(self.owners[1], "fd", self.n_features, writable=True)
@@ -108,8 +110,9 @@ cdef class Standardized(Geometry):
         return type(self), (self.inner,), {"rows": self.rows, "means": self.means, "spreads": self.spreads}
 
     def __setstate__(self, state):
-        self.seen.rows = state["rows"]
-        self.means[:], self.spreads[:] = state["means"], state["spreads"]
+        self.seen.rows = whole(state["rows"], "rows")
+        fill(self.means, state, "means")
+        fill(self.spreads, state, "spreads")
 
     def alike(self, Geometry inner):
         """A geometry that knows the same of rows, before another one, which may have fewer features or more."""

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.restore import zeros
+
 from libc.stdint cimport int32_t
 
 from onmargin._core.geometries.additive cimport Additive
@@ -155,11 +157,13 @@ cdef class AdditiveBlocks(Geometry):
     cdef int32_t* found      # where each feature stands in it, from 1; all 0 between calls
 
     def __init__(self, Additive single):
+        if single.n_columns != 1:
+            raise ValueError(f"trials of rows have one vector of weights; got {single.n_columns}")
         self.single = single
         self.n_features = single.n_features
         self.n_columns = self.n_scores = 1
         self.dtype = single.dtype
-        self.owners = tuple(np.zeros(self.n_features, kind) for kind in (np.float64, np.int32, np.int32))
+        self.owners = tuple(zeros(self.n_features, kind) for kind in (np.float64, np.int32, np.int32))
         self.values = <double*>address(self.owners[0], "d", self.n_features, writable=True)
         self.indices = <int32_t*>address(self.owners[1], "i", self.n_features, writable=True)
         self.found = <int32_t*>address(self.owners[2], "i", self.n_features, writable=True)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.several.tasks import check_models
+
 from libc.stdint cimport int32_t
 
 from onmargin._core.geometries.chain cimport Paths
@@ -19,6 +21,11 @@ cdef class SideBySide(Geometry):
     cdef readonly Geometry left, right
 
     def __init__(self, Geometry left, Geometry right):
+        if (left.n_features, left.dtype) != (right.n_features, right.dtype):
+            raise ValueError(
+                f"geometries side by side must have the same rows; got {left.n_features} features in {left.dtype} and "
+                f"{right.n_features} in {right.dtype}"
+            )
         self.left, self.right = left, right
         self.n_features, self.dtype = left.n_features, left.dtype
         self.n_columns = self.n_scores = left.n_scores + right.n_scores
@@ -244,7 +251,7 @@ cdef class SeveralPaths(Geometry):
     cdef int32_t* rivals
 
     def __init__(self, models):
-        self.models = tuple(models)
+        self.models = check_models(models)
         sizes = {(model.n_features, model.n_columns, model.n_scores, model.dtype) for model in self.models}
         if len(sizes) != 1:
             raise ValueError(f"models that learn side by side have the same features and labels; got {sizes}")

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.restore import claim, zeros
+
 from libc.math cimport sqrt
 from libc.string cimport memset
 
@@ -86,12 +88,13 @@ cdef class PackedColumns(Diagonal):
         cdef Py_ssize_t c, roots = descents + adaptive + normalized
         self.sizes = Kinds(descents, roots, normalized, n_columns)
         self.metric[roots:] = self.metric_intercept[roots:] = 1
-        self.scales = np.zeros(n_features, self.dtype)
+        self.scales = zeros(n_features, self.dtype)
         self.s = address(self.scales, "fd", n_features, writable=True) if normalized else NULL
         self.counts = np.zeros(2)
         self.n = <double*>address(self.counts, "d", 2, writable=True)
         # Pages of it that no row is long enough for are never touched.
         size = n_features * metric_kept(&self.sizes)
+        claim(16 * size)
         self.scratch = np.empty(size), np.empty(size, self.dtype), np.empty(METRIC_MOST)
         self.kept.rates = <double*>address(self.scratch[0], "d", size, writable=True)
         self.kept.roots = address(self.scratch[1], "fd", size, writable=True)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.several.tasks import check_models
+
 from libc.string cimport memmove
 
 from onmargin._core.geometries.geometry cimport Geometry
@@ -51,7 +53,7 @@ cdef class Steps(Step):
 
     def __init__(self, steps):
         self.eager = True
-        self.steps = tuple(steps)
+        self.steps = check_models(steps)
         self.first = StepList(self.steps)
 
     def __reduce__(self):
@@ -80,7 +82,7 @@ cdef class Projections(Step):
     def __init__(self, caps, dampings):
         self.eager = True
         self.caps, self.dampings = np.array(caps, dtype=np.float64), np.array(dampings, dtype=np.float64)
-        self.cap = <double*>address(self.caps, "d", len(caps))
+        self.cap = <double*>address(self.caps, "d", len(check_models(caps)))
         self.damping = <double*>address(self.dampings, "d", len(caps))
 
     def __reduce__(self):

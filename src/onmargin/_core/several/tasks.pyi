@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from collections.abc import Sequence as Many
 from typing import Any, Never
 
@@ -6,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._core.tasks.sequence import Sequence
 from onmargin._core.tasks.task import Task
+
+def check_models(models: Iterable[Any]) -> tuple[Any, ...]: ...
 
 class TaskList:
     def __init__(self, tasks: Many[Task]) -> None: ...

@@ -4,8 +4,10 @@ from functools import partial
 
 import numpy as np
 
+from onmargin._core.restore import fill, whole, zeros
+
 from libc.math cimport INFINITY, NAN, exp, isnan, log
-from libc.stdint cimport UINT16_MAX, int32_t, uint16_t
+from libc.stdint cimport int32_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
 from onmargin._core.round cimport HalfSpace, Round
@@ -13,6 +15,18 @@ from onmargin._core.rows cimport address
 from onmargin._core.tasks.sequence cimport Sequence
 from onmargin._core.tasks.task cimport Task
 from onmargin._core.tasks.task import Binary
+
+
+# What models side by side are made of is nested as deep as there are models: more would fill the stack.
+MOST_MODELS = 1000
+
+
+def check_models(models):
+    """What models side by side have, one each, as a tuple."""
+    found = tuple(models)
+    if not 1 <= len(found) <= MOST_MODELS:
+        raise ValueError(f"from 1 to {MOST_MODELS} models learn side by side; got {len(found)}")
+    return found
 
 
 cdef inline double fallen(double eta, double loss) noexcept nogil:
@@ -125,11 +139,11 @@ cdef class Several(Task):
 
     def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
                  double ceiling=INFINITY, Py_ssize_t experts=0, bint from_first=False):
-        self.tasks = tuple(tasks)
-        if len(self.tasks) > UINT16_MAX:
-            raise ValueError(f"at most {UINT16_MAX} models learn side by side; got {len(self.tasks)}")
+        self.tasks = check_models(tasks)
         self.places = np.ascontiguousarray(places, dtype=np.intp)
-        self.width = width
+        if self.places.shape != (len(self.tasks),):
+            raise ValueError(f"places must be one per model, {len(self.tasks)}; got shape {self.places.shape}")
+        self.width = whole(width, "width", least=0)
         self.judge = judge
         self.hedge = hedge
         self.by_loss = by_loss
@@ -143,8 +157,8 @@ cdef class Several(Task):
         self.first = turn(self.tasks)
         self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
         self.owners = (
-            np.zeros((2, self.n, 4)), np.full(self.n, 1.0 / self.n), np.zeros(width),
-            np.zeros((width + 1) * sizeof(HalfSpace), np.uint8),
+            np.zeros((2, self.n, 4)), np.full(self.n, 1.0 / self.n), zeros(width),
+            zeros((width + 1) * sizeof(HalfSpace), np.uint8),
         )
         self.total = <Outcome*>address(self.owners[0], "d", 8 * self.n, writable=True)
         self.now = self.total + self.n
@@ -169,7 +183,8 @@ cdef class Several(Task):
         return self.owners[0][0, :, self.judged].copy()
 
     def __setstate__(self, state):
-        self.owners[0][0, :, :3], self.owners[1][:] = state["outcomes"], state["weights"]
+        fill(self.owners[0][0, :, :3], state, "outcomes")
+        fill(self.owners[1], state, "weights")
         self.gap, self.mixed = state["gap"], state["mixed"]
         self.origin = state.get("origin", 0)
         self.leader = self.best()
@@ -325,7 +340,7 @@ cdef class SeveralSequences(Several):
         return {**super().state(), "costs": self.owners[0][0, :, COST]}
 
     def __setstate__(self, state):
-        self.owners[0][0, :, COST] = state["costs"]
+        fill(self.owners[0][0, :, COST], state, "costs")
         super().__setstate__(state)
 
     def tallied(self, paths):

@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 from onmargin._core.round cimport Round, demand, suffer
 from onmargin._core.rows cimport address
 from onmargin._core.tasks.task cimport Task
+from onmargin._core.tasks.task import square
 
 
 cdef extern from "chain.h" nogil:
@@ -224,7 +225,7 @@ cdef class Sequence(Task):
     """
 
     def __init__(self, cost, *, bint squared=False, bint max_loss=False):
-        self.cost = np.ascontiguousarray(cost, dtype=np.float64)
+        self.cost = square(cost)
         self.squared = squared
         self.max_loss = max_loss
         self.rho = <const double*>address(self.cost, "d", self.cost.size)

@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+def square(cost: ArrayLike) -> NDArray[np.float64]: ...
+
 class Task:
     def decode(self, scores: NDArray[np.float64]) -> NDArray[Any]: ...
 

@@ -29,6 +29,14 @@ cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n_columns) noexcep
     return best
 
 
+def square(cost):
+    """Costs as a matrix that has as many rows as columns."""
+    matrix = np.ascontiguousarray(cost, dtype=np.float64)
+    if matrix.ndim != 2 or len(matrix) != matrix.shape[1]:
+        raise ValueError(f"cost must have as many rows as columns; got shape {matrix.shape}")
+    return matrix
+
+
 cdef class Task:
     """The interface, and how a task without parameters is copied and pickled."""
 
@@ -229,7 +237,7 @@ cdef class CostSensitive(Multiclass):
 
     def __init__(self, cost, bint max_loss):
         super().__init__()
-        self.cost = np.ascontiguousarray(cost, dtype=np.float64)
+        self.cost = square(cost)
         self.max_loss = max_loss
         self.rho = <double*>address(self.cost, "d", self.cost.size)
 

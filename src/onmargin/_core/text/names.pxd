@@ -60,6 +60,7 @@ cdef class Names(Index):
     cdef Slot* slots
     cdef uint64_t mask
 
+    cdef take_over(self, list names)
     cdef index(self)
     cdef put(self, str name, Py_ssize_t place)
     cdef Py_ssize_t add(self, str name) except -1

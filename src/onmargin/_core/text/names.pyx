@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from onmargin._core.restore import whole
+
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
@@ -74,9 +76,12 @@ cdef class Names(Index):
     """
 
     def __init__(self, names=()):
-        self.names = list(names)
+        self.take_over(list(names))
+
+    cdef take_over(self, list names):
+        self.names = names
         self.index()
-        if any(self.get(name) != place for place, name in enumerate(self.names)):
+        if len(set(names)) < len(names):
             raise ValueError("names must be given once each")
 
     def __reduce__(self):
@@ -86,8 +91,9 @@ cdef class Names(Index):
 
     def __setstate__(self, state):
         text, ends = state["text"].tobytes(), [0, *state["ends"].tolist()]
-        self.names = [text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
-        self.index()
+        if any(a > b for a, b in pairwise(ends)) or ends[len(ends) - 1] != len(text):
+            raise ValueError(f"the ends of names must rise up to the {len(text)} bytes that they have")
+        self.take_over([text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)])
 
     def forget(self, Py_ssize_t n):
         """Keep the first n names only. Taken out last first, none is on the way to one that stays."""
@@ -203,8 +209,8 @@ cdef class Hashed(Index):
     """Places among 2^bits by a hash that is the same everywhere: memory is bounded, and names may share a place."""
 
     def __init__(self, int bits):
-        self.bits = bits
-        self.size = 1 << bits
+        self.bits = whole(bits, "bits", least=1, most=30)
+        self.size = <Py_ssize_t>1 << self.bits
 
     def __reduce__(self):
         return type(self), (self.bits,)

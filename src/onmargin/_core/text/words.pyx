@@ -4,6 +4,8 @@ from functools import partial
 
 import numpy as np
 
+from onmargin._core.restore import fill, whole
+
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.object cimport PyObject
 from libc.math cimport log, sqrt
@@ -148,9 +150,11 @@ cdef class Frequencies:
         return type(self), (), {"documents": self.documents, "counts": self.counts}
 
     def __setstate__(self, state):
-        self.documents, self.counts = state["documents"], np.zeros(0, np.int64)
+        self.documents, self.counts, self.n = whole(state["documents"], "documents"), np.zeros(0, np.int64), 0
         self.reserve(len(state["counts"]))
-        self.counts[:] = state["counts"]
+        fill(self.counts, state, "counts")
+        if self.n and not 0 <= self.counts.min():
+            raise ValueError("counts must be at least 0")
 
     cdef int reserve(self, Py_ssize_t n) except -1 with gil:
         """Room for n features."""
