@@ -1,0 +1,210 @@
+"""A forged file, whose structure is wrong and whose checksums are right, is refused or gives a harmless model."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import onmargin
+from onmargin import ModelFileError
+from onmargin.io.model_file import from_bytes, to_bytes
+from tests.examples import examples
+from tests.io.forging import CASES, is_loaded, peak, put_together, taken_apart
+
+# What forgeries may take beyond what the tests do.
+MEMORY = 2**29
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """For files that hypothesis makes, one after the other."""
+    return tmp_path_factory.mktemp("forged") / "model.safetensors"
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@examples(30)
+@given(seed=SEEDS)
+def test_any_change(case, path, seed):
+    before = peak()
+    is_loaded(case, seed, path)
+    assert peak() < before + MEMORY
+
+
+def test_files_that_are_only_put_together_again_are_loaded(path):
+    for k, case in enumerate(CASES):
+        path.write_bytes(put_together(*taken_apart(k)))
+        assert onmargin.load(path, parameters=getattr(case, "given", {})) is not None
+
+
+def forged(name, change):
+    """A file of a model whose description and arrays were changed."""
+    document, arrays = copy.deepcopy(taken_apart(next(k for k, case in enumerate(CASES) if str(case).startswith(name))))
+    change(document, arrays)
+    return put_together(document, arrays)
+
+
+def labels(*more):
+    """One label more, in a list or in an array."""
+
+    def change(document, arrays):
+        known = document["state"]["classes_"]
+        if isinstance(known, list):
+            known.extend(more)
+        else:
+            arrays[known["array"]] = np.append(arrays[known["array"]], more)
+            if "class_counts_" in document["state"]:
+                counts = document["state"]["class_counts_"]["array"]
+                arrays[counts] = np.append(arrays[counts], 0.0)
+
+    return change
+
+
+def part(document):
+    """The learner of a model."""
+    return document["state"]["_model"]["part"]["arguments"][0]["part"]
+
+
+def put(*places):
+    """Change a value of the learner."""
+    *route, last, value = places
+
+    def change(document, arrays):
+        found = part(document)
+        for place in route:
+            found = found[place]
+        found[last] = value
+
+    return change
+
+
+GEOMETRY = "arguments", 2, "part"
+
+
+def without_tasks(document, arrays):
+    task = part(document)["arguments"][0]["part"]
+    task["arguments"][0] = {"tuple": []}
+
+
+def other_codes(document, arrays):
+    codes = document["state"]["_codes"]["dict"]
+    codes[sorted(codes)[0]] = 10**6
+
+
+def names_in_any_order(document, arrays):
+    ends = arrays["state._names.ends"]
+    ends[:] = ends[::-1]
+
+
+def no_model(document, arrays):
+    del document["state"]["_model"]
+    for name in [name for name in arrays if name.startswith("state._model")]:
+        del arrays[name]
+
+
+def other_random_state(document, arrays):
+    arrays["key"] = np.zeros(624, np.uint32)
+    state = {"key": "key", "pos": 2**30, "has_gauss": 0, "gauss": 0.0}
+    document["parameters"]["random_state"] = {"random_state": state}
+
+
+def wide_items(document, arrays):
+    arrays.pop(document["state"]["classes_"]["array"])
+    items = {"dtype": "<U268435456", "shape": [3], "items": ["a", "b", "c"]}
+    document["state"]["classes_"] = {"items": items}
+
+
+def used_twice(document, arrays):
+    document["state"]["n_iter_"] = dict(document["state"]["classes_"])
+
+
+def not_used(document, arrays):
+    arrays["more"] = np.zeros(3)
+
+
+def many_steps(document, arrays):
+    step = {"part": {"kind": "Step", "arguments": [], "settings": {}, "state": None}}
+    steps = {"kind": "Steps", "arguments": [{"tuple": [step] * 100_000}], "settings": {}, "state": None}
+    part(document)["arguments"][1] = {"part": steps}
+
+
+def single_precision(document, arrays):
+    document["parameters"]["features"] = {
+        "estimator": {"class": "RecordFeatures", "parameters": {"dtype": "float32"}, "state": {}}
+    }
+
+
+CLASSIFIER = "PassiveAggressiveClassifier-average=True-float"
+FORGERIES = {
+    "classes of a classifier": (CLASSIFIER, labels(7, 8), "is not what its parameters make for 5 labels"),
+    "classes of AROW": ("AROWClassifier-default-float", labels(7), "for 4 labels"),
+    "classes of a stream": ("PassiveAggressiveClassifier-vectors-default", labels("zz"), "for 5 labels"),
+    "labels of a ranker": ("LabelRanker-default-float", labels(9), "for 4 labels"),
+    "classes that are not sorted": (CLASSIFIER, labels(-1), "labels must be sorted, each named once"),
+    "codes of labels": ("SequenceTagger-default", other_codes, "codes must be those of the labels"),
+    "names": ("SequenceTagger-default", names_in_any_order, "the ends of names must rise"),
+    "labels without a model": ("PassiveAggressiveClassifier-vectors-default", no_model, "nothing was learned, but"),
+    "no tasks": ("AutoClassifier-default-float", without_tasks, "from 1 to 1000 models learn side by side; got 0"),
+    "many steps": (CLASSIFIER, many_steps, "from 1 to 1000 models learn side by side; got 100000"),
+    "position of random numbers": (CLASSIFIER, other_random_state, "pos must be a whole number from 0 to 624"),
+    "long items": (CLASSIFIER, wide_items, "items of type '<U268435456' are much shorter"),
+    "array used twice": (CLASSIFIER, used_twice, "used twice"),
+    "array not used": (CLASSIFIER, not_used, "arrays that are no part of the model: more"),
+    "no columns": (CLASSIFIER, put(*GEOMETRY, "settings", "n_columns", 0), "n_columns must be a whole number from 1"),
+    "features": (CLASSIFIER, put(*GEOMETRY, "settings", "n_features", 2**45), "more memory than a model"),
+    "geometry": (CLASSIFIER, put(*GEOMETRY, "kind", "Paths"), "transitions"),
+    "task in the place of a step": (CLASSIFIER, put("kind", "WindowLearner"), "WindowLearner"),
+    "type of weights": ("PassiveAggressiveClassifier-vectors-default", single_precision, "asks for another type"),
+}
+
+
+@pytest.mark.parametrize(("name", "change", "reason"), FORGERIES.values(), ids=FORGERIES)
+def test_what_does_not_fit_is_said(path, name, change, reason):
+    before = peak()
+    content = forged(name, change)
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=reason):
+        onmargin.load(path)
+    with pytest.raises(ModelFileError, match=reason):
+        from_bytes(content)
+    assert peak() < before + MEMORY
+
+
+def test_a_task_and_a_step_of_other_parameters_are_replaced(path):
+    """Parameters may change after the last call: what they make is taken at the next one, or when it is loaded."""
+    case = next(case for case in CASES if str(case).startswith(CLASSIFIER))
+    model, X = case.half_way(), case.half(1)[0]
+    onmargin.save(model.set_params(strategy="ovr", update="max"), path)
+    twin = onmargin.load(path)
+    assert type(twin._learner.task).__name__ == "OneVsRest"
+    assert twin.predict(X).tolist() == model.predict(X).tolist()
+
+
+@pytest.fixture(scope="module")
+def small():
+    return to_bytes(onmargin.GradientDescentRegressor().partial_fit([[1.0, 2.0]], [1.0]))
+
+
+def test_bytes_beyond_the_end(small):
+    for content in (small + b"\0", small[:-1], small[:9], small[:8], b"", b"\xff" * 8 + small[8:]):
+        with pytest.raises(ModelFileError):
+            from_bytes(content)
+
+
+@pytest.mark.parametrize("change", [(0, 8), (8, 0), (0, -8), (-8, 0), (8, 8), (0, 10**9), (0, 0.5), (0, None)])
+def test_offsets(small, change):
+    """Arrays that overlap, have holes between them or are elsewhere."""
+    size = int.from_bytes(small[:8], "little")
+    header = json.loads(small[8 : 8 + size])
+    for name in [name for name in header if name != "__metadata__"]:
+        moved = copy.deepcopy(header)
+        ends = moved[name]["data_offsets"]
+        ends[:] = [
+            end if more == 0 else None if more is None else end + more for end, more in zip(ends, change, strict=True)
+        ]
+        text = json.dumps(moved, separators=(",", ":")).encode()
+        with pytest.raises(ModelFileError):
+            from_bytes(len(text).to_bytes(8, "little") + text + small[8 + size :])
