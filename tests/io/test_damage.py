@@ -214,6 +214,13 @@ def test_wrong_parameters_are_not_saved(path):
     assert not path.exists()
 
 
+def test_parameters_that_a_model_cannot_go_on_with_are_not_saved(path):
+    model = Case("PassiveAggressiveClassifier").half_way().set_params(C=[1.0, 2.0])
+    with pytest.raises(ValueError, match="C cannot change once something was learned: set it back"):
+        onmargin.save(model, path)
+    assert not path.exists()
+
+
 def test_state_that_no_file_holds(path):
     """The id of a trial may be any object."""
     X, y = Case("BlockClassifier").half(0)

@@ -248,6 +248,7 @@ def test_experts_that_lie_together_learn_as_those_that_do_not(seed):
         np.testing.assert_array_equal(dense.experts_.mistakes, mixed.experts_.mistakes)
 
 
-def test_more_models_than_can_be_numbered_are_refused():
-    with pytest.raises(ValueError, match="at most 65535 models learn side by side; got 65536"):
-        Several([Regression(0.1)] * 65536, np.arange(65536), 1, Regression(0.1))
+@pytest.mark.parametrize("n", [0, 1001])
+def test_no_models_and_more_than_the_stack_holds_are_refused(n):
+    with pytest.raises(ValueError, match=f"from 1 to 1000 models learn side by side; got {n}"):
+        Several([Regression(0.1)] * n, np.arange(n), 1, Regression(0.1))

@@ -133,6 +133,8 @@ class Writer:
     def describe(self, model: Any, place: str = "") -> dict[str, Any]:
         """An estimator: its parameters, and all else that it has, which is what it learned."""
         model._check_parameters()
+        if isinstance(learned := vars(model).get("_model"), Model):
+            learned.check_fixed(model.plan())  # with others it would not be loaded
         values = model.get_params(deep=False)
         parameters = {}
         for name, value in sorted(values.items()):

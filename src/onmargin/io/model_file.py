@@ -59,7 +59,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
     TypeError
         If it is none, if it has learned something that a file cannot hold, or if JSON cannot hold the notes.
     ValueError
-        If a parameter is not one that the model accepts.
+        If a parameter is not one that the model accepts, or that it can go on with.
     OSError
         If the file cannot be written.
 

@@ -143,17 +143,21 @@ class Model(Part):
         model.adopt(plan)
         return model
 
-    def adopt(self, plan: Plan) -> None:
-        """Go on by another plan, which may differ in all but what is fixed."""
-        if self.fixed is None:
-            self.fixed = dict(plan.fixed)
-        before = self.fixed
+    def check_fixed(self, plan: Plan) -> None:
+        """Refuse another plan that differs in what is fixed."""
+        before = plan.fixed if self.fixed is None else self.fixed
         if before != plan.fixed and (moved := [k for k, value in plan.fixed.items() if before.get(k, value) != value]):
             raise ParameterError(
                 f"{', '.join(moved)} cannot change once something was learned: set it back, or fit a new model: "
                 "clone(model).fit",
                 moved,
             )
+
+    def adopt(self, plan: Plan) -> None:
+        """Go on by another plan, which may differ in all but what is fixed."""
+        self.check_fixed(plan)
+        if self.fixed is None:
+            self.fixed = dict(plan.fixed)
         self.plan = plan
         if plan.adjust is not None:
             plan.adjust(self.learner.geometry)

@@ -38,7 +38,7 @@ cdef class Expansion(Columns):
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, double bias=0.0, Py_ssize_t average=0):
-        self.n_features = whole(n_features, "n_features")
+        self.n_features = whole(n_features, "n_features", most=2**31 - 1)  # no array of that length backs it
         self.n_columns = self.width = whole(n_columns, "n_columns", least=1)
         self.dtype = float_type(dtype)
         self.bias = bias

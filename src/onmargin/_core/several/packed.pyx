@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.restore import claim, zeros
+from onmargin._core.restore import claim, whole, zeros
 
 from libc.math cimport sqrt
 from libc.string cimport memset
@@ -78,7 +78,9 @@ cdef class PackedColumns(Diagonal):
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=True, double bias=0.0,
                  Py_ssize_t average=0, Py_ssize_t descents=0, Py_ssize_t adaptive=0, Py_ssize_t normalized=0,
                  forgetting=()):
-        self.descents, self.adaptive, self.normalized = descents, adaptive, normalized
+        self.descents = whole(descents, "descents", most=METRIC_MOST)
+        self.adaptive = whole(adaptive, "adaptive", most=METRIC_MOST)
+        self.normalized = whole(normalized, "normalized", most=METRIC_MOST)
         self.forgetting = tuple(forgetting)
         sizes = descents, adaptive, normalized, len(self.forgetting)
         self.kinds = sum(((kind,) * size for kind, size in zip(KINDS, sizes, strict=True)), ())
