@@ -209,6 +209,33 @@ class Forger:
             if isinstance(holder[key], str) and holder[key] in arrays:
                 holder[key] += "*"
 
+    def relative(self) -> dict[str, Any]:
+        """The description of a model of the same class with other options, whose arrays are there."""
+        names = [k for k in range(len(CASES)) if taken_apart(k)[0]["class"] == self.document["class"]]
+        document, arrays = copy.deepcopy(taken_apart(self.random.choice(names or [0])))
+        self.arrays = arrays | self.arrays if self.random.random() < 0.5 else self.arrays | arrays
+        return document
+
+    def change_options(self) -> None:
+        parameters = self.relative()["parameters"]
+        for name in self.random.sample(sorted(parameters), min(len(parameters), self.random.choice([1, 3, 100]))):
+            self.document["parameters"][name] = parameters[name]
+
+    def change_state(self) -> None:
+        """Put attributes of another model of the same class in the place of those there are."""
+        document = self.relative()
+        for name in self.random.sample(sorted(document["state"]), self.random.randint(0, len(document["state"]))):
+            self.document["state"][name] = document["state"][name]
+
+    def change_numbers(self) -> None:
+        """Put numbers that measure nothing into arrays of floats."""
+        for name, array in sorted(self.arrays.items()):
+            if array.dtype.kind == "f" and self.random.random() < 0.3:
+                part = np.array([self.random.random() < 0.5 for _ in range(array.size)]).reshape(array.shape)
+                with np.errstate(all="ignore"):
+                    number = array.dtype.type(self.random.choice([np.nan, np.inf, -np.inf, 1e300, -1.0, 0.0, 1e-320]))
+                self.arrays[name] = np.where(part, number, array)
+
     def change_array(self) -> None:
         if not self.arrays:
             return
@@ -247,6 +274,9 @@ CHANGES = [
     *[Forger.change_array] * 4,
     *[Forger.change_kind] * 2,
     *[Forger.transplant] * 2,
+    *[Forger.change_numbers] * 3,
+    *[Forger.change_options] * 3,
+    *[Forger.change_state] * 2,
     Forger.change_value,
     Forger.change_text,
     Forger.change_class,
