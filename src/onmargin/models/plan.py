@@ -206,7 +206,8 @@ class Model(Part):
         """Return a model of the same sizes that has learned nothing."""
         geometry = self.learner.geometry
         shape = Shape(geometry.n_features, geometry.dtype, sparse)
-        return type(self).begin(plan, shape, self.learner.example(), n_columns, self.members)
+        members = None if plan.ensemble is None else [expert.name for expert in self._experts]
+        return type(self).begin(plan, shape, self.learner.example(), n_columns, members)
 
     def arrange(self, labels: Labels = ()) -> None:
         """Take over the task of the plan, for the labels known now."""

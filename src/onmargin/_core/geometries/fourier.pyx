@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.restore import claim, whole
+
 from libc.math cimport sqrt
 
 from onmargin._core.geometries.geometry cimport Geometry
@@ -29,9 +31,10 @@ cdef class Fourier(Geometry):
 
     def __init__(self, Geometry inner, Py_ssize_t n_features, double gamma, unsigned int seed=0):
         self.inner, self.gamma, self.seed = inner, gamma, seed
-        self.n_features, self.dtype = n_features, inner.dtype
+        self.n_features, self.dtype = whole(n_features, "n_features"), inner.dtype
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
         cdef Py_ssize_t waves = inner.n_features
+        claim(16 * int(n_features) * waves)
         self.n_spare = inner.n_spare + waves
         self.height = sqrt(2.0 / waves)
         self.primitives = matrix_for(self.dtype.itemsize)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.restore import zeros
+
 from libc.math cimport INFINITY
 from libc.string cimport memset
 
@@ -49,7 +51,7 @@ cdef class Ridge(Euclidean):
         self.size = n_features + 1
         self.stride = matrix_stride(self.size, 8)
         self.primitives = matrix_for(8)
-        raw = np.zeros(self.size * self.stride + 8)
+        raw = zeros(int(self.size) * self.stride + 8)
         first = -raw.ctypes.data % 64 // 8
         self.matrix = raw[first:first + self.size * self.stride].reshape(self.size, self.stride)
         np.fill_diagonal(self.matrix, 1 / alpha)

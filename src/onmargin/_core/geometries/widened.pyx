@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from onmargin._core.restore import zeros
+
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Round
 from onmargin._core.rows cimport Row, address
@@ -15,11 +17,13 @@ cdef class Widened(Geometry):
     cdef Row row
 
     def __init__(self, Geometry inner):
+        if inner.dtype != np.float64:
+            raise ValueError(f"rows become float64, and weights for them are {inner.dtype}")
         self.inner = inner
         self.n_features, self.dtype = inner.n_features, np.dtype(np.float32)
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
         self.n_spare = inner.n_spare + self.n_features
-        self.owner = np.zeros(self.n_features)
+        self.owner = zeros(self.n_features)
         self.row.values = address(self.owner, "d", self.n_features, writable=True)
 
     @property
