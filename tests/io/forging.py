@@ -75,8 +75,9 @@ def taken_apart(k: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @cache
 def halves(k: int) -> tuple[Any, Any]:
-    """The examples before and after the file was written."""
-    return CASES[k].half(0), CASES[k].half(1)
+    """A few examples from before the file was written, and a few from after that."""
+    few = slice(12)  # some learners return to all examples, again and again
+    return tuple((X[few], None if y is None else y[few]) for X, y in map(CASES[k].half, (0, 1)))
 
 
 def number_of(case: Any) -> int:

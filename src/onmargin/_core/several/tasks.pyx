@@ -137,9 +137,9 @@ cdef class Several(Task):
     the prediction is held to: the mistakes and losses of the rounds are its. M is `experts`, how many there were at
     first: where some were left out since, the bound holds for those that stayed, as their potential only rose.
 
-    Votes say which class is predicted. Scores that users see are graded: sum_m p_m z / (1 + |z|), where z are the scores
-    of model m, less their mean over the classes, by the root of their mean square so far. They are changed as little as
-    possible where their best class is not that of the votes.
+    Votes say which class is predicted. Scores that users see are graded: sum_m p_m z / (1 + |z|), where z are the
+    scores of model m, less their mean over the classes, by the root of their mean square so far. They are changed as
+    little as possible where their best class is not that of the votes.
 
     With `from_first` targets are numbers, and models learn how far they are from the first of them, the `origin`, which
     all begin with: its round predicts 0 and moves nothing.
