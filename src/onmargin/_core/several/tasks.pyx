@@ -294,6 +294,8 @@ cdef class Several(Task):
         """Put graded scores in the place of votes; the class that has most of these stays the best."""
         cdef Py_ssize_t m, c, best = 0
         cdef double mean, unit, z, top = -INFINITY
+        if self.squares[self.n] == 0:
+            return  # a file of version 0.1 does not say in which units scores are
         memset(self.grades, 0, self.width * sizeof(double))
         for m in range(self.n):
             unit = sqrt(self.squares[self.n] / self.squares[m]) if self.squares[m] > 0 else 0
