@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
@@ -38,7 +39,9 @@ cdef class Totals:
     def __copy__(self):
         """Return totals to go on with, which record into the same array."""
         cdef Totals other = Totals()
-        other.__setstate__(self.__getstate__())
+        other.rounds, other.mistakes, other.updates = self.rounds, self.mistakes, self.updates
+        other.loss, other.squared_loss, other.dual_value = self.loss, self.squared_loss, self.dual_value
+        other.max_squared_norm, other.cost = self.max_squared_norm, self.cost
         other.recorded, other.next_flag, other.flags_left = self.recorded, self.next_flag, self.flags_left
         return other
 
@@ -103,11 +106,22 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     totals.count(r)
 
 
+cdef inline int hear(Py_ssize_t done, Py_ssize_t pace) except -1 nogil:
+    """Let signals be handled once every `pace` rows, 0: never. A handler may raise, as that of Ctrl-C does."""
+    if pace > 0 and done > 0 and done % pace == 0:
+        with gil:
+            PyErr_CheckSignals()
+    return 0
+
+
 def play(
     Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None, *, trials=None,
-    targets=None,
+    targets=None, Py_ssize_t pace=0,
 ):
     """Learn the rows of X in the given order (None: as they come); `weight` scales C row by row, 0 skips a row.
+
+    Nothing interrupts the loop, unless `pace` is above 0: then signals are handled every `pace` rounds. Who sets it
+    throws the parts away if that raises.
 
     With `trials`, trial i is the rows from trials[i] up to trials[i + 1], and weights and order are of trials. With
     `targets` its target is the numbers of y from targets[i] up to targets[i + 1].
@@ -127,6 +141,7 @@ def play(
     cdef Py_ssize_t* sequence = NULL if order is None else <Py_ssize_t*>address(order, "lq", n)
     with nogil:
         for t in range(n):
+            hear(t, pace)
             i = t if sequence == NULL else sequence[t]
             if weights != NULL:
                 r.weight = weights[i]
@@ -143,8 +158,8 @@ def play(
             play_round(task, step, geometry, totals, stage)
 
 
-def losses(Task task, Geometry geometry, Rows X, y, out):
-    """Fill `out` with the loss that each row would suffer now; nothing is learned."""
+def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
+    """Fill `out` with the loss that each row would suffer now; nothing is learned. `pace` is as for `play`."""
     check_fit(geometry, X)
     cdef Stage stage = Stage(geometry)
     cdef Py_ssize_t i
@@ -152,6 +167,7 @@ def losses(Task task, Geometry geometry, Rows X, y, out):
     cdef double* loss = <double*>address(out, "d", X.n_rows, writable=True)
     with nogil:
         for i in range(X.n_rows):
+            hear(i, pace)
             stage.r.t = i
             X.row(i, stage.r.x)
             geometry.scores(&stage.r)
@@ -161,8 +177,8 @@ def losses(Task task, Geometry geometry, Rows X, y, out):
             loss[i] = stage.r.loss
 
 
-def score(Geometry geometry, Rows X, out):
-    """Fill `out`, rows of X by scores of the geometry, with the scores that predict."""
+def score(Geometry geometry, Rows X, out, *, Py_ssize_t pace=0):
+    """Fill `out`, rows of X by scores of the geometry, with the scores that predict. `pace` is as for `play`."""
     check_fit(geometry, X)
     scratch = np.empty(geometry.n_scores + geometry.n_spare)
     cdef Py_ssize_t i, n_scores = geometry.n_scores
@@ -171,5 +187,6 @@ def score(Geometry geometry, Rows X, out):
     cdef Row x
     with nogil:
         for i in range(X.n_rows):
+            hear(i, pace)
             X.row(i, &x)
             geometry.mean_scores(&x, s + i * n_scores, spare)
