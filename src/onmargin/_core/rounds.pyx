@@ -3,28 +3,31 @@
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport Row, Rows, address
 from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
 
 
+# A round that would gain more moves nothing: times the number of rounds its step must have a number too, for averages.
+cdef double MOST_GAIN = 1e290
+
+
 cdef class Totals:
-    """What the rounds so far came to."""
+    """What the rounds so far came to. Sums that leave the range of a double stay at its end."""
 
     cdef void count(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t j
         self.rounds += 1
         self.mistakes += r.mistake
-        self.loss += r.loss
-        self.squared_loss += r.squared_loss
-        self.cost += r.cost
+        self.loss = finite(self.loss + r.loss)
+        self.squared_loss = finite(self.squared_loss + r.squared_loss)
+        self.cost = finite(self.cost + r.cost)
         for j in range(r.n_rows):
-            self.max_squared_norm = max(self.max_squared_norm, r.x[j].squared_norm)
+            self.max_squared_norm = max(self.max_squared_norm, finite(r.x[j].squared_norm))
         if self.flags_left > 0:
             self.next_flag[0] = r.mistake
             self.next_flag += 1
@@ -100,9 +103,9 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     task.constrain(r)                            # suffer the loss
     if r.loss > 0 or step.eager:                 # otherwise passive
         gain = step.solve(r, geometry)
-        if 0 < gain < INFINITY:                  # aggressive, unless the numbers have left their range
+        if 0 < gain < MOST_GAIN:                 # aggressive, unless the numbers have left their range
             totals.updates += 1
-            totals.dual_value += gain - geometry.move(r) / 2
+            totals.dual_value = finite(totals.dual_value + (gain - geometry.move(r) / 2))
     totals.count(r)
 
 
