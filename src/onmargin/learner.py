@@ -1,8 +1,9 @@
 """Learner = task + step + geometry + what the rounds came to. Both faces of the library stand on it."""
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, fields
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,11 @@ __all__ = ["Learner", "Totals", "as_rows", "matrix_of"]
 Vector = NDArray[np.float64]
 Offsets = NDArray[np.intp]
 SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
+
+# Numbers touched between two looks at signals: some 10 ms of work, and of the slowest learners less than a second.
+STRETCH = 2**23
+# What a row costs besides its numbers, in numbers touched, and how often a round goes through a small window, at most.
+ROW, MOST_EFFORT = 32, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,9 @@ class Learner(Part, Generic[SomeGeometry]):
 
     The step and the task may be replaced between calls; the geometry carries the state.
 
+    An interrupt (Ctrl-C) never comes between two rounds of `learn`, unless `heed` is set; so `stretches` cuts long
+    work into pieces between which it can come.
+
     Parameters
     ----------
     task : Task
@@ -72,6 +81,8 @@ class Learner(Part, Generic[SomeGeometry]):
     geometry : Geometry
         Holds the weights and moves them.
     """
+
+    forks: ClassVar[bool] = False  # whether a copy has weights of its own, so that what it learned can be dropped
 
     def __init__(self, task: Task, step: Step, geometry: SomeGeometry) -> None:
         self.task = task
@@ -99,6 +110,13 @@ class Learner(Part, Generic[SomeGeometry]):
         """Return a matrix of one row, if a learner is made for the rows of a matrix."""
         return None
 
+    def __copy__(self) -> Self:
+        """A learner to go on with: it has totals of its own, and moves the same weights."""
+        other = type(self).__new__(type(self))
+        other.__dict__ = vars(self).copy()
+        other._totals = copy(self._totals)
+        return other
+
     def learn(
         self,
         X: Rows,
@@ -108,14 +126,53 @@ class Learner(Part, Generic[SomeGeometry]):
         *,
         trials: Offsets | None = None,
         targets: Offsets | None = None,
+        heed: bool = False,
     ) -> None:
         """Play one round for each row, in the given order; `weight` scales C row by row and 0 skips a row.
 
         `trials` are the offsets of trials of several rows in X, `targets` those of targets of several numbers in y.
+        With `heed` an interrupt may come between rounds: the caller drops the learner then.
         """
-        rounds.play(
-            self.task, self.step, self.geometry, self._totals, X, y, weight, order, trials=trials, targets=targets
-        )
+        pace = self.pace(X, trials) if heed else 0
+        parts = self.task, self.step, self.geometry, self._totals
+        rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
+
+    def play_by(
+        self,
+        step: Step,
+        X: Rows,
+        y: Vector,
+        weight: Vector | None,
+        order: Offsets,
+        *,
+        targets: Offsets | None = None,
+        heed: bool,
+    ) -> None:
+        """Play rounds by a step made for these rows, as `learn` does."""
+        pace = self.pace(X) if heed else 0
+        rounds.play(self.task, step, self.geometry, self._totals, X, y, weight, order, targets=targets, pace=pace)
+
+    def pace(self, X: Rows, trials: Offsets | None = None) -> int:
+        """Return how many of these rounds to play between two looks at signals."""
+        geometry = self.geometry
+        if X.n_rows * (X.n_features + ROW) * geometry.n_scores * MOST_EFFORT < STRETCH:
+            return STRETCH  # all of them
+        by_stored = X.is_sparse() and not hasattr(geometry, "theta")  # a link of a sum moves all weights
+        stored = len(X.owners[0]) / max(X.total, 1) if by_stored else geometry.n_features
+        rows = X.n_rows / max(len(trials) - 1, 1) if trials is not None else 1
+        return max(int(STRETCH / ((stored + ROW) * geometry.n_scores * rows * self._effort())), 1)
+
+    def _effort(self) -> int:
+        """Return how often a round goes through its rows."""
+        return 1
+
+    def stretches(self, X: Rows, start: int, stop: int, trials: Offsets | None = None) -> list[tuple[int, int]]:
+        """Cut the rows (or trials) from start up to stop into pieces that take some milliseconds each.
+
+        A learner that forks needs no cuts: what it learned before an interrupt is dropped.
+        """
+        pace = STRETCH if self.forks else self.pace(X, trials)
+        return [(first, min(first + pace, stop)) for first in range(start, stop, pace)]
 
     def recombine(self, mixing: NDArray[np.float64]) -> None:
         """Have columns that are combinations of those there are: column c is sum_k mixing[c, k] times column k."""
@@ -125,13 +182,13 @@ class Learner(Part, Generic[SomeGeometry]):
     def scores(self, X: Rows) -> NDArray[np.float64]:
         """Rows by columns; of the averaged weights where the geometry averages."""
         out = np.empty((X.n_rows, self.geometry.n_scores))
-        rounds.score(self.geometry, X, out)
+        rounds.score(self.geometry, X, out, pace=self.pace(X))
         return out[:, : self.geometry.n_columns]
 
     def losses(self, X: Rows, y: Vector) -> Vector:
         """The loss that each row would suffer now."""
         out = np.empty(X.n_rows)
-        rounds.losses(self.task, self.geometry, X, y, out)
+        rounds.losses(self.task, self.geometry, X, y, out, pace=self.pace(X))
         return out
 
     def predict(self, X: Rows) -> NDArray[Any]:

@@ -1,8 +1,16 @@
 """What a task, a step and a geometry pass to each other in one round."""
 
+from libc.float cimport DBL_MAX
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 from onmargin._core.rows cimport Row
+
+
+cdef inline double finite(double value) noexcept nogil:
+    """The value, or where it has left the range of a double the largest number on its side; NaN is as large."""
+    if value < DBL_MAX:
+        return value if value > -DBL_MAX else -DBL_MAX
+    return DBL_MAX
 
 
 cdef struct HalfSpace:

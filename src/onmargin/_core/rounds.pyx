@@ -2,28 +2,32 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport Row, Rows, address
 from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
 
 
+# A round that would gain more moves nothing: times the number of rounds its step must have a number too, for averages.
+cdef double MOST_GAIN = 1e290
+
+
 cdef class Totals:
-    """What the rounds so far came to."""
+    """What the rounds so far came to. Sums that leave the range of a double stay at its end."""
 
     cdef void count(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t j
         self.rounds += 1
         self.mistakes += r.mistake
-        self.loss += r.loss
-        self.squared_loss += r.squared_loss
-        self.cost += r.cost
+        self.loss = finite(self.loss + r.loss)
+        self.squared_loss = finite(self.squared_loss + r.squared_loss)
+        self.cost = finite(self.cost + r.cost)
         for j in range(r.n_rows):
-            self.max_squared_norm = max(self.max_squared_norm, r.x[j].squared_norm)
+            self.max_squared_norm = max(self.max_squared_norm, finite(r.x[j].squared_norm))
         if self.flags_left > 0:
             self.next_flag[0] = r.mistake
             self.next_flag += 1
@@ -38,7 +42,9 @@ cdef class Totals:
     def __copy__(self):
         """Return totals to go on with, which record into the same array."""
         cdef Totals other = Totals()
-        other.__setstate__(self.__getstate__())
+        other.rounds, other.mistakes, other.updates = self.rounds, self.mistakes, self.updates
+        other.loss, other.squared_loss, other.dual_value = self.loss, self.squared_loss, self.dual_value
+        other.max_squared_norm, other.cost = self.max_squared_norm, self.cost
         other.recorded, other.next_flag, other.flags_left = self.recorded, self.next_flag, self.flags_left
         return other
 
@@ -97,17 +103,28 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     task.constrain(r)                            # suffer the loss
     if r.loss > 0 or step.eager:                 # otherwise passive
         gain = step.solve(r, geometry)
-        if 0 < gain < INFINITY:                  # aggressive, unless the numbers have left their range
+        if 0 < gain < MOST_GAIN:                 # aggressive, unless the numbers have left their range
             totals.updates += 1
-            totals.dual_value += gain - geometry.move(r) / 2
+            totals.dual_value = finite(totals.dual_value + (gain - geometry.move(r) / 2))
     totals.count(r)
+
+
+cdef inline int hear(Py_ssize_t done, Py_ssize_t pace) except -1 nogil:
+    """Let signals be handled once every `pace` rows, 0: never. A handler may raise, as that of Ctrl-C does."""
+    if pace > 0 and done > 0 and done % pace == 0:
+        with gil:
+            PyErr_CheckSignals()
+    return 0
 
 
 def play(
     Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None, *, trials=None,
-    targets=None,
+    targets=None, Py_ssize_t pace=0,
 ):
     """Learn the rows of X in the given order (None: as they come); `weight` scales C row by row, 0 skips a row.
+
+    Nothing interrupts the loop, unless `pace` is above 0: then signals are handled every `pace` rounds. Who sets it
+    throws the parts away if that raises.
 
     With `trials`, trial i is the rows from trials[i] up to trials[i + 1], and weights and order are of trials. With
     `targets` its target is the numbers of y from targets[i] up to targets[i + 1].
@@ -127,6 +144,7 @@ def play(
     cdef Py_ssize_t* sequence = NULL if order is None else <Py_ssize_t*>address(order, "lq", n)
     with nogil:
         for t in range(n):
+            hear(t, pace)
             i = t if sequence == NULL else sequence[t]
             if weights != NULL:
                 r.weight = weights[i]
@@ -143,8 +161,8 @@ def play(
             play_round(task, step, geometry, totals, stage)
 
 
-def losses(Task task, Geometry geometry, Rows X, y, out):
-    """Fill `out` with the loss that each row would suffer now; nothing is learned."""
+def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
+    """Fill `out` with the loss that each row would suffer now; nothing is learned. `pace` is as for `play`."""
     check_fit(geometry, X)
     cdef Stage stage = Stage(geometry)
     cdef Py_ssize_t i
@@ -152,6 +170,7 @@ def losses(Task task, Geometry geometry, Rows X, y, out):
     cdef double* loss = <double*>address(out, "d", X.n_rows, writable=True)
     with nogil:
         for i in range(X.n_rows):
+            hear(i, pace)
             stage.r.t = i
             X.row(i, stage.r.x)
             geometry.scores(&stage.r)
@@ -161,8 +180,8 @@ def losses(Task task, Geometry geometry, Rows X, y, out):
             loss[i] = stage.r.loss
 
 
-def score(Geometry geometry, Rows X, out):
-    """Fill `out`, rows of X by scores of the geometry, with the scores that predict."""
+def score(Geometry geometry, Rows X, out, *, Py_ssize_t pace=0):
+    """Fill `out`, rows of X by scores of the geometry, with the scores that predict. `pace` is as for `play`."""
     check_fit(geometry, X)
     scratch = np.empty(geometry.n_scores + geometry.n_spare)
     cdef Py_ssize_t i, n_scores = geometry.n_scores
@@ -171,5 +190,6 @@ def score(Geometry geometry, Rows X, out):
     cdef Row x
     with nogil:
         for i in range(X.n_rows):
+            hear(i, pace)
             X.row(i, &x)
             geometry.mean_scores(&x, s + i * n_scores, spare)

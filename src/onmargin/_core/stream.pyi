@@ -14,6 +14,7 @@ class Player:
     targets: dict[Hashable, float]
     outward: bool
     nonnegative: str | None
+    stretch: int
     def __init__(
         self,
         learner: Any,

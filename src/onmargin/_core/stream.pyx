@@ -1,6 +1,7 @@
 """One example at a time: read, predicted and learned in one call."""
 
 from cpython.dict cimport PyDict_GetItemWithError
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t
@@ -61,6 +62,7 @@ cdef class Player:
 
     targets : what a label is for the task, for `learn_label`
     outward : whether features that are not known count when scores are taken, as they do for distances
+    stretch : numbers touched by `learn_many` between two looks at signals
     nonnegative : the error for a negative number in an example to learn, with {} for the number; None: any will do
     """
 
@@ -72,6 +74,8 @@ cdef class Player:
     cdef readonly Turns turns
     cdef bint reading  # an example, whose code may run meanwhile
     cdef public str nonnegative
+    cdef public Py_ssize_t stretch
+    cdef Py_ssize_t touched  # numbers, since the last look at signals
     cdef Task task
     cdef Step step
     cdef Geometry geometry
@@ -152,6 +156,7 @@ cdef class Player:
         self.stage.r.n_y = n_y
         self.stage.r.weight = weight
         play_round(self.task, self.step, self.geometry, self.totals, self.stage)
+        self.touched += (self.x.n + 32) * self.geometry.n_scores
         return 0
 
     def learn(self, x, y, weight=1.0):
@@ -202,13 +207,15 @@ cdef class Player:
         cdef PyObject** examples = PySequence_Fast_ITEMS(X) + first
         cdef Py_ssize_t k = 0, stop
         while k < n:
+            if self.touched > self.stretch:
+                self.touched = 0
+                PyErr_CheckSignals()
             stop = k
             while self.hashes and stop < n and PyUnicode_CheckExact(<object>examples[stop]):
                 stop += 1
             if stop > k:
                 with nogil:
-                    self.learn_texts(examples + k, aims + 2 * k, stop - k)
-                k = stop
+                    k += self.learn_texts(examples + k, aims + 2 * k, stop - k)
                 continue
             try:
                 if aims[2 * k + 1] > 0:
@@ -241,17 +248,19 @@ cdef class Player:
                 return k
         return n
 
-    cdef int learn_texts(self, PyObject** texts, const double* aims, Py_ssize_t n) except -1 nogil:
-        """Learn texts whose words are hashed, without the lock."""
+    cdef Py_ssize_t learn_texts(self, PyObject** texts, const double* aims, Py_ssize_t n) except -1 nogil:
+        """Learn texts whose words are hashed, without the lock, until it is time to look at signals; how many."""
         cdef Py_ssize_t k
         self.reader.grow = self.reader.counting = True
         for k in range(n):
+            if self.touched > self.stretch:
+                return k
             if aims[2 * k + 1] > 0:
                 self.reader.rewind()
                 self.reader.take_text(texts[k])
                 self.reader.row(&self.x)
                 self.play_row(&aims[2 * k], 1, aims[2 * k + 1])
-        return 0
+        return n
 
     def target_of(self, y):
         """The target of an example, a number that the weights can hold."""

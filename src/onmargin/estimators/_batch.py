@@ -36,7 +36,8 @@ def _cycle(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], 
     while step.left != left and step.left > 0:
         left = step.left
         estimator.n_iter_ += 1
-        estimator._learner.learn(rows, target, None, random.permutation(order) if estimator.shuffle else order)
+        order_now = random.permutation(order) if estimator.shuffle else order
+        estimator._learner.learn(rows, target, None, order_now, heed=True)
 
 
 def _take_largest(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:

@@ -1,6 +1,5 @@
 """Labels among the classes, and classes that turn up in the middle of a stream."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -25,9 +24,7 @@ def label_codes(
     return codes
 
 
-def segments(
-    y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_]
-) -> Iterator[tuple[int, int, NDArray[Any]]]:
+def segments(y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_]) -> list[tuple[int, int, NDArray[Any]]]:
     """Cut y where a label is learned for the first time: (start, stop, the label that is new at start, if any).
 
     Pieces in which nothing is learned are left out.
@@ -36,7 +33,9 @@ def segments(
     if len(classes):
         new &= classes[np.minimum(np.searchsorted(classes, y), len(classes) - 1)] != y
     places = np.flatnonzero(new)
-    first = {int(places[k]) for k in np.unique(y[new], return_index=True)[1]}
+    first = set(places[np.unique(y[new], return_index=True)[1]].tolist())
+    cuts = []
     for start, stop in pairwise(sorted({0, len(y)} | first)):
         if live[start:stop].any():
-            yield start, stop, y[start : start + (start in first)]
+            cuts.append((start, stop, y[start : start + (start in first)]))
+    return cuts

@@ -90,6 +90,41 @@ def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
     return either
 
 
+class RestorePoint:
+    """The estimator as it was when its last rounds had been played: what an interrupt leaves.
+
+    All that goes with the rounds of a stretch is set before they are played, and nothing interrupts them. So either
+    none of them was played, and all is put back, or all of them were, and all is as it should be.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator = estimator
+        self.drops_rounds = False  # whether rounds move weights of their own, which can be dropped
+        self._state = state = dict(vars(estimator))
+        if "_model" in state:
+            # Rounds move the weights of both; all else is replaced in the copy only.
+            estimator._model = copy(state["_model"])
+
+    def advance(self) -> None:
+        """Have what was learned so far stay learned."""
+        estimator = self._estimator
+        if self._played() and not estimator._model.learner.forks:
+            state = dict(vars(estimator))
+            estimator._model = copy(state["_model"])
+            self._state = state
+
+    def _played(self) -> bool:
+        before, now = self._state.get("_model"), vars(self._estimator).get("_model")
+        if before is None or now is None:
+            return now is not None and bool(now.learner._totals.rounds)
+        return bool(now.learner._totals.rounds > before.learner._totals.rounds)
+
+    def go_back(self) -> None:
+        """Put the estimator back to this point, unless rounds were played since that cannot be taken back."""
+        if self.drops_rounds or not self._played() or self._estimator._model.learner.forks:
+            self._estimator.__dict__ = self._state
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class Estimator(BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator over a `Model`.
@@ -171,20 +206,34 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _all_or_nothing(self) -> Iterator[Plan]:
         """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before.
 
-        Other threads that call the estimator to learn wait until the block is over.
+        For passes, which move weights of their own. Other threads that call the estimator to learn wait until the
+        block is over.
         """
         self._check_parameters()
         with TakingTurns(self):
             before = dict(vars(self))
             try:
-                if "_model" in before:
-                    # Its geometry may be replaced before all is known to be well; nothing can fail once rounds are
-                    # played.
-                    self._model = copy(before["_model"])
                 yield self.plan()
                 self._model.learner.close()
             except BaseException:
                 self.__dict__ = before
+                raise
+
+    @contextmanager
+    def _in_stretches(self) -> Iterator[tuple[Plan, RestorePoint]]:
+        """Check the parameters, and yield their plan and a point to return to if anything raises.
+
+        For examples of a stream, which move the weights there are. No error comes once rounds are played; an interrupt
+        may, between two stretches of them, and leaves the estimator having learned those before it.
+        """
+        self._check_parameters()
+        with TakingTurns(self):
+            point = RestorePoint(self)
+            try:
+                yield self.plan(), point
+                self._model.learner.close()
+            except BaseException:
+                point.go_back()
                 raise
 
     def _validate(
@@ -231,6 +280,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if plan.first_step is not None:
             self._learner.step = plan.first_step(live(X, weight))
 
+    def _learn_on(self, point: RestorePoint, rows: Rows, target: Vector, weight: Vector | None) -> None:
+        """Play one round for each row; an interrupt leaves those before it learned."""
+        for start, stop in self._learner.stretches(rows, 0, rows.n_rows):
+            point.advance()
+            part = None if weight is None else weight[start:stop]
+            self._learner.learn(rows.part(start, stop), target[start:stop], part, heed=self._learner.forks)
+
     def _fit(
         self,
         rows: Rows,
@@ -267,7 +323,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         everything = rows.n_rows if trials is None else len(trials) - 1
 
         def play(order: Offsets | None) -> None:
-            self._learner.learn(rows, target, weight, order, trials=trials, targets=targets)
+            self._learner.learn(rows, target, weight, order, trials=trials, targets=targets, heed=True)
 
         self._make_passes(play, everything, train, judge)
 

@@ -167,7 +167,7 @@ class LinearClassifier(LinearEstimator):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
             known = y[:0] if classes is None else check_classes(classes)
@@ -182,16 +182,25 @@ class LinearClassifier(LinearEstimator):
                 known = np.union1d(known, live(y, weight))
             if not first:
                 self._model.adopt(plan)
-            self._meet(known)
+            if len(known):
+                self._meet(known)
             self._check_rows(plan, X, weight, first=first)
             weighty = np.ones(len(y), bool) if weight is None else weight > 0
+            self.n_iter_ = 1
             for start, stop, newcomer in segments(y, self.classes_, weighty):
+                if start > 0:
+                    point.advance()
                 self._meet(newcomer)
                 self._model.arrange(self.classes_.tolist())
-                codes = self._codes(y[start:stop])
-                weighted = self._weighted(codes, None if weight is None else weight[start:stop], balanced_so_far)
-                self._model.learner.learn(rows.part(start, stop), self._target(codes), weighted)
-            self.n_iter_ = 1
+                few = stop - start <= 16 or self._model.learner.forks
+                pace = stop - start if few else self._model.learner.pace(rows)
+                for first_row in range(start, stop, pace):
+                    if first_row > start:
+                        point.advance()
+                    part, learner = slice(first_row, min(first_row + pace, stop)), self._model.learner
+                    codes = self._codes(y[part])
+                    weighted = self._weighted(codes, None if weight is None else weight[part], balanced_so_far)
+                    learner.learn(rows.part(part.start, part.stop), self._target(codes), weighted, heed=learner.forks)
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:

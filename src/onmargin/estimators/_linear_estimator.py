@@ -35,9 +35,10 @@ class LinearEstimator(Estimator):
     _flat: ClassVar[bool] = False  # whether coef_ has one dimension
 
     def _go_on(self) -> bool:
-        if self.warm_start and "_model" in vars(self):
+        warm = super()._go_on()
+        if warm:
             self.densify()
-        return super()._go_on()
+        return warm
 
     def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None) -> None:
         self._sparse_coef: sparse.csr_matrix | None = None

@@ -93,7 +93,7 @@ class LinearRegressor(LinearEstimator):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
             target = check_numbers(y, "y", X.dtype)
@@ -104,8 +104,8 @@ class LinearRegressor(LinearEstimator):
                 self.densify()
                 self._model.adopt(plan)
             self._model.arrange()
-            self._learner.learn(rows, target, weight)
             self.n_iter_ = 1
+            self._learn_on(point, rows, target, weight)
         return self
 
     def predict(self, X: MatrixLike) -> NDArray[np.float64]:

@@ -219,7 +219,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             if not first:
                 self.densify()
@@ -237,11 +237,21 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
             elif known is not None and not np.array_equal(known, self.classes_):
                 raise ValueError(f"classes must stay the same: they are {self.classes_.tolist()}; got {classes!r}")
             self._check_known(labels)
-            self._meet_group(ids)
+            self._check_group(ids)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
             self._model.arrange()
-            self._learner.learn(rows, target, weight, trials=ends, targets=ends)
             self.n_iter_ = 1
+            for start, stop in self._learner.stretches(rows, 0, len(ends) - 1, ends):
+                point.advance()
+                part, offsets = slice(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
+                self._last_group = None if ids is None else plain(ids[part.stop - 1])
+                self._learner.learn(
+                    rows.part(part.start, part.stop),
+                    target[part],
+                    None if weight is None else weight[start:stop],
+                    trials=offsets,
+                    targets=offsets,
+                )
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
@@ -314,14 +324,13 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
         return signs if numbers is None else signs * numbers
 
-    def _meet_group(self, ids: NDArray[Any] | None) -> None:
-        """Refuse the rest of a trial that was learned in the call before; remember the last one of this call."""
+    def _check_group(self, ids: NDArray[Any] | None) -> None:
+        """Refuse the rest of a trial that was learned in the call before."""
         if ids is not None and self._last_group is not None and plain(ids[0]) == self._last_group:
             raise ValueError(
                 f"trial {self._last_group!r} was already learned: give all rows of a trial in one call, and another "
                 "trial another id in groups"
             )
-        self._last_group = None if ids is None else plain(ids[-1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

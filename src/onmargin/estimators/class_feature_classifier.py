@@ -153,23 +153,30 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             if not first:
                 self.densify()
                 self._model.adopt(plan)
             self._phi = as_phi(self.phi) if first else copy(self._phi)  # which finds its classes before all is well
             parts, weight = self._read(X, y, classes, sample_weight)
-            start = 0
-            for rows, ends, codes in parts:
-                if start == 0 and first:
-                    self._begin_with(plan, rows)
-                self._model.arrange()
-                stop = start + len(codes)
-                weighted = None if weight is None else weight[start:stop]
-                self._learner.learn(self._rows(rows), codes.astype(np.float64), weighted, trials=ends)
-                start = stop
             self.n_iter_ = 1
+            learned = 0
+            for matrix, ends, codes in parts:
+                if learned == 0 and first:
+                    self._begin_with(plan, matrix)
+                self._model.arrange()
+                rows, target = self._rows(matrix), codes.astype(np.float64)
+                weighted = None if weight is None else weight[learned : learned + len(codes)]
+                for start, stop in self._learner.stretches(rows, 0, len(codes), ends):
+                    point.advance()
+                    self._learner.learn(
+                        rows.part(ends[start], ends[stop]),
+                        target[start:stop],
+                        None if weighted is None else weighted[start:stop],
+                        trials=ends[start : stop + 1] - ends[start],
+                    )
+                learned += len(codes)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

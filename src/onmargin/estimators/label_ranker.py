@@ -179,7 +179,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             X, rows = self._examples(plan, X, keep=not first)
             sets = read_label_sets(Y, rows.n_rows)
@@ -187,16 +187,20 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
             live = np.ones(len(sets), bool) if weight is None else weight > 0
             self._admit(plan, X, sets, new=first, classes=classes)
             self._model.arrange(self.classes_)
-            for start, stop, newcomers in sets.segments(self.classes_, live):
-                self._meet(newcomers)
-                part = sets.part(start, stop)
-                self._learner.learn(
-                    rows.part(start, stop),
-                    part.codes(self.classes_),
-                    None if weight is None else weight[start:stop],
-                    targets=part.offsets,
-                )
             self.n_iter_ = 1
+            for start, stop, newcomers in sets.segments(self.classes_, live):
+                point.advance()
+                self._meet(newcomers)
+                for first_row, end in self._learner.stretches(rows, start, stop):
+                    point.advance()
+                    part = sets.part(first_row, end)
+                    self._learner.learn(
+                        rows.part(first_row, end),
+                        part.codes(self.classes_),
+                        None if weight is None else weight[first_row:end],
+                        targets=part.offsets,
+                        heed=self._learner.forks,
+                    )
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:

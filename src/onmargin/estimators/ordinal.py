@@ -146,7 +146,7 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
             weight = check_weight(sample_weight, len(y))
@@ -157,8 +157,8 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
                 self._model.adopt(plan)
             codes = self._codes(y, weight)
             self._model.arrange()
-            self._learner.learn(rows, codes, weight)
             self.n_iter_ = 1
+            self._learn_on(point, rows, codes, weight)
         return self
 
     def decision_function(self, X: MatrixLike) -> Vector:

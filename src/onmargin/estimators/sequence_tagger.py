@@ -20,7 +20,7 @@ from onmargin._core.rows import Rows
 from onmargin._core.text.names import Names
 from onmargin._core.turns import TakingTurns
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._estimator import Estimator, max_iter, tol
+from onmargin.estimators._estimator import Estimator, RestorePoint, max_iter, tol
 from onmargin.estimators._sequences import (
     LabelLists,
     check_kinds,
@@ -214,7 +214,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         self : object
             The tagger, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, point):
             if "_model" in vars(self):
                 self._model.adopt(plan)
             else:
@@ -222,11 +222,11 @@ class SequenceTagger(Estimator, TaggerOptions):
             named = [] if classes is None else check_classes(classes).tolist()
             rows, ends, labels, weight = self._read_examples(X, y, lengths, sample_weight, named)
             self._meet(named)
-            self._learn_in_order(rows, ends, labels, weight)
+            self.n_iter_ = 1
+            self._learn_in_order(point, rows, ends, labels, weight)
             self._ask_for_labels("partial_fit")
             self._make_room(rows.n_features)
             self.n_features_in_ = rows.n_features
-            self.n_iter_ = 1
         return self
 
     def learn_one(self, sequence: Any, labels: Any) -> Self:
@@ -513,6 +513,22 @@ class SequenceTagger(Estimator, TaggerOptions):
         if self._names is not None and len(self._names) != known:
             raise ValueError(f"there are {len(self._names)} names for {known} features")
 
+    @contextmanager
+    def _in_stretches(self) -> Iterator[Any]:
+        """Take names back too that were not learned, if anything raises; without a label nothing was learned."""
+        with TakingTurns(self):
+            before = dict(vars(self))
+            try:
+                with super()._in_stretches() as both:
+                    yield both
+            except BaseException:
+                if not vars(self).get("_codes"):
+                    self.__dict__ = before
+                names = vars(self).get("_names")
+                if names is not None:
+                    names.forget(self.n_features_in_)
+                raise
+
     def _begin_chain(self, X: Any, plan: Plan) -> None:
         """Begin a chain that has learned nothing; features and further labels come as they are met."""
         self._names = None if is_matrix(X) else Names()
@@ -564,21 +580,28 @@ class SequenceTagger(Estimator, TaggerOptions):
             check_lengths(ends, len({*known, *named}.union(*labels)))
         return labels
 
-    def _learn_in_order(self, rows: Rows, ends: Offsets, labels: LabelLists, weight: Vector | None) -> None:
+    def _learn_in_order(
+        self, point: RestorePoint, rows: Rows, ends: Offsets, labels: LabelLists, weight: Vector | None
+    ) -> None:
         """Play one round per sequence; labels and features have weights from where they are first learned."""
         live = np.ones(len(labels), bool) if weight is None else weight > 0
-        for start, stop, newcomers in label_segments(labels, self._codes, live):
+        for first, last, newcomers in label_segments(labels, self._codes, live):
+            point.advance()
             if not self._meet(newcomers):
                 self._model.arrange(self.classes_.tolist())
-            part, offsets = rows.part(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
-            self._make_room(part.width())
-            self._learner.learn(
-                part.widened(self._learner.geometry.n_features),
-                self._targets(labels[start:stop]),
-                None if weight is None else weight[start:stop],
-                trials=offsets,
-                targets=offsets,
-            )
+            for start, stop in self._learner.stretches(rows, first, last, ends):
+                point.advance()
+                part, offsets = rows.part(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
+                width = rows.n_features if self._names is None else part.width()
+                self._make_room(width)
+                self.n_features_in_ = max(self.n_features_in_, width)
+                self._learner.learn(
+                    part.widened(self._learner.geometry.n_features),
+                    self._targets(labels[start:stop]),
+                    None if weight is None else weight[start:stop],
+                    trials=offsets,
+                    targets=offsets,
+                )
 
     def _meet(self, labels: Iterable[Any]) -> bool:
         """Give new labels weights of zero; return whether there are any."""

@@ -150,14 +150,16 @@ class StructuredPredictor(Estimator, StructureOptions):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, point):
             examples, weight = self._read(X, Y, sample_weight)
             begun = "_model" in vars(self)
-            if begun and len(examples) > 1:
-                self._model = deepcopy(self._model)  # the model may raise when some rounds have been played
+            if len(examples) > 1:
+                point.drops_rounds = True  # the model may raise when some rounds have been played
+                if begun:
+                    self._model = deepcopy(self._model)
             self._set_out(plan, examples, weight, go_on=begun)
-            self._play(examples, weight)
             self.n_iter_ = 1
+            self._play(examples, weight)
         return self
 
     def learn_one(self, x: Any, y: Any) -> Self:
@@ -175,11 +177,11 @@ class StructuredPredictor(Estimator, StructureOptions):
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, _):
             check_model(self.model, self.update)
             self._set_out(plan, [(x, y)], None, go_on="_model" in vars(self))
-            play_round(self, self._features, self._learner, (x, y))
             self.n_iter_ = 1
+            play_round(self, self._features, self._learner, (x, y))
         return self
 
     def predict(self, X: Sequence[Any]) -> list[Any]:
@@ -305,6 +307,21 @@ class StructuredPredictor(Estimator, StructureOptions):
     def _check_width(self, n_features: int) -> None:
         if not isinstance(self._features, Named | Indexed) or not self._features.fits(n_features):
             raise ValueError(f"features of structures do not fit weights for {n_features}")
+
+    @contextmanager
+    def _in_stretches(self) -> Iterator[Any]:
+        """Have names and their weights go with the rounds that stay, if anything raises."""
+        with TakingTurns(self):
+            begun = "_model" in vars(self)
+            size, rounds = (self._features.size, self.totals_.rounds) if begun else (0, 0)
+            try:
+                with super()._in_stretches() as both:
+                    yield both
+            except BaseException:
+                if "_model" in vars(self):
+                    played = self.totals_.rounds > rounds
+                    self._features.restore(self._features.size if played else size, self._learner.geometry)
+                raise
 
     def _read(
         self, X: Iterable[Any], Y: Iterable[Any], sample_weight: ArrayLike | None

@@ -183,7 +183,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         self : object
             The estimator, having learned.
         """
-        with self._all_or_nothing() as plan:
+        with self._in_stretches() as (plan, point):
             check_combination("partial_fit", {"contamination='auto'": self.contamination == "auto"})
             first = "_model" not in vars(self)
             if first or not self._is_plain(X):
@@ -196,9 +196,9 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
                 self._model.adopt(plan)
             self._model.arrange()
             rows = as_rows(X).part(skipped, X.shape[0])
-            self._learner.learn(rows, np.zeros(rows.n_rows), None if weight is None else weight[skipped:])
             self._offset = None
             self.n_iter_ = 1
+            self._learn_on(point, rows, np.zeros(rows.n_rows), None if weight is None else weight[skipped:])
         return self
 
     def score_samples(self, X: MatrixLike) -> Vector:

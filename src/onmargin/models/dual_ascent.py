@@ -259,7 +259,18 @@ class WindowLearner(Learner[Any]):
 
     def __init__(self, task: Any, step: Any, geometry: Any, kept: KeptExamples | None = None) -> None:
         super().__init__(task, step, geometry)
-        self.kept = kept
+        self._kept = kept
+        self._sight: tuple[Sight, int | None, int] | None = None
+
+    @property
+    def kept(self) -> KeptExamples | None:
+        """The examples that the next round may change."""
+        if self._sight is not None:
+            sight, window, rounds = self._sight
+            if self._totals.rounds == rounds:  # otherwise an interrupt came before they were played
+                self._kept = sight.kept(window)
+            self._sight = None
+        return self._kept
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.task, self.step, self.geometry, self.kept), self._totals
@@ -269,9 +280,10 @@ class WindowLearner(Learner[Any]):
         check_kept(self.kept, self.geometry)
 
     def recombine(self, mixing: NDArray[np.float64]) -> None:
+        kept = self.kept
         super().recombine(mixing)
-        if self.kept is not None:
-            self.kept = self.kept.recombined(mixing)
+        if kept is not None:
+            self._kept = kept.recombined(mixing)
 
     def learn(
         self,
@@ -282,21 +294,29 @@ class WindowLearner(Learner[Any]):
         *,
         trials: Offsets | None = None,
         targets: Offsets | None = None,
+        heed: bool = False,
     ) -> None:
         if of_one_class(self):
-            super().learn(X, y, weight, order)
+            super().learn(X, y, weight, order, heed=heed)
             return
         step: Any = self.step
         sight = Sight.over(self.kept, selected(X, y, weight, order, self.geometry.n_columns), step.window)
         _, target, weight, alpha, scores, _ = sight.examples
         before, settings = (sight.rows, target, weight, sight.now, alpha), step.settings(sight.window)
         plain = isinstance(self.geometry, Euclidean)
-        self.step = GramWindow(*before, scores, **settings) if plain else Window(*before, **settings)
-        try:
-            super().learn(sight.rows, target, weight, np.arange(sight.now, sight.rows.n_rows))
-        finally:
-            self.step = step
-        self.kept = sight.kept(step.window)
+        windowed = GramWindow(*before, scores, **settings) if plain else Window(*before, **settings)
+        new = np.arange(sight.now, sight.rows.n_rows)
+        # Rounds write to the variables of this sight: it goes with them, whenever an interrupt comes.
+        self._sight = sight, step.window, self._totals.rounds + len(new)
+        self.play_by(windowed, sight.rows, target, weight, new, heed=heed)
+
+    def _effort(self) -> int:
+        return sweeping(self._kept, self.step)
+
+
+def sweeping(kept: KeptExamples | None, step: Any) -> int:
+    """Return how often a round goes through as many numbers as its row has: a few sweeps through the window."""
+    return 2 * max(0 if kept is None else len(kept.target), min(step.window or 64, 64))
 
 
 def of_one_class(learner: Learner[Any]) -> bool:

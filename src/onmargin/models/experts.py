@@ -215,9 +215,8 @@ def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometr
 def steps_of(experts: Sequence[Expert]) -> Step:
     """Return how far each of them goes; plain projections are worked out together."""
     steps = list(map(attrgetter("step"), experts))
-    plain = [step for step in steps if type(step) is Projection]
-    if len(plain) == len(steps):
-        return Projections([step.cap for step in plain], [step.damping for step in plain])
+    if set(map(type, steps)) == {Projection}:
+        return Projections(list(map(attrgetter("cap"), steps)), list(map(attrgetter("damping"), steps)))
     return Steps(steps)
 
 

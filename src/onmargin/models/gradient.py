@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def _descent(rate: float | None, proven: Callable[[Any], float], weights: dict[s
     return Plan(
         task=lambda labels: Regression(0.0),
         step=Step() if rate is None else Proportional(float(rate)),
-        first_step=(lambda X: Proportional(proven(X))) if rate is None else None,
+        first_step=(lambda X: Proportional(_quietly(proven, X))) if rate is None else None,
         **weights | rest,
     )
 
@@ -74,8 +75,7 @@ def _descent(rate: float | None, proven: Callable[[Any], float], weights: dict[s
 
 def _largest_norm(X: Any) -> float:
     squares = X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X)
-    longest = float(np.asarray(squares, dtype=np.float64).max())
-    return 1 / (2 * longest) if longest > 0 else 1.0
+    return _finite_rate(1, 2 * np.asarray(squares, dtype=np.float64).ravel())
 
 
 def _largest_spread(X: Any) -> float:
@@ -95,4 +95,24 @@ def _extremes(X: Any) -> list[NDArray[np.float64]]:
 
 
 def _rate_for(spread: NDArray[np.float64]) -> float:
-    return 2 / float(spread.max()) ** 2 if spread.max() > 0 else 1.0
+    return _finite_rate(2, spread.astype(np.float64) ** 2)
+
+
+def _quietly(proven: Callable[[Any], float], X: Any) -> float:
+    """Return the rate; sizes that have no number are refused, not warned of."""
+    with np.errstate(over="ignore"):
+        return proven(X)
+
+
+def _finite_rate(numerator: int, sizes: NDArray[np.float64]) -> float:
+    """Return the numerator over the largest of the sizes of the rows; refuse a row for which that has no number."""
+    row = int(sizes.argmax())
+    if sizes[row] == 0:
+        return 1.0
+    rate = float(numerator / sizes[row])
+    if not 0 < rate < inf:
+        raise ValueError(
+            f"row {row} of X is too large or too small for a proved rate, which would be {numerator} / "
+            f"{float(sizes[row])!r}: scale X, for instance with sklearn.preprocessing.StandardScaler, or set rate"
+        )
+    return rate

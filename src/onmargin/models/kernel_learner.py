@@ -17,8 +17,8 @@ from onmargin._core.steps.step import Step
 from onmargin._core.steps.window import KernelWindow
 from onmargin._core.tasks.task import Task
 from onmargin._core.turns import TakingTurns
-from onmargin.learner import Learner, Offsets, Vector, matrix_of
-from onmargin.models.dual_ascent import Sight, check_kept, of_one_class, selected
+from onmargin.learner import STRETCH, Learner, Offsets, Vector, matrix_of
+from onmargin.models.dual_ascent import Sight, check_kept, of_one_class, selected, sweeping
 from onmargin.models.kernels import Kernel, Matrix, Supports
 
 __all__ = ["KernelLearner", "KernelWindowLearner"]
@@ -46,6 +46,8 @@ class KernelLearner(Learner[Expansion]):
     supports : Supports
         Holds the rows of the supports.
     """
+
+    forks = True
 
     def __init__(self, task: Task, step: Step, geometry: Expansion, kernel: Kernel | None, supports: Supports) -> None:
         super().__init__(task, step, geometry)
@@ -97,6 +99,10 @@ class KernelLearner(Learner[Expansion]):
         other._totals = copy(self._totals)
         return other
 
+    def pace(self, X: Rows, trials: Offsets | None = None) -> int:
+        at_once = (self.geometry.n_slots + BLOCK) * self.geometry.n_columns * self._effort()
+        return max(STRETCH // at_once, 1)
+
     def close(self) -> None:
         """The rows learned last were seen for the last time: those that come next are others."""
         self.first, self._received = self.first + self._received, 0
@@ -110,41 +116,63 @@ class KernelLearner(Learner[Expansion]):
         *,
         trials: Offsets | None = None,
         targets: Offsets | None = None,
+        heed: bool = False,
     ) -> None:
         if trials is not None:
             raise ValueError("an expansion learns one row per round, not trials of several")
-        self._receive(X.total)
         order = np.arange(X.n_rows) if order is None else order
-        for start in range(0, len(order), BLOCK):
-            part = order[start : start + BLOCK]
-            with TakingTurns(self), self._facing(X, part, self.first + X.first + part):
-                rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, part, targets=targets)
+        with self._receiving(X.total):
+            for start in range(0, len(order), BLOCK):
+                part = order[start : start + BLOCK]
+                with TakingTurns(self), self._facing(X, part, self.first + X.first + part):
+                    self.play_by(self.step, X, y, weight, part, targets=targets, heed=heed)
 
-    def _receive(self, rows: int) -> None:
-        """Count rows that come now; a matrix of kernel values has no place for others than its own."""
+    @contextmanager
+    def _receiving(self, rows: int) -> Iterator[None]:
+        """Count rows that come now, unless none of them is learned.
+
+        A matrix of kernel values has no place for others than its own.
+        """
         if self.kernel is None and self.first > 0:
             raise ValueError(
                 "kernel='precomputed' holds the kernel values of one matrix of rows, which was learned already: to "
                 "learn on, begin with clone(model).fit and the values of all rows, or give the kernel as a function"
             )
+        before, played = self._received, self._totals.rounds
         self._received = rows
+        try:
+            yield
+        except BaseException:
+            if self._totals.rounds == played:
+                self._received = before
+            raise
 
     def learn_window(
-        self, X: Rows, y: Vector, weight: Vector, keys: Offsets, *, now: int, window: int, received: int
+        self,
+        step: KernelWindow,
+        X: Rows,
+        y: Vector,
+        weight: Vector,
+        keys: Offsets,
+        *,
+        now: int,
+        window: int,
+        received: int,
+        heed: bool = False,
     ) -> None:
         """Play one round for each row from `now` on, by a step that returns to the last `window` of them.
 
         `keys` are their places in the stream of all rows, of which this call received so many.
         """
-        self._receive(received)
-        while now < X.n_rows:
-            first = max(now - window + 1, 0)
-            # As many to come as there are from before, so that few rows are faced again and again.
-            stop = min(now + max(BLOCK, now - first), X.n_rows)
-            part = np.arange(now, stop)
-            with TakingTurns(self), self._facing(X, np.arange(first, stop), keys[first:stop], before=now - first):
-                rounds.play(self.task, self.step, self.geometry, self._totals, X, y, weight, part)
-            now = stop
+        with self._receiving(received):
+            while now < X.n_rows:
+                first = max(now - window + 1, 0)
+                # As many to come as there are from before, so that few rows are faced again and again.
+                stop = min(now + max(BLOCK, now - first), X.n_rows)
+                part = np.arange(now, stop)
+                with TakingTurns(self), self._facing(X, np.arange(first, stop), keys[first:stop], before=now - first):
+                    self.play_by(step, X, y, weight, part, heed=heed)
+                now = stop
 
     @contextmanager
     def _facing(self, X: Rows, part: Offsets, keys: Offsets, before: int = 0) -> Iterator[None]:
@@ -155,12 +183,14 @@ class KernelLearner(Learner[Expansion]):
         within = block[:, keys] if self.kernel is None else self.kernel(block, block)
         within = np.ascontiguousarray(self._checked(within), dtype=np.float64)
         self.geometry.face(values, self._diagonal(block, within), within, keys, self._slots_of(keys), before)
-        yield
-        rows = block if self.kernel is not None else block[:, :0]  # of no use: the keys say all
-        self.supports.append(rows[self.geometry.settle()])
-        kept = self.geometry.compact()
-        if kept is not None:
-            self.supports.keep(kept)
+        try:
+            yield
+        finally:  # an interrupt may have come when they were played
+            rows = block if self.kernel is not None else block[:, :0]  # of no use: the keys say all
+            self.supports.append(rows[self.geometry.settle()])
+            kept = self.geometry.compact()
+            if kept is not None:
+                self.supports.keep(kept)
 
     def _slots_of(self, keys: Offsets) -> Offsets:
         """The slot of each row that is a support; -1: it is none."""
@@ -270,6 +300,9 @@ class KernelWindowLearner(KernelLearner):
         if self.kept is not None:
             self.kept = self.kept.recombined(mixing)
 
+    def _effort(self) -> int:
+        return sweeping(self.kept, self.step)
+
     def learn(
         self,
         X: Rows,
@@ -279,20 +312,19 @@ class KernelWindowLearner(KernelLearner):
         *,
         trials: Offsets | None = None,
         targets: Offsets | None = None,
+        heed: bool = False,
     ) -> None:
         if X.first == 0:
             self.close()
         if of_one_class(self):
-            super().learn(X, y, weight, order)
+            super().learn(X, y, weight, order, heed=heed)
             return
         step: Any = self.step
         new = selected(X, y, weight, order, self.geometry.n_columns)
         sight = Sight.over(self.kept, replace(new, keys=self.first + X.first + new.keys), step.window)
         _, target, weight, alpha, scores, keys = sight.examples
         settings = step.settings(sight.window)
-        self.step = KernelWindow(sight.rows, target, weight, sight.now, alpha, scores, **settings)
-        try:
-            self.learn_window(sight.rows, target, weight, keys, now=sight.now, window=sight.window, received=X.total)
-        finally:
-            self.step = step
+        windowed = KernelWindow(sight.rows, target, weight, sight.now, alpha, scores, **settings)
+        places = {"now": sight.now, "window": sight.window, "received": X.total}
+        self.learn_window(windowed, sight.rows, target, weight, keys, **places, heed=heed)
         self.kept = sight.kept(step.window)

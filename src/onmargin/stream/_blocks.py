@@ -22,6 +22,14 @@ def widen(model: Any, rows: Rows) -> Rows:
     return rows.widened(max(rows.n_features, geometry.n_features))
 
 
+def learn_closed(learner: Any, rows: Rows, y: Any, weight: Any, targets: Any = None) -> None:
+    """Learn rows that are seen once; an interrupt that comes when they are learned changes nothing of it."""
+    try:
+        learner.learn(rows, y, weight, targets=targets)
+    finally:
+        learner.close()
+
+
 def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
     """Learn all rows up to one whose label is not known, give its number, and go on after it.
 
@@ -38,10 +46,10 @@ def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
         unknown = np.flatnonzero(np.isnan(targets))
         stop = done + (int(unknown[0]) if len(unknown) else len(targets))
         if stop > done and rows.n_features == model._learner.geometry.n_features:
-            part = None if factors is None else factors[done:stop]
-            with model._turns:
-                model._learner.learn(rows.part(done, stop), targets[: stop - done], part)
-                model._learner.close()
+            for start, end in model._learner.stretches(rows, done, stop):
+                part = None if factors is None else factors[start:end]
+                with model._turns:
+                    learn_closed(model._learner, rows.part(start, end), targets[start - done : end - done], part)
             done = stop
         if done < rows.n_rows:
             yield done

@@ -18,7 +18,7 @@ from onmargin._core.text.words import Frequencies
 from onmargin._core.turns import Turns
 from onmargin.errors import ExampleError, ParameterError
 from onmargin.features.records import AS_THEY_COME, RecordFeatures, reading
-from onmargin.learner import Learner, Totals, matrix_of
+from onmargin.learner import STRETCH, Learner, Totals, matrix_of
 from onmargin.models.options import check_options
 from onmargin.models.plan import Model, Plan, Shape, check_begun
 from onmargin.models.rules import Number
@@ -159,16 +159,25 @@ class StreamLearner:
         Other threads wait until the block is over.
         """
         with self._turns:
-            before, player = dict(vars(self)), self._player
+            before = dict(vars(self))
+            model, names = before.get("_model"), before.get("_names")
+            parts = [] if model is None else [(part, dict(vars(part))) for part in (model, model.learner)]
+            rounds, known = self._n_rounds(), 0 if names is None else len(names)
             try:
-                if "_model" not in before:
+                if model is None:
                     self._begin(x)
                 yield self._opened()  # type: ignore[misc]
             except BaseException:
-                vars(self).clear()
-                vars(self).update(before)
-                self._player = player
+                if self._n_rounds() == rounds:  # otherwise it was learned, and an interrupt came afterwards
+                    for part, state in parts:
+                        part.__dict__ = state
+                    self.__dict__, self._player = before, None
+                    if names is not None:
+                        names.forget(known)
                 raise
+
+    def _n_rounds(self) -> int:
+        return int(self._learner._totals.rounds) if "_model" in vars(self) else 0
 
     def _begin(self, x: Any) -> None:
         """Begin a model that has seen nothing, for examples like x."""
@@ -238,6 +247,7 @@ class StreamLearner:
                 else:
                     player = kind(self._learner, self._reader(self._names), None, self._turns)
                 player.targets = self._targets()
+                player.stretch = STRETCH
                 player.nonnegative = self.plan().nonnegative
                 self._player = self._player or player
         return self._player
@@ -329,7 +339,7 @@ class StreamLearner:
         -------
         self : object
             The model, having learned. If an example is refused, those before it are learned, and the error says which
-            one it was.
+            one it was. After an interrupt (Ctrl-C) those are learned whose rounds ``totals_`` counts.
         """
         for i, x, target, weight in self._one_by_one(X, y, weights):
             try:

@@ -88,10 +88,15 @@ class LinearClassifier(StreamLearner):
             (factor,) = class_factors(by_class, [label])
         else:
             factor = balanced_factor(len(self.class_counts_) + (not known), count, total)
-        player = self._player
-        if player is None or not player.learn_label(x, label, weight * factor):
-            self._learn_new(x, label, weight * factor)
-        self.class_counts_[label] = count
+        player, rounds, before = self._player, self._n_rounds(), self.class_counts_
+        try:
+            self.class_counts_ = {**before, label: count}  # an interrupt may come as soon as it is learned
+            if player is None or not player.learn_label(x, label, weight * factor):
+                self._learn_new(x, label, weight * factor)
+        except BaseException:
+            if self._n_rounds() == rounds:
+                self.class_counts_ = before
+            raise
 
     def _learn_new(self, x: Any, y: Any, weight: float) -> None:
         """Learn an example when a label is new, or when the player is."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from onmargin._core.rows import Rows
 from onmargin._core.stream import Player, check_weight
 from onmargin.learner import as_rows, matrix_of
+from onmargin.stream._blocks import learn_closed
 
 
 class WindowPlayer(Player):
@@ -40,8 +41,7 @@ class WindowPlayer(Player):
         return len(X)
 
     def play(self, y: NDArray[np.float64], weight: float) -> None:
-        self.learner.learn(self._received(), y, np.array([float(weight)]), targets=np.array([0, len(y)]))
-        self.learner.close()
+        learn_closed(self.learner, self._received(), y, np.array([float(weight)]), np.array([0, len(y)]))
 
     def _received(self) -> Rows:
         """Return the example that was read last."""

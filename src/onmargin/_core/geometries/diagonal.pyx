@@ -4,7 +4,7 @@ import numpy as np
 
 from onmargin._core.restore import zeros
 
-from libc.math cimport sqrt
+from libc.math cimport INFINITY, sqrt
 
 from onmargin._core.geometries.geometry cimport Euclidean
 from onmargin._core.metric cimport METRIC_LEAST, metric_for
@@ -80,9 +80,12 @@ cdef class Diagonal(Euclidean):
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
+        cdef bint measured = r.x.squared_norm < INFINITY  # otherwise a metric that learned from the row would be none
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             h.q = (self.length(r.x, h.up) if h.up >= 0 else 0) + (self.length(r.x, h.down) if h.down >= 0 else 0)
+            if not measured:
+                h.q = INFINITY
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t i

@@ -4,6 +4,7 @@ import numpy as np
 
 from onmargin._core.restore import fill, whole, zeros
 
+from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, sqrt
 from libc.string cimport memcpy, memset
 
@@ -63,7 +64,7 @@ cdef void take_in(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
     for j in range(n):
         d = x[j] - m[j]
         m[j] += d * part
-        v[j] += d * d * share
+        v[j] = min(v[j] + d * d * share, DBL_MAX)
     seen.rows = t
 
 

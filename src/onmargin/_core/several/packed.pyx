@@ -4,7 +4,7 @@ import numpy as np
 
 from onmargin._core.restore import claim, whole, zeros
 
-from libc.math cimport sqrt
+from libc.math cimport INFINITY, sqrt
 from libc.string cimport memset
 
 from onmargin._core.geometries.diagonal cimport Diagonal, inverse
@@ -166,6 +166,8 @@ cdef class PackedColumns(Diagonal):
         for c in range(self.n_columns):
             q = self.q[c] + bias * self.kind[c].rate(self.mb[c], bias)
             self.q[c] = self.k * q if self.kind[c].scaled else q
+            if not r.x.squared_norm < INFINITY:  # a metric that learned from the row would be none
+                self.q[c] = INFINITY
         self.known = True
 
     cdef void curvatures(self, Round* r) noexcept nogil:

@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, NAN, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int32_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
-from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport address
 from onmargin._core.tasks.sequence cimport Sequence
 from onmargin._core.tasks.task cimport Task
@@ -341,16 +341,18 @@ cdef class Several(Task):
         cdef double low = INFINITY, high = 0, eta, expected = 0, shrunk = 0, least, sum = 0, loss
         cdef Py_ssize_t m
         for m in range(self.n):
+            self.now[m].loss = finite(self.now[m].loss)
+            self.now[m].squared_loss = finite(self.now[m].squared_loss)
             loss = self.lost(&self.now[m])
             high = max(high, loss)
             if self.p[m] > 0:
                 low = min(low, loss)
-                expected += self.p[m] * loss
+                expected = finite(expected + self.p[m] * loss)
             self.total[m].mistake += self.now[m].mistake
-            self.total[m].loss += self.now[m].loss
-            self.total[m].squared_loss += self.now[m].squared_loss
-            self.total[m].cost += self.now[m].cost
-        self.mixed += expected
+            self.total[m].loss = finite(self.total[m].loss + self.now[m].loss)
+            self.total[m].squared_loss = finite(self.total[m].squared_loss + self.now[m].squared_loss)
+            self.total[m].cost = finite(self.total[m].cost + self.now[m].cost)
+        self.mixed = finite(self.mixed + expected)
         if low < high:  # otherwise nothing is known that was not
             self.leader = self.best()
         if not self.hedge or low == high:
@@ -359,7 +361,7 @@ cdef class Several(Task):
         for m in range(self.n):
             loss = self.lost(&self.now[m]) - low
             shrunk += self.p[m] * fallen(eta, loss)
-        self.gap += max(expected - low + (log(shrunk) / eta if eta < INFINITY else 0), 0)
+        self.gap = finite(self.gap + max(expected - low + (log(shrunk) / eta if eta < INFINITY else 0), 0))
         least, eta = self.lost(&self.total[self.leader]), self.rate()
         for m in range(self.n):
             loss = self.lost(&self.total[m]) - least

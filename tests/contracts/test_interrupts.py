@@ -1,0 +1,198 @@
+"""An interrupt (Ctrl-C) leaves a model having learned some examples whole and the others not at all, and is heard."""
+
+import random
+import signal
+import sys
+from contextlib import contextmanager
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import onmargin
+from onmargin import learner, stream
+from onmargin.models import kernel_learner
+from onmargin.models.uniclass import starts_at_first
+from onmargin.stream import _learner
+from tests.contracts.test_every_learner import NEEDS, SIZED, examples
+from tests.saved import CASES, anatomy
+
+
+def n_moments():
+    """At how many moments each model is interrupted."""
+    return max(settings.default.max_examples // 8, 3)
+
+
+@pytest.fixture
+def short_stretches(monkeypatch):
+    """Look for interrupts after every few rounds."""
+    for module in (learner, kernel_learner, _learner):
+        monkeypatch.setattr(module, "STRETCH", 500)
+
+
+@contextmanager
+def interrupted(moment):
+    """Raise KeyboardInterrupt when so many lines of the library have begun; yield a list with their number."""
+    lines = [0]
+
+    def on_line(frame, event, _):
+        if event == "line":
+            lines[0] += 1
+            if lines[0] == moment:
+                raise KeyboardInterrupt
+        return on_line
+
+    def on_call(frame, event, _):
+        return on_line if "onmargin" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        yield lines
+    finally:
+        sys.settrace(before)
+
+
+def state(model):
+    """All that a model has learned; room for features to come is not."""
+    if isinstance(model, onmargin.SequenceTagger) and model.__sklearn_is_fitted__():
+        shown = [model.classes_, model.totals_, model.n_features_in_, model._names.names]
+        leader = model._chain().leader
+        coefs = [array[:, : model.n_features_in_] for array in leader.mean()[:1]]
+        return anatomy([*shown, *coefs, leader.mean_transitions()])
+    return anatomy({name: value for name, value in vars(model).items() if name != "model"})
+
+
+def check_interrupts(begun, learn, state, n_learned):
+    """Interrupt `learn` at moments of all kinds: what is left has learned the first examples, and goes on with others.
+
+    `learn` takes a model and a slice of the examples.
+    """
+    learn(deepcopy(begun), slice(None))  # what is made once, as imports are, is there now
+    whole = deepcopy(begun)
+    with interrupted(-1) as lines:
+        learn(whole, slice(None))
+    for moment in random.Random(0).sample(range(1, lines[0] + 1), min(n_moments(), lines[0])):
+        model = deepcopy(begun)
+        with pytest.raises(KeyboardInterrupt), interrupted(moment):
+            learn(model, slice(None))
+        learned = n_learned(model) - n_learned(begun)
+        part = learn(deepcopy(begun), slice(learned)) if learned else begun
+        assert state(model) == state(part), f"interrupted at line {moment} of {lines[0]}, {learned} examples learned"
+        if learned < n_learned(whole) - n_learned(begun):
+            assert state(learn(model, slice(learned, None))) == state(whole)
+
+
+def n_learned(model):
+    """How many examples; the first of some balls makes no round."""
+    if not model.__sklearn_is_fitted__():
+        return 0
+    planted = isinstance(model, onmargin.PassiveAggressiveUniclass) and starts_at_first(model)
+    return model.totals_.rounds + planted
+
+
+# A transformer has counted the messages of a part when the first of them is learned.
+COUNTS_AHEAD = "phi=ClassTermFeatures()"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in CASES
+        if (case.dtype is np.float64 or case.name in {"SequenceTagger", "StructuredPredictor"})
+        and COUNTS_AHEAD not in str(case)
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("begun", [True, False])
+def test_partial_fit_learns_the_first_examples_or_none(case, begun, short_stretches):
+    X, y = case.half(1) if begun else case.half(0)
+
+    def learn(model, part):
+        named = {"classes": np.unique(y)} if model.plan().labels_at_once else {}  # as those of a whole call are
+        return model.partial_fit(X[part], None if y is None else y[part], **named)
+
+    check_interrupts(case.half_way() if begun else case.model(), learn, state, n_learned)
+
+
+@pytest.mark.parametrize("name", stream.__all__)
+@pytest.mark.parametrize("rows", ["records", "vectors"])
+@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}], ids=["plain", "balanced"])
+def test_learn_many_learns_the_first_examples(name, rows, options, short_stretches):
+    kind = getattr(stream, name)
+    if not options.keys() <= kind.__dataclass_fields__.keys():
+        pytest.skip("it has no such option")
+    X, y = map(list, zip(*examples(name, 30), strict=True))
+    if rows == "vectors":
+        X = np.array([[x.get(f"f{k}", 0.0) for k in range(8)] for x in X])
+    elif name in SIZED:
+        options = options | {"features": onmargin.features.RecordFeatures(n_features=64)}
+    begun = kind(**NEEDS.get(name, {}) | options).learn_many(X[:10], y[:10])
+
+    def learn(model, part):
+        return model.learn_many(X[10:][part], y[10:][part])
+
+    check_interrupts(begun, learn, lambda model: anatomy(model.__getstate__()), lambda model: model.totals_.rounds)
+
+
+@contextmanager
+def counted_looks():
+    """Count how often a signal that comes all the time is heard."""
+    looks = [0]
+
+    def count(*_):
+        looks[0] += 1
+
+    before = signal.signal(signal.SIGALRM, count)
+    signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+    try:
+        yield looks
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+BLOCKS = {
+    "PassiveAggressiveClassifier": ({}, 6000),
+    "PassiveAggressiveRegressor": ({}, 12000),
+    "AROWClassifier": ({}, 6000),
+    "AutoClassifier": ({}, 1000),
+    "DualAscentClassifier": ({}, 2000),
+    "QuasiAdditiveClassifier": ({"geometry": "entropic"}, 6000),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("call", ["partial_fit", "fit"])
+def test_long_block_hears_signals_all_the_time(name, call, monkeypatch):
+    monkeypatch.setattr(learner, "STRETCH", 2**18)
+    options, n = BLOCKS[name]
+    random_ = np.random.default_rng(0)
+    X, y = random_.normal(size=(n, 1000)), random_.integers(0, 3, n)
+    model = getattr(onmargin, name)(**options)
+    if call == "fit":
+        model.set_params(max_iter=1, tol=None)
+    with counted_looks() as looks:
+        getattr(model, call)(X, y)
+    assert looks[0] > 20
+
+
+def test_long_prediction_hears_signals_all_the_time(monkeypatch):
+    monkeypatch.setattr(learner, "STRETCH", 2**20)
+    X = np.random.default_rng(0).normal(size=(10_000, 1000))
+    model = onmargin.PassiveAggressiveClassifier().partial_fit(X[:20], range(20))
+    with counted_looks() as looks:
+        model.predict(X)
+    assert looks[0] > 20
+
+
+def test_texts_hear_signals_all_the_time(monkeypatch):
+    monkeypatch.setattr(_learner, "STRETCH", 2**16)
+    texts = ["every word of these is hashed, and there are some"] * 40_000
+    model = stream.PassiveAggressiveClassifier(features=onmargin.features.RecordFeatures(n_features=2**12))
+    model.learn_many(texts[:2], [0, 1])
+    with counted_looks() as looks:
+        model.learn_many(texts, [0, 1] * 20_000)
+    assert looks[0] > 20
