@@ -151,9 +151,16 @@ def test_what_is_refused_leaves_all_models_as_they_were(combine):
     assert (state(tagger), standing(tagger)) == (state(twin), standing(twin))
 
 
-@pytest.mark.parametrize("sizes", [[], [(5, 2), (5, 3)], [(5, 2), (4, 2)]])
-def test_models_side_by_side_are_alike(sizes):
-    with pytest.raises(ValueError, match="same features and labels"):
+@pytest.mark.parametrize(
+    ("sizes", "reason"),
+    [
+        ([], "from 1 to 1000 models"),
+        ([(5, 2), (5, 3)], "same features and labels"),
+        ([(5, 2), (4, 2)], "same features and labels"),
+    ],
+)
+def test_models_side_by_side_are_alike(sizes, reason):
+    with pytest.raises(ValueError, match=reason):
         SeveralPaths([Paths(*size, np.float64, sparse=True) for size in sizes])
 
 

@@ -22,6 +22,7 @@ TWINS = {
     "Block": "block",
     "CostSensitive": "cost_sensitive",
     "Multiclass": "multiclass",
+    "Indicators": "ridge",
     "OneVsRest": "one_vs_rest",
     "Ordinal": "ordinal_trial",
     "Ranking": "label_ranking",
@@ -51,6 +52,7 @@ TWINS = {
     "Projections": "several",  # each model is played alone
     "Proportional": "descent",
     "Regularized": "arow",
+    "Residual": "ridge",
     "Separable": "simopt",
     "SeparablePairs": "simopt",
     "Sopopo": "sopopo",
@@ -70,7 +72,10 @@ TWINS = {
     "Entropic": "entropic",
     "Euclidean": "play",
     "Expansion": "play_kernel",
+    "Featureless": "levels",
     "Forgetron": "forgetron",
+    "Fourier": "fourier",
+    "GradientAdaptive": "GradientAdaptive",
     "Normalized": "Normalized",
     "Oldest": "oldest",
     "OldestBall": "oldest",
@@ -79,6 +84,7 @@ TWINS = {
     "Paths": "play_sequences",
     "Projected": "projection",
     "ProjectedBall": "projection",
+    "Ridge": "ridge",
     "SeveralPaths": "vote",
     "SideBySide": "several",
     "SimplexCenter": "simplex_uniclass",
@@ -86,6 +92,7 @@ TWINS = {
     "SmallestBall": "smallest",
     "Standardized": "running_standardization",
     "Thresholds": "ordinal_trial",
+    "Widened": "ridge",
     "WithAverage": "Run",  # its `mean`
 }
 

@@ -300,15 +300,17 @@ class WindowLearner(Learner[Any]):
             super().learn(X, y, weight, order, heed=heed)
             return
         step: Any = self.step
-        sight = Sight.over(self.kept, selected(X, y, weight, order, self.geometry.n_columns), step.window)
+        new = selected(X, y, weight, order, self.geometry.n_columns)
+        new = replace(new, keys=np.zeros_like(new.keys))  # which say how a call was cut, and are of use to kernels only
+        sight = Sight.over(self.kept, new, step.window)
         _, target, weight, alpha, scores, _ = sight.examples
         before, settings = (sight.rows, target, weight, sight.now, alpha), step.settings(sight.window)
         plain = isinstance(self.geometry, Euclidean)
         windowed = GramWindow(*before, scores, **settings) if plain else Window(*before, **settings)
-        new = np.arange(sight.now, sight.rows.n_rows)
+        places = np.arange(sight.now, sight.rows.n_rows)
         # Rounds write to the variables of this sight: it goes with them, whenever an interrupt comes.
-        self._sight = sight, step.window, self._totals.rounds + len(new)
-        self.play_by(windowed, sight.rows, target, weight, new, heed=heed)
+        self._sight = sight, step.window, self._totals.rounds + len(places)
+        self.play_by(windowed, sight.rows, target, weight, places, heed=heed)
 
     def _effort(self) -> int:
         return sweeping(self._kept, self.step)

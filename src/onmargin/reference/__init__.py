@@ -37,7 +37,7 @@ from onmargin.reference.kernel import (
     uniclass_kernel,
 )
 from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
-from onmargin.reference.ridge import RidgeRun, fourier, ridge, ridge_regret_bound
+from onmargin.reference.ridge import RidgeRun, fourier, levels, ridge, ridge_regret_bound
 from onmargin.reference.rounds import Run, play, with_intercept
 from onmargin.reference.scaling import running_scale, running_standardization, sizes
 from onmargin.reference.second_order import (
@@ -133,6 +133,7 @@ __all__ = [
     "label_pairs",
     "label_ranking",
     "largest",
+    "levels",
     "log_loss",
     "mix_epochs",
     "mixed",

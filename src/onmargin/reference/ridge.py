@@ -56,6 +56,12 @@ def ridge_regret_bound(X: Matrix, y: Vector, alpha: float) -> float:
     return float(fit + (y**2).max() * np.log1p(np.linalg.eigvalsh(A) / alpha).sum())
 
 
+def levels(y: Vector) -> tuple[Vector, Vector]:
+    """What the last target and the mean of those before predict; of the first, 0."""
+    means = np.cumsum(y) / np.arange(1, len(y) + 1)
+    return np.append(0.0, y[:-1]), np.append(0.0, means[:-1])
+
+
 def fourier(X: Matrix, n_waves: int, gamma: float, seed: int = 0) -> Matrix:
     """``sqrt(2 / D) cos(Omega x + b)`` with Omega drawn from N(0, 2 gamma) and b uniform ([RFF])."""
     random = np.random.RandomState(seed)

@@ -280,14 +280,18 @@ cdef class Several(Task):
         return sum / self.width if self.width > 1 else 0
 
     cdef void take_units(self, const double* s) noexcept nogil:
-        """Add up the squares of the scores of each model, and after them the rounds."""
+        """Add up the squares of the scores of each model, and after them how many there were.
+
+        One that is more than 100 times as large as usual counts as if it were 100 times as large.
+        """
         cdef Py_ssize_t m, c
-        cdef double mean, z
+        cdef double mean, z, most
         for m in range(self.n):
             mean = self.mean_of(s + self.place[m])
+            most = 1e4 * self.squares[m] / self.squares[self.n] if self.squares[m] > 0 else INFINITY
             for c in range(self.width):
                 z = s[self.place[m] + c] - mean
-                self.squares[m] += z * z
+                self.squares[m] = finite(self.squares[m] + min(z * z, most))
         self.squares[self.n] += self.width
 
     cdef void grade(self, const double* s, double* votes) noexcept nogil:
