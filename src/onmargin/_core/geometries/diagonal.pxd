@@ -11,6 +11,11 @@ cdef inline double inverse(double number) noexcept nogil:
     return 1 / number if number > 1e-300 else 0
 
 
+cdef inline bint in_range(double slope, const Row* x) noexcept nogil:
+    """Whether the squares of a gradient, which is so many times the row, can be summed."""
+    return slope * slope * x.squared_norm < 1e290
+
+
 cdef class Diagonal(Euclidean):
     cdef readonly object metric            # vectors x n_features: what stands beside each weight
     cdef readonly object metric_intercept  # n_columns

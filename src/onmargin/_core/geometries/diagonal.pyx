@@ -143,6 +143,10 @@ cdef class GradientAdaptive(Adaptive):
     cdef double slope(self, const Round* r, const HalfSpace* h) noexcept nogil:
         return h.loss * r.weight
 
+    cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil:
+        if in_range(h.loss * r.weight, r.x):
+            Adaptive.go(self, r, h, c, a)
+
 
 cdef class Normalized(Diagonal):
     """A = k / (s h): h as above, s the largest |x_j| and k = sqrt(t / N), after t rounds ([NAG]).

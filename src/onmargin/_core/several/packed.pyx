@@ -7,7 +7,7 @@ from onmargin._core.restore import claim, whole, zeros
 from libc.math cimport INFINITY, sqrt
 from libc.string cimport memset
 
-from onmargin._core.geometries.diagonal cimport Diagonal, inverse
+from onmargin._core.geometries.diagonal cimport Diagonal, in_range, inverse
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.metric cimport METRIC_LEAST, METRIC_MOST, Kept, Kinds, Moves, metric_kept
 from onmargin._core.round cimport HalfSpace, Round
@@ -188,6 +188,8 @@ cdef class PackedColumns(Diagonal):
             h = &r.halfspaces[i]
             if h.tau > 0:
                 c = h.up if h.up >= 0 else h.down
+                if c < self.descents and not in_range(h.loss * r.weight, r.x):
+                    continue
                 squares += h.tau * (h.tau * h.q)
                 if not self.known and self.descents <= c < self.sizes.roots:
                     self.know(r)  # and keep the rates of the move

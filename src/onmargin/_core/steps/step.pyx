@@ -227,6 +227,8 @@ cdef class Confident(Step):
                 bend = h.tau * h.q * self.phi
                 root = 2 * h.q / (sqrt(bend * bend + 4 * h.q) + bend)
                 h.beta = h.tau * self.phi / (root + bend)
+                if not h.beta * h.q <= 1:  # the numbers have left their range
+                    h.tau = h.beta = 0
                 gain += h.tau * short
         return gain
 
