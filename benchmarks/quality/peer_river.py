@@ -25,14 +25,14 @@ def river(works: Sequence[Workload]) -> Best | None:
         return None
     errors: dict[str, list[float]] = {}
     for work in works:
-        examples = _examples(work)
+        examples = examples_of(work)
         for name, model in MODELS.items():
             learner = multiclass.OneVsRestClassifier(model) if columns > 1 else model
-            errors.setdefault(name, []).append(_error(learner.clone(), examples))
+            errors.setdefault(name, []).append(error_of(learner.clone(), examples))
     return best(errors)
 
 
-def _examples(work: Workload) -> list[tuple[dict[int, float], int | bool]]:
+def examples_of(work: Workload) -> list[tuple[dict[int, float], int | bool]]:
     rows = csr_matrix(work.X) if issparse(work.X) else work.X
     labels = work.y.tolist() if len(work.classes) > 2 else (work.y == 1).tolist()
     if not issparse(rows):
@@ -42,7 +42,7 @@ def _examples(work: Workload) -> list[tuple[dict[int, float], int | bool]]:
     return list(zip(dicts, labels, strict=True))
 
 
-def _error(model: base.Classifier, examples: list[tuple[dict[int, float], int | bool]]) -> float:
+def error_of(model: base.Classifier, examples: list[tuple[dict[int, float], int | bool]]) -> float:
     mistakes = 0
     for x, y in examples:
         mistakes += model.predict_one(x) != y

@@ -1,4 +1,4 @@
-"""AutoClassifier as it comes against other libraries' linear learners with the best of a grid, in one pass."""
+"""AutoClassifier as it comes against other libraries' learners, linear ones with the best of a grid, in one pass."""
 
 import argparse
 import sys
@@ -14,32 +14,40 @@ from onmargin import AutoClassifier
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from peer import Best, Peer, best
+from peer_curved import CURVED
 from peer_river import river
 from peer_scikit_learn import descent, passive_aggressive, perceptron
 from peer_vowpal_wabbit import vowpal_wabbit
+from tables import tables
 from workloads import Workload
 
-PEERS: dict[str, Peer] = {
+LINEAR: dict[str, Peer] = {
     "Vowpal Wabbit": vowpal_wabbit,
     "SGD": descent,
     "PA-I": passive_aggressive,
     "Perceptron": perceptron,
     "river": river,
 }
+PEERS = LINEAR | CURVED
 NAMES = [*STREAMS, *SEEN, *HELD_OUT, *HELD_OUT_MADE]
 FEW = 100  # features of a table, whose columns may have units; pictures and texts have more
 ORDERS, SMALL = 5, 10_000  # a stream of fewer rows is learned in so many orders
+TABLE_ORDERS = 3  # of a table, whose order has no meaning
 
 
 def orders(name: str, data: Path | None) -> list[Stream]:
     """A stream in the order it has or, if it is small, in several."""
     if name in HELD_OUT_MADE:
         return [HELD_OUT_MADE[name](seed) for seed in range(ORDERS)]
-    X, y = STREAMS[name](data) if name in STREAMS else (SEEN | HELD_OUT)[name]()
-    if len(y) >= SMALL:
-        return [(X, y)]
-    shuffles = [np.random.default_rng(seed).permutation(len(y)) for seed in range(ORDERS)]
-    return [(X[rows], y[rows]) for rows in shuffles]
+    stream = STREAMS[name](data) if name in STREAMS else (SEEN | HELD_OUT)[name]()
+    return [stream] if len(stream[1]) >= SMALL else shuffled(stream, ORDERS)
+
+
+def shuffled(stream: Stream, times: int) -> list[Stream]:
+    """A stream in so many orders."""
+    X, y = stream
+    orders = [np.random.default_rng(seed).permutation(len(y)) for seed in range(times)]
+    return [(X[rows], y[rows]) for rows in orders]
 
 
 def versions(streams: list[Stream]) -> dict[str, list[Stream]]:
@@ -81,23 +89,27 @@ def main() -> None:
     """Print two Markdown tables: errors, and the settings that had them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="the folder with the data sets of streams.py")
-    parser.add_argument("--streams", nargs="*", choices=NAMES, help="by default all of which there are data")
+    parser.add_argument("--streams", nargs="*", help="by default all of which there are data")
+    parser.add_argument("--tables", type=Path, help="a folder as keel.py writes it, whose tables are the streams")
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(LINEAR), help="by default the linear ones")
     arguments = parser.parse_args()
-    names = arguments.streams or (NAMES if arguments.data else NAMES[len(STREAMS) :])
-    print(f"| stream | AutoClassifier | its best expert | {' | '.join(PEERS)} | AutoClassifier / best peer |")
-    print(f"| --- |{' ---: |' * (len(PEERS) + 3)}")
+    known = tables(arguments.tables) if arguments.tables else NAMES if arguments.data else NAMES[len(STREAMS) :]
+    peers = {name: PEERS[name] for name in arguments.peers}
+    print(f"| stream | AutoClassifier | its best expert | {' | '.join(peers)} | AutoClassifier / best peer |")
+    print(f"| --- |{' ---: |' * (len(peers) + 3)}")
     settings = []
-    for name in names:
-        for version, streams in versions(orders(name, arguments.data)).items():
+    for name in arguments.streams or known:
+        of_table = arguments.tables and shuffled(tables(arguments.tables)[name](), TABLE_ORDERS)
+        for version, streams in versions(of_table or orders(name, arguments.data)).items():
             works = [workload(stream) for stream in streams]
             auto, expert = ours(works)
-            found = [peer(works) for peer in PEERS.values()]
+            found = [peer(works) for peer in peers.values()]
             cells = [f"{auto:.2f}", f"{expert.error:.2f}", *(f"{peer.error:.2f}" if peer else "" for peer in found)]
             ratio = auto / min(peer.error for peer in found if peer)
-            title = f"{name}{'' if name in STREAMS | SEEN else ', held out'}{version}"
+            title = f"{name}{'' if arguments.tables or name in STREAMS | SEEN else ', held out'}{version}"
             print(f"| {title} | {' | '.join(cells)} | {ratio:.3f} |", flush=True)
             settings.append([title, expert.setting, *(peer.setting if peer else "" for peer in found)])
-    print(f"\n| stream | best expert | {' | '.join(PEERS)} |\n|{' --- |' * (len(PEERS) + 2)}")
+    print(f"\n| stream | best expert | {' | '.join(peers)} |\n|{' --- |' * (len(peers) + 2)}")
     for row in settings:
         print(f"| {' | '.join(row)} |")
 
