@@ -155,6 +155,7 @@ def play(
                 r.n_rows = row_of[i + 1] - row_of[i]
             for j in range(r.n_rows):                                     # receive x_t
                 X.row((i if row_of == NULL else row_of[i]) + j, &r.x[j])
+                r.x[j].squared_norm = 0                                   # not measured yet
             r.y = target + (i if target_of == NULL else target_of[i])     # and y_t
             if target_of != NULL:
                 r.n_y = target_of[i + 1] - target_of[i]

@@ -4,7 +4,7 @@ from onmargin._core.geometries.geometry import float_type
 from onmargin._core.restore import whole
 
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport Round
+from onmargin._core.round cimport Round, hand_up
 from onmargin._core.rows cimport Row
 
 
@@ -38,6 +38,7 @@ cdef class Featureless(Geometry):
     cdef void scores(self, Round* r) noexcept nogil:
         cdef Row* x = r.x
         r.x = &self.row
+        self.row.squared_norm = 0
         self.inner.scores(r)
         r.x = x
 
@@ -49,12 +50,14 @@ cdef class Featureless(Geometry):
         r.x = &self.row
         self.inner.measure(r)
         r.x = x
+        hand_up(&self.row, x)
 
     cdef void norms(self, Round* r) noexcept nogil:
         cdef Row* x = r.x
         r.x = &self.row
         self.inner.norms(r)
         r.x = x
+        hand_up(&self.row, x)
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Row* x = r.x

@@ -9,7 +9,7 @@ from libc.math cimport INFINITY, sqrt
 from libc.string cimport memcpy, memset
 
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport Round
+from onmargin._core.round cimport Round, hand_up
 from onmargin._core.rows cimport Row, address
 
 
@@ -146,6 +146,7 @@ cdef class Standardized(Geometry):
         cdef Row* x = r.x
         self.prepare(x, <void*>self.row.values)
         r.x = &self.row
+        self.row.squared_norm = 0
         self.inner.scores(r)
         r.x = x
 
@@ -166,12 +167,14 @@ cdef class Standardized(Geometry):
         r.x = &self.row
         self.inner.measure(r)
         r.x = x
+        hand_up(&self.row, x)
 
     cdef void norms(self, Round* r) noexcept nogil:
         cdef Row* x = r.x
         r.x = &self.row
         self.inner.norms(r)
         r.x = x
+        hand_up(&self.row, x)
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Row* x = r.x

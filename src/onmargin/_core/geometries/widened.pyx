@@ -5,7 +5,7 @@ import numpy as np
 from onmargin._core.restore import zeros
 
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport Round
+from onmargin._core.round cimport Round, hand_up
 from onmargin._core.rows cimport Row, address
 
 
@@ -52,6 +52,7 @@ cdef class Widened(Geometry):
         cdef Row* x = r.x
         self.widen(x, &self.row)
         r.x = &self.row
+        self.row.squared_norm = 0
         self.inner.scores(r)
         r.x = x
 
@@ -66,12 +67,14 @@ cdef class Widened(Geometry):
         r.x = &self.row
         self.inner.measure(r)
         r.x = x
+        hand_up(&self.row, x)
 
     cdef void norms(self, Round* r) noexcept nogil:
         cdef Row* x = r.x
         r.x = &self.row
         self.inner.norms(r)
         r.x = x
+        hand_up(&self.row, x)
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Row* x = r.x
