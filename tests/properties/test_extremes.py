@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import onmargin
 from onmargin._parts import take_apart
+from tests.examples import examples
 from tests.saved import CASES, TARGETS, anatomy, is_part
 
 # Learners of rows with labels or numbers, in double precision.
@@ -54,6 +55,7 @@ sizes = st.floats(-300, 300).map(lambda exponent: 10.0**exponent) | st.sampled_f
 
 
 @pytest.mark.parametrize("case", LEARNERS, ids=str)
+@examples(25)
 @given(st.data())
 def test_model_stays_finite_and_learns_on(case, data):
     X, y = case.half(0)
