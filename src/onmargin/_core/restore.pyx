@@ -6,7 +6,7 @@ from contextvars import ContextVar
 import numpy as np
 
 
-# Bytes that parts may still take, in a list of one; None: there is no bound.
+# Bytes that parts may still take, in a list of length one. None means that there is no bound.
 LEFT = ContextVar("LEFT", default=None)
 
 

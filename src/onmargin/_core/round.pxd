@@ -62,12 +62,6 @@ cdef struct Round:
     SequenceRound sequence
 
 
-cdef inline void hand_up(const Row* changed, Row* x) noexcept nogil:
-    """Give a row the norm of what a geometry made of it, if no other geometry has measured the row itself."""
-    if x.squared_norm == 0:
-        x.squared_norm = changed.squared_norm
-
-
 cdef inline void demand(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, bint mistaken) noexcept nogil:
     """Add a half-space to the round."""
     cdef HalfSpace* h = &r.halfspaces[r.n_halfspaces]

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.geometries.changed import Changed
 from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.standardized import Standardized
-from onmargin._core.geometries.widened import Widened
 from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
 from onmargin._core.several.tasks import Several
@@ -22,8 +22,6 @@ from onmargin.learner import Learner
 
 # What makes a geometry: `Adaptive`, say.
 Kind = Callable[..., Geometry]
-# The geometries that hand changed rows to another one, which is their `inner`.
-Before = Standardized | Fourier | Widened | Featureless
 # As many columns of one geometry, but no more, have the scores that each would have alone (see vec_body.h).
 MAX_COLUMNS = 16
 # The grid of C="auto": from steps that hardly move to steps that nothing caps.
@@ -170,7 +168,7 @@ class Model(NamedTuple):
     place: int
     leaf: Any
     columns: slice
-    before: tuple[Before, ...] = ()
+    before: tuple[Changed, ...] = ()
 
     @property
     def curved(self) -> bool:
@@ -192,11 +190,11 @@ class Model(NamedTuple):
         return own
 
 
-def models(geometry: Geometry, width: int, place: int = 0, before: tuple[Before, ...] = ()) -> list[Model]:
+def models(geometry: Geometry, width: int, place: int = 0, before: tuple[Changed, ...] = ()) -> list[Model]:
     """Return the models of a geometry, in the order of their scores, which begin at `place`."""
     found = []
     for leaf in leaves(geometry):
-        if isinstance(leaf, Before):
+        if isinstance(leaf, Changed):
             found += models(leaf.inner, width, place, (*before, leaf))
         elif isinstance(leaf, WithAverage):
             found.append(Model(place, leaf, slice(width), before))
@@ -212,7 +210,7 @@ def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> G
     """The same models, each with combinations of its columns."""
     made: list[Geometry] = []
     for leaf in leaves(geometry):
-        if isinstance(leaf, Before):
+        if isinstance(leaf, Changed):
             made.append(leaf.alike(recombined(leaf.inner, width, mixing)))
         elif isinstance(leaf, WithAverage):
             made.append(leaf.recombined(mixing))
@@ -293,7 +291,7 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
     """The geometries of the models that stay, by what is said of each in turn."""
     made: list[Any] = []
     for leaf in leaves(geometry):
-        if isinstance(leaf, Before):
+        if isinstance(leaf, Changed):
             if inner := _chosen(leaf.inner, width, stays):
                 made.append(leaf.alike(abreast(inner)))
         elif isinstance(leaf, PackedColumns):

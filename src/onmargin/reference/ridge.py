@@ -1,4 +1,4 @@
-"""Online ridge regression by solving for the weights of each round anew, and random Fourier features."""
+"""Online ridge regression, solved from scratch in each round, and random Fourier features."""
 
 from dataclasses import dataclass
 

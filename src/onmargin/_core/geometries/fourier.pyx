@@ -6,27 +6,25 @@ from onmargin._core.restore import claim, whole
 
 from libc.math cimport INFINITY, sqrt
 
+from onmargin._core.geometries.changed cimport Changed
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.matrix cimport Matrix, matrix_for
-from onmargin._core.round cimport Round, hand_up
 from onmargin._core.rows cimport Row, address
 
 
-cdef class Fourier(Geometry):
+cdef class Fourier(Changed):
     """Another geometry, whose rows are z(x) = sqrt(2 / D) cos(Omega x + b), D being its features ([RFF]).
 
     <z(x), z(x')> nears exp(-gamma |x - x'|^2) as D grows, with Omega drawn from N(0, 2 gamma) and b uniform. Both come
     from `seed`, feature by feature, so that more features leave those there are as they were.
     """
 
-    cdef readonly Geometry inner
     cdef readonly double gamma
     cdef readonly unsigned int seed
     cdef tuple owners
     cdef const Matrix* primitives
     cdef void* turns
     cdef void* shifts
-    cdef Row row
     cdef double height
 
     def __init__(self, Geometry inner, Py_ssize_t n_features, double gamma, unsigned int seed=0):
@@ -49,11 +47,6 @@ cdef class Fourier(Geometry):
         self.row.values = address(self.owners[2], "fd", waves, writable=True)
         self.row.n = waves
 
-    @property
-    def bias(self):
-        """The value of the intercept coordinate, beside the waves."""
-        return self.inner.bias
-
     def __reduce__(self):
         return type(self), (self.inner, self.n_features, self.gamma, self.seed)
 
@@ -65,45 +58,6 @@ cdef class Fourier(Geometry):
         """A copy with the first features only, or with new ones, which were zero so far."""
         return type(self)(self.inner, n_features, self.gamma, self.seed)
 
-    cdef void wave(self, const Row* x, void* out) noexcept nogil:
-        self.primitives.phases(x, self.turns, self.shifts, self.row.n, out)
-        self.primitives.cosines(out, self.row.n, self.height, out)
-
-    cdef void scores(self, Round* r) noexcept nogil:
-        cdef Row* x = r.x
-        self.wave(x, <void*>self.row.values)
-        r.x = &self.row
-        self.row.squared_norm = 0
-        self.inner.scores(r)
-        r.x = x
-
-    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
-        cdef Row row = self.row
-        row.values = spare + self.n_scores + self.inner.n_spare
-        self.wave(x, <void*>row.values)
-        self.inner.mean_scores(&row, s, spare)
-
-    cdef void measure(self, Round* r) noexcept nogil:
-        cdef Row* x = r.x
-        r.x = &self.row
-        self.inner.measure(r)
-        r.x = x
-        hand_up(&self.row, x)
-
-    cdef void norms(self, Round* r) noexcept nogil:
-        cdef Row* x = r.x
-        r.x = &self.row
-        self.inner.norms(r)
-        r.x = x
-        hand_up(&self.row, x)
-
-    cdef void curvatures(self, Round* r) noexcept nogil:
-        cdef Row* x = r.x
-        r.x = &self.row
-        self.inner.curvatures(r)
-        r.x = x
-
-    cdef double move(self, const Round* r) noexcept nogil:
-        cdef Round own = r[0]
-        own.x = &self.row
-        return self.inner.move(&own)
+    cdef void change(self, const Row* x, Row* out) noexcept nogil:
+        self.primitives.phases(x, self.turns, self.shifts, self.row.n, <void*>out.values)
+        self.primitives.cosines(out.values, self.row.n, self.height, <void*>out.values)

@@ -8,8 +8,8 @@ from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, sqrt
 from libc.string cimport memcpy, memset
 
+from onmargin._core.geometries.changed cimport Changed
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport Round, hand_up
 from onmargin._core.rows cimport Row, address
 
 
@@ -55,7 +55,7 @@ cdef void standardize(real* x, Py_ssize_t n, const Moments* seen) noexcept nogil
         x[j] = <real>(z if z > -most else -most)
 
 
-cdef void take_in(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
+cdef void count(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
     """m_j and v_j with x among the rows: with d = x_j - m_j they grow by d / t and d^2 (t - 1) / t."""
     cdef double t = seen.rows + 1, part = 1 / t, share = seen.rows * part, d
     cdef double* m = seen.m
@@ -68,18 +68,16 @@ cdef void take_in(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
     seen.rows = t
 
 
-cdef class Standardized(Geometry):
+cdef class Standardized(Changed):
     """Another geometry, whose rows are those that come, each standardized by the rows before it.
 
     So the units and the origin of a feature make no difference. None of t numbers is more than sqrt(t) of their
     deviations from their mean: what is further away than that is brought there, lest one number outweigh all others.
     """
 
-    cdef readonly Geometry inner
     cdef readonly object means, spreads
     cdef tuple owners
     cdef Moments seen
-    cdef Row row  # that of the round, standardized
     cdef void* work
     cdef bint single
 
@@ -101,11 +99,6 @@ cdef class Standardized(Geometry):
     def rows(self):
         """How many there were so far."""
         return int(self.seen.rows)
-
-    @property
-    def bias(self):
-        """The value of the intercept coordinate, beside standardized rows."""
-        return self.inner.bias
 
     def __reduce__(self):
         return type(self), (self.inner,), {"rows": self.rows, "means": self.means, "spreads": self.spreads}
@@ -134,55 +127,18 @@ cdef class Standardized(Geometry):
         weights = weights * varied / np.sqrt(np.where(varied, self.spreads, 1) / max(self.seen.rows, 1))
         return weights.astype(self.dtype), intercept - weights @ self.means
 
-    cdef void prepare(self, const Row* x, void* out) noexcept nogil:
+    cdef void change(self, const Row* x, Row* out) noexcept nogil:
         if self.single:
-            lay_out(x, self.n_features, <float*>out)
-            standardize(<float*>out, self.n_features, &self.seen)
+            lay_out(x, self.n_features, <float*>out.values)
+            standardize(<float*>out.values, self.n_features, &self.seen)
         else:
-            lay_out(x, self.n_features, <double*>out)
-            standardize(<double*>out, self.n_features, &self.seen)
+            lay_out(x, self.n_features, <double*>out.values)
+            standardize(<double*>out.values, self.n_features, &self.seen)
 
-    cdef void scores(self, Round* r) noexcept nogil:
-        cdef Row* x = r.x
-        self.prepare(x, <void*>self.row.values)
-        r.x = &self.row
-        self.row.squared_norm = 0
-        self.inner.scores(r)
-        r.x = x
-
-    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
-        cdef Row row = self.row
-        row.values = spare + self.n_scores + self.inner.n_spare
-        self.prepare(x, <void*>row.values)
-        self.inner.mean_scores(&row, s, spare)
-
-    cdef void measure(self, Round* r) noexcept nogil:
-        cdef Row* x = r.x
+    cdef void take_in(self, const Row* x) noexcept nogil:
         if self.single:
             lay_out(x, self.n_features, <float*>self.work)
-            take_in(<float*>self.work, self.n_features, &self.seen)
+            count(<float*>self.work, self.n_features, &self.seen)
         else:
             lay_out(x, self.n_features, <double*>self.work)
-            take_in(<double*>self.work, self.n_features, &self.seen)
-        r.x = &self.row
-        self.inner.measure(r)
-        r.x = x
-        hand_up(&self.row, x)
-
-    cdef void norms(self, Round* r) noexcept nogil:
-        cdef Row* x = r.x
-        r.x = &self.row
-        self.inner.norms(r)
-        r.x = x
-        hand_up(&self.row, x)
-
-    cdef void curvatures(self, Round* r) noexcept nogil:
-        cdef Row* x = r.x
-        r.x = &self.row
-        self.inner.curvatures(r)
-        r.x = x
-
-    cdef double move(self, const Round* r) noexcept nogil:
-        cdef Round own = r[0]
-        own.x = &self.row
-        return self.inner.move(&own)
+            count(<double*>self.work, self.n_features, &self.seen)

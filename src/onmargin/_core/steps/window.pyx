@@ -57,7 +57,7 @@ cdef class Window(Step):
             for i in range(self.now, self.first() - 1, -1):
                 gained += self.improve(i, geometry)
             total += gained
-            if not gained > ACCURACY * total:  # nor if it is no number
+            if not gained > ACCURACY * total:  # also stops at NaN
                 break
         self.now += 1
         return total
@@ -226,7 +226,7 @@ cdef class GramWindow(Window):
             if self.sweeps == 0 and gained > 0 and self.n_columns == 1:
                 gained += self.climb()
             total += gained
-            if not gained > ACCURACY * total:  # nor if it is no number
+            if not gained > ACCURACY * total:  # also stops at NaN
                 break
         if total > 0:
             for i in range(first, self.now + 1):

@@ -95,7 +95,7 @@ cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, d
     for d in range(c.length + 1):
         b = first_best(here + d * stride, c.labels)
         score = here[d * stride + b] + sqrt(<double>d)
-        if score > best or d == 0:  # nothing is above a score that is no number
+        if score > best or d == 0:  # no score is above a NaN
             best, errors, path[last] = score, d, <int32_t>b
     for i in range(last, 0, -1):
         here -= plane

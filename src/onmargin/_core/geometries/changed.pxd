@@ -1,0 +1,13 @@
+"""Geometries that hand changed rows to another one."""
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.rows cimport Row
+
+
+cdef class Changed(Geometry):
+    cdef readonly Geometry inner
+    cdef Row row  # that of the round, changed
+
+    cdef void change(self, const Row* x, Row* out) noexcept nogil
+    cdef void take_in(self, const Row* x) noexcept nogil
+    cdef void hand_up(self, Row* x) noexcept nogil

@@ -1,0 +1,73 @@
+"""Geometries that hand changed rows to another one."""
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.round cimport Round
+from onmargin._core.rows cimport Row
+
+
+cdef class Changed(Geometry):
+    """Another geometry, whose rows are made of those that come.
+
+    change   write what the inner geometry gets for a row; `out` has room for it
+    take_in  a row is being learned
+    """
+
+    @property
+    def bias(self):
+        """The value of the intercept coordinate, beside the changed rows."""
+        return self.inner.bias
+
+    def alike(self, Geometry inner):
+        """The same before another geometry."""
+        return type(self)(inner)
+
+    cdef void change(self, const Row* x, Row* out) noexcept nogil:
+        pass
+
+    cdef void take_in(self, const Row* x) noexcept nogil:
+        pass
+
+    cdef void scores(self, Round* r) noexcept nogil:
+        cdef Row* x = r.x
+        self.change(x, &self.row)
+        self.row.squared_norm = 0
+        r.x = &self.row
+        self.inner.scores(r)
+        r.x = x
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef Row row = self.row
+        row.values = spare + self.n_scores + self.inner.n_spare
+        self.change(x, &row)
+        self.inner.mean_scores(&row, s, spare)
+
+    cdef void measure(self, Round* r) noexcept nogil:
+        cdef Row* x = r.x
+        self.take_in(x)
+        r.x = &self.row
+        self.inner.measure(r)
+        r.x = x
+        self.hand_up(x)
+
+    cdef void norms(self, Round* r) noexcept nogil:
+        cdef Row* x = r.x
+        r.x = &self.row
+        self.inner.norms(r)
+        r.x = x
+        self.hand_up(x)
+
+    cdef void hand_up(self, Row* x) noexcept nogil:
+        """Give a row the norm of the changed one, if no other geometry has measured the row itself."""
+        if x.squared_norm == 0:
+            x.squared_norm = self.row.squared_norm
+
+    cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Row* x = r.x
+        r.x = &self.row
+        self.inner.curvatures(r)
+        r.x = x
+
+    cdef double move(self, const Round* r) noexcept nogil:
+        cdef Round own = r[0]
+        own.x = &self.row
+        return self.inner.move(&own)
