@@ -26,7 +26,7 @@ class ExampleError(ValueError):
     >>> from onmargin.stream import PassiveAggressiveRegressor
     >>> model = PassiveAggressiveRegressor()
     >>> try:
-    ...     model.learn_many([{"size": 1.0}, {"size": float("nan")}], [1.0, 2.0])
+    ...     model.learn_many([{"size": 1.0}, {"size": float("inf")}], [1.0, 2.0])
     ... except ExampleError as error:
     ...     print(error.index, model.totals_.rounds)
     1 1

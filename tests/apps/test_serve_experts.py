@@ -98,12 +98,12 @@ def test_what_is_refused(tmp_path, sent, words):
 
 
 def test_all_models_count_for_the_room(tmp_path):
-    """Ten features are allowed, and weights for as many, but not of nine experts."""
+    """Ten features are allowed, and weights for as many, but not of all experts."""
     with served(tmp_path, Settings(room=Room(weights=40))) as client:
         create(client, model="AutoClassifier")
         answer = learn(client, "m", *(({f"f{k}": 1.0}, "yes" if k % 2 else "no") for k in range(10)))
         assert answer.status_code == 422
-        assert "of 9 models" in answer.json()["error"]
+        assert "of 23 models" in answer.json()["error"]
         create(client, "one")
         assert learn(client, "one", *(({f"f{k}": 1.0}, "yes" if k % 2 else "no") for k in range(10))).status_code == 200
 

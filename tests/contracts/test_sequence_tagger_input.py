@@ -18,7 +18,7 @@ GOOD = [[["a"], ["b"]]], [["X", "Y"]]
         ([[["a"]]], [["X"], ["Y"]], "X has 1 sequences, and y has labels for 2"),
         ([["word", "other"]], [["X", "Y"]], "sequence 0 of X, token 0: expected a dict .* got 'word'"),
         ([[["a"]], [["a"], [3]]], [["X"], ["X", "Y"]], "sequence 1 of X, token 1: names of features must be strings"),
-        ([[{"a": float("nan")}]], [["X"]], "sequence 0 of X, token 0: .* finite"),
+        ([[{"a": float("inf")}]], [["X"]], "sequence 0 of X, token 0: .* finite"),
         ([[["a"]]], ["X"], "sequence 0 of y must be a list of labels, got 'X'"),
         ([[["a"]]], "X", "y must be a list of label lists"),
         ("text", [["X"]], "X must be a list of sequences, got 'text'"),

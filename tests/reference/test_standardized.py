@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_matrix
 
 from onmargin import AROWClassifier, AutoClassifier, PassiveAggressiveClassifier, SCWClassifier
 from onmargin._core.geometries.diagonal import Confidence
 from onmargin._core.geometries.geometry import Euclidean
-from onmargin._core.geometries.standardized import Standardized
+from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
 from onmargin._core.several.geometries import WithAverage
 from onmargin._core.several.steps import Steps
 from onmargin._core.several.tasks import Several
@@ -19,7 +20,7 @@ from onmargin._core.steps.step import Projection, Step
 from onmargin._core.tasks.task import Binary
 from onmargin.learner import Learner, as_rows
 from onmargin.models.several import models
-from onmargin.reference import running_standardization
+from onmargin.reference import running_standardization, standardized_entries
 from tests.streams import CONTAINERS, gaussian, streams
 
 every_container = pytest.mark.parametrize("container", CONTAINERS)
@@ -49,14 +50,49 @@ def test_rows_are_those_of_the_twin(container, dtype):
     np.testing.assert_allclose(one.geometry.means, rows.mean(axis=0, dtype=np.float64), rtol=1e-6)
 
 
+@every_type
+@given(
+    X=arrays(np.float32, (12, 3), elements=st.sampled_from([np.nan, 0, 1, 1, 1, -2, 2.5, 100])),
+    signs=arrays(np.int8, 12, elements=st.sampled_from([-1, 1])),
+)
+def test_entries_are_those_of_the_twin(dtype, X, signs):
+    """Records with gaps, zeros, features that never vary and features that come late."""
+    X, y = X.astype(dtype), signs.astype(np.float64)
+    twin = standardized_entries(X.astype(np.float64))
+    one = learner(3, dtype, kind=StandardizedEntries, bias=0.5)
+    other = Learner(Binary(), Projection(cap=1.0), Euclidean(3, 1, np.float64, bias=0.5))
+    for t, x in enumerate(X):
+        places = np.flatnonzero(~np.isnan(x))
+        row = as_rows(csr_matrix((x[places], places, [0, len(places)]), shape=(1, 3)))
+        tolerance = 1e-5 if dtype is np.float32 else 1e-10
+        np.testing.assert_allclose(one.scores(row), other.scores(as_rows(twin[t : t + 1])), rtol=tolerance, atol=1e-5)
+        one.learn(row, y[t : t + 1])
+        other.learn(as_rows(twin[t : t + 1]), y[t : t + 1])
+    np.testing.assert_array_equal(one.geometry.counts, (~np.isnan(X)).sum(axis=0))
+
+
+def test_records_without_gaps_are_rows():
+    stream = gaussian("binary")
+    X = stream.X * 3 + 7
+    X[:, 0] = 3
+    dense, entries = (learner(X.shape[1], kind=kind, bias=0.5) for kind in (Standardized, StandardizedEntries))
+    for one in (dense, entries):
+        one.learn(as_rows(X), stream.y)
+    np.testing.assert_array_equal(dense.geometry.inner.weights, entries.geometry.inner.weights)
+    weights = [one.geometry.plain(*one.geometry.inner.mean()) for one in (dense, entries)]
+    np.testing.assert_allclose(weights[0][0], weights[1][0], rtol=1e-12)
+    np.testing.assert_allclose(weights[0][1], weights[1][1], rtol=1e-12)
+
+
 @given(
     X=st.integers(1, 8).flatmap(
         lambda n: arrays(np.float64, (n, 3), elements=st.floats(allow_nan=False, allow_infinity=False))
     )
 )
-def test_no_row_is_too_far(X):
+@pytest.mark.parametrize("kind", [Standardized, StandardizedEntries])
+def test_no_row_is_too_far(kind, X):
     """However large or small its numbers are: after t others a row is standardized to at most sqrt(t)."""
-    geometry = Standardized(Euclidean(3, 3, np.float64))
+    geometry = kind(Euclidean(3, 3, np.float64))
     geometry.inner.weights[...] = np.eye(3)
     one = Learner(Binary(), Step(), geometry)
     for t, x in enumerate(X):

@@ -91,6 +91,7 @@ TWINS = {
     "Smallest": "smallest",
     "SmallestBall": "smallest",
     "Standardized": "running_standardization",
+    "StandardizedEntries": "standardized_entries",
     "Thresholds": "ordinal_trial",
     "Widened": "ridge",
     "WithAverage": "Run",  # its `mean`

@@ -20,8 +20,10 @@ def test_features_of_an_example_by_name():
     assert features.read(["a", "b:2.5", "a"]) == {"a": 2.0, "b": 2.5}
     assert features.read("to be or not to be")["to"] == pytest.approx(2 / np.sqrt(10))
     assert RecordFeatures(n_features=8).read(["a", "b"]) == {"a": 1.0, "b": 1.0}
-    with pytest.raises(ValueError, match="nan"):
-        features.read({"a": float("nan")})
+    assert features.read({"a": float("nan"), "b": None, "c": 0, "d": np.float32("nan")}) == {}
+    assert features.read({"a": float("nan"), "c": 0, "d": -0.0}, zeros=True) == {"c": 0.0, "d": 0.0}
+    with pytest.raises(ValueError, match="inf"):
+        features.read({"a": float("inf")})
 
 
 def test_names_that_are_known():
@@ -39,7 +41,7 @@ def test_a_check_refuses_what_learning_would_and_changes_nothing(separator):
     model = taught(stream.PassiveAggressiveClassifier(features=RecordFeatures(separator=separator)))
     before = deepcopy(vars(model)["_names"].names), model.weights(), model.totals_
     for x, y, weight in [
-        ({"a": float("nan")}, "yes", 1.0),
+        ({"a": float("-inf")}, "yes", 1.0),
         ({"new": float("inf")}, "yes", 1.0),
         ({"a": 1.0}, 3, 1.0),
         ({"a": 1.0}, None, 1.0),

@@ -17,13 +17,15 @@ class Player:
     stretch: int
     def __init__(
         self,
-        learner: Any,
+        model: Any,
         reader: Reader | None = None,
         vector: Callable[[Any], Rows] | None = None,
         turns: Turns | None = None,
     ) -> None: ...
     @property
     def turns(self) -> Turns: ...
+    @property
+    def model(self) -> Any: ...
     @property
     def learner(self) -> Any: ...
     @property

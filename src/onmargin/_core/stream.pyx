@@ -55,8 +55,9 @@ cdef class Player:
     """Rounds of a learner, an example at a time, with its features read by name, by hash or from text.
 
     Without a `reader` examples are vectors, of which `vector` makes rows. `take` gives the player the learner's parts
-    as they are now; it must be called again whenever one was replaced. Weights grow with the names: those of a geometry
-    that is full are doubled, and the learner gets the new geometry. A call that raises leaves all as it was.
+    as they are now; it must be called again whenever one was replaced. Weights grow with the names: `model`, which has
+    the learner, widens it when its geometry is full, or when there are more names than some of its experts are for. A
+    call that raises leaves all as it was.
 
     Threads take turns: a call waits until that of another thread is over. `turns` may be held for several calls.
 
@@ -66,7 +67,8 @@ cdef class Player:
     nonnegative : the error for a negative number in an example to learn, with {} for the number; None: any will do
     """
 
-    cdef readonly object learner
+    cdef readonly object learner, model
+    cdef Py_ssize_t most_names  # that the learner is for as it is
     cdef readonly Reader reader
     cdef readonly object vector
     cdef public dict targets
@@ -86,8 +88,8 @@ cdef class Player:
     cdef readonly Rows rows  # of the vector that is looked at
     cdef Row x
 
-    def __init__(self, learner, Reader reader=None, vector=None, Turns turns=None):
-        self.learner = learner
+    def __init__(self, model, Reader reader=None, vector=None, Turns turns=None):
+        self.model, self.learner = model, model.learner
         self.turns = Turns() if turns is None else turns
         self.reader, self.vector = reader, vector
         self.targets = {}
@@ -100,6 +102,9 @@ cdef class Player:
         self.totals = self.learner._totals
         self.stage = Stage(self.geometry, self.step)
         self.single = self.geometry.dtype.itemsize == 4
+        self.most_names = min(self.geometry.n_features, self.model.most_names)
+        if self.reader is not None:
+            self.reader.zeros = self.model.is_table
         self.task.reserve(1, self.geometry.n_scores)
 
     cdef int receive(self, x, bint grow, bint learn) except -1:
@@ -128,8 +133,8 @@ cdef class Player:
             if learn and self.nonnegative is not None:
                 reader.row(&self.x)
                 self.check_signs()
-            if reader.names.size > self.geometry.n_features:
-                self.learner.geometry = self.geometry.resized(max(2 * self.geometry.n_features, reader.names.size))
+            if reader.names.size > self.most_names:
+                self.model.widen(reader.names.size)
                 self.take()
         except BaseException:
             reader.names.forget(known)

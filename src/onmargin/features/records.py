@@ -19,6 +19,10 @@ class RecordFeatures:
     Use it where the defaults do not suit: to hash the names of features, to take pairs of words from texts, or to keep
     weights in single precision.
 
+    In a dict a number is the value of a feature, and a string is a category: ``{"town": "Ulm"}`` is the feature
+    "town=Ulm" of value 1. None and NaN are missing values, as if the name were not there. A missing feature contributes
+    nothing to a score; for the standardizing experts of the Auto learners it counts as its mean.
+
     Parameters
     ----------
     n_features : int or None, default=None
@@ -125,13 +129,15 @@ class RecordFeatures:
         )
         return Reader(names, grow=True, dtype=self.dtype, separator=self.separator, text=text, frequencies=frequencies)
 
-    def read(self, x: Any) -> dict[str, float]:
+    def read(self, x: Any, *, zeros: bool = False) -> dict[str, float]:
         """Return the features of an example by name, before any hashing.
 
         Parameters
         ----------
         x : dict, list of str or str
             The example, as for `learn_one` of a learner.
+        zeros : bool, default=False
+            Whether to include features of value 0.
 
         Returns
         -------
@@ -141,6 +147,7 @@ class RecordFeatures:
         """
         names = Names()
         reader = self.reader(names)
+        reader.zeros = zeros
         reader.read(x)
         values, places, _ = reader.arrays()
         return {names.names[place]: float(value) for place, value in zip(places, values, strict=True)}

@@ -15,12 +15,12 @@ from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.ridge import Ridge
-from onmargin._core.geometries.standardized import Standardized
+from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
 from onmargin._core.geometries.widened import Widened
 from onmargin._core.several.steps import Projections, Steps
 from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Residual, Step
 from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
-from onmargin.models.several import Kind, abreast, combination, side_by_side, with_average
+from onmargin.models.several import Kind, abreast, combination, packed_columns, side_by_side, with_average
 
 # Random Fourier features of an expert.
 WAVES = 200
@@ -28,6 +28,8 @@ WAVES = 200
 MOST_CURVED = 300
 # Features of rows up to which an expert keeps a number for each pair of them.
 MOST_CORRELATED = 64
+# Names of records up to which they are taken for a table, whose numbers are standardized.
+MOST_OF_TABLE = 4096
 
 
 class Expert(NamedTuple):
@@ -35,7 +37,7 @@ class Expert(NamedTuple):
 
     It may learn from standardized rows, and from random Fourier features of these, with gamma = `curve` / n_features.
     One that is averaged learns nothing: it is the averages of the one before it. A level learns from targets alone. It
-    is left out where rows have more than `most_features`.
+    is left out where rows have more than `most_features`, and dropped when records have more names.
     """
 
     name: str
@@ -47,6 +49,11 @@ class Expert(NamedTuple):
     curve: float = 0.0
     most_features: float = inf
     level: bool = False
+
+    @property
+    def most_names(self) -> float:
+        """Names of records up to which it takes part."""
+        return min(self.most_features, MOST_OF_TABLE) if self.standardized else self.most_features
 
     def on_standardized(self) -> "Expert":
         return self._replace(name=f"{self.name}, standardized", standardized=True)
@@ -63,25 +70,35 @@ class Expert(NamedTuple):
 class Experts(NamedTuple):
     """Those for sparse rows, those for dense ones, and those that earlier versions had.
 
+    Those of `table` learn beside the ones for sparse rows where these are records that may be those of a table.
     `unnamed` are the names of those for sparse rows that files of version 0.1 do not name.
     """
 
     sparse: tuple[Expert, ...]
     dense: tuple[Expert, ...]
+    table: tuple[Expert, ...] = ()
     earlier: tuple[Expert, ...] = ()
     unnamed: tuple[str, ...] = ()
 
     def linear(self) -> "Experts":
-        return self._replace(dense=tuple(expert for expert in self.dense if not expert.curve))
+        return self._without(attrgetter("curve"))
 
     def without_levels(self) -> "Experts":
-        sparse, dense = (tuple(expert for expert in some if not expert.level) for some in (self.sparse, self.dense))
-        return self._replace(sparse=sparse, dense=dense)
+        return self._without(attrgetter("level"))
+
+    def _without(self, left_out: Callable[[Expert], Any]) -> "Experts":
+        sparse, dense, table = (
+            tuple(expert for expert in some if not left_out(expert)) for some in (self.sparse, self.dense, self.table)
+        )
+        return self._replace(sparse=sparse, dense=dense, table=table)
 
 
-def _on_waves(kind: Kind, curve: float, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
-    waves = kind(WAVES, n_columns, np.float64, **settings)
-    return _widened(Fourier(waves, n_features, curve / max(n_features, 1)), dtype)
+def _on_waves(
+    kind: Kind, curve: float, n_features: int, n_columns: int, dtype: Any, *, entries: int = 0, **settings: Any
+) -> Geometry:
+    """Return weights of waves, whose length goes by the entries of a row: the features, unless they are given."""
+    waves = kind(WAVES, n_columns, np.float64, **settings | {"sparse": False})
+    return _widened(Fourier(waves, n_features, curve / max(entries or n_features, 1)), dtype)
 
 
 def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
@@ -119,9 +136,9 @@ _FREE_RIDGE = Expert("ridge", partial(Ridge, alpha=0.1), "indicators", Residual(
 # As files of version 0.1 have it, whose metric takes each row in full.
 _EARLIER = Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3))
 
-# Sparse ones in the order in which columns of different kinds lie together (see several/packed.pyx), dense ones with
-# those on standardized rows last. Means of dense columns may be far from zero, which costs every family dearly; but
-# what drifts, or is seldom other than zero, is better left as it comes.
+# Sparse ones, and those of tables, in the order in which columns of different kinds lie together (see
+# several/packed.pyx), dense ones with those on standardized rows last. Means of dense columns may be far from zero,
+# which costs every family dearly; but what drifts, or is seldom other than zero, is better left as it comes.
 CLASSIFIERS = Experts(
     sparse=(_LOGISTIC, _FAST_LOGISTIC, _ADAPTIVE, _HINGE, _NORMALIZED, _AROW, _SCW, _TRACKER, _MILD_TRACKER),
     dense=(
@@ -141,6 +158,22 @@ CLASSIFIERS = Experts(
         _EAGER_SCW.on_standardized(),
         _TRACKER.on_standardized(),
         _MILD_TRACKER.on_standardized(),
+        _RIDGE.on_standardized(),
+        _FREE_RIDGE.on_waves(0.3),
+        _FREE_RIDGE.on_waves(1.0),
+    ),
+    table=(
+        _LOGISTIC.on_standardized(),
+        _FAST_LOGISTIC.on_standardized(),
+        _HINGE.on_standardized(),
+        _NORMALIZED.on_standardized(),
+        _AROW.on_standardized(),
+        _CAUTIOUS_AROW.on_standardized(),
+        _SCW.on_standardized(),
+        _EAGER_SCW.on_standardized(),
+        _TRACKER.on_standardized(),
+        _MILD_TRACKER.on_standardized(),
+        _PLAIN.on_standardized(),
         _RIDGE.on_standardized(),
         _FREE_RIDGE.on_waves(0.3),
         _FREE_RIDGE.on_waves(1.0),
@@ -191,25 +224,41 @@ REGRESSORS = Experts(
         _FREE_RIDGE.on_waves(0.3),
         _FREE_RIDGE.on_waves(1.0),
     ),
+    table=(
+        _ADAPTIVE_PA.on_standardized(),
+        _NORMALIZED_PA.on_standardized(),
+        _USUAL.on_standardized(),
+        _FREE.on_standardized(),
+        _CAUTIOUS.on_standardized(),
+        _RIDGE.on_standardized(),
+        _RIDGE_TRACKER.on_standardized(),
+        _FREE_RIDGE.on_waves(0.3),
+        _FREE_RIDGE.on_waves(1.0),
+    ),
     earlier=(_ADAPTIVE_PA.on_standardized().in_the_mean(),),
     unnamed=("adaptive", "normalized", "AROW, r=1", "AROW, r=10", "AROW, r=0.01", "AROW that forgets"),
 )
 
 
-def kinds_of(experts: Sequence[Expert]) -> list[Kind]:
-    """Return what makes their geometries: one for each, but for averages, and one for all on standardized rows."""
+def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
+    """Return what makes their geometries: one for each, but for averages, and one for all on standardized rows.
+
+    Those that are curved have waves for rows of so many entries, or of all features.
+    """
     plain: list[Kind] = []
     units: list[Kind] = []
     for expert, follower in zip(experts, [*experts[1:], None], strict=True):
         if not expert.averaged:
             averaged = follower is not None and follower.averaged
-            kind = partial(with_average, expert.kind) if averaged else expert.kind
+            kind = partial(expert.kind, entries=entries) if expert.curve else expert.kind
+            kind = partial(with_average, kind) if averaged else kind
             (units if expert.standardized else plain).append(kind)
     return [*plain, partial(_on_standardized, units)] if units else plain
 
 
 def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
-    return Standardized(abreast([kind(*sizes, **settings) for kind in kinds]))
+    made = [kind(*sizes, **settings) for kind in kinds]
+    return StandardizedEntries(abreast(packed_columns(made))) if settings["sparse"] else Standardized(abreast(made))
 
 
 def steps_of(experts: Sequence[Expert]) -> Step:
@@ -261,6 +310,11 @@ class Ensemble:
         """Return those for dense rows of so many features."""
         return tuple([expert for expert in self.experts.dense if n_features <= expert.most_features])
 
+    def for_records(self, n_names: int) -> tuple[Expert, ...]:
+        """Return those for records that may be those of a table, as long as they have so many names."""
+        return tuple([expert for expert in (*self.sparse, *self.experts.table) if n_names <= expert.most_names])
+
     def by_name(self) -> dict[str, Expert]:
         """Return all models by their names."""
-        return {expert.name: expert for expert in (*self.sparse, *self.experts.dense, *self.experts.earlier)}
+        all_of_them = (*self.sparse, *self.experts.dense, *self.experts.table, *self.experts.earlier)
+        return {expert.name: expert for expert in all_of_them}

@@ -5,12 +5,14 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
+from sys import maxsize
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.geometries.standardized import StandardizedEntries
 from onmargin._core.rows import Rows
 from onmargin._core.several.geometries import SeveralPaths, SideBySide
 from onmargin._core.several.tasks import Several
@@ -27,7 +29,10 @@ from onmargin.models.several import (
     ModelOutcome,
     Standing,
     keep_best,
+    keep_some,
+    leading_linear,
     leading_weights,
+    leaves,
     outcomes,
     recombined,
     standing,
@@ -37,11 +42,15 @@ Labels = Sequence[Any] | NDArray[Any]
 
 
 class Shape(NamedTuple):
-    """What rows look like."""
+    """What rows look like.
+
+    Sparse rows may be records by name, which may be those of a table; then the first has so many `entries`.
+    """
 
     n_features: int
     dtype: Any
     sparse: bool
+    entries: int = 0
 
 
 def largest_entry(X: Any) -> float:
@@ -128,12 +137,17 @@ class Model(Part):
             members = None
             geometry = plan.weights(shape, None, n_columns)
         else:
-            experts: Sequence[Expert] = ensemble.sparse if shape.sparse else ensemble.for_dense(shape.n_features)
+            experts: Sequence[Expert]
+            if shape.entries:
+                experts = ensemble.for_records(shape.entries)
+            else:
+                experts = ensemble.sparse if shape.sparse else ensemble.for_dense(shape.n_features)
             if members is not None:
                 experts = list(map(ensemble.by_name().__getitem__, members))
             members = list(map(attrgetter("name"), experts)) if ensemble.retirable else None
             place = ensemble.side_by_side
-            geometry = place(kinds_of(experts), 1, partial(plan.weights, shape), sparse=shape.sparse)
+            kinds = kinds_of(experts, shape.entries)
+            geometry = place(kinds, 1, partial(plan.weights, shape), sparse=shape.sparse)
         make = plan.learner
         model = cls(
             Learner(Task(), plan.step, geometry) if make is None else make(X, plan.step, geometry),
@@ -158,13 +172,12 @@ class Model(Part):
         self.check_fixed(plan)
         if self.fixed is None:
             self.fixed = dict(plan.fixed)
-        self.plan = plan
         if plan.adjust is not None:
             plan.adjust(self.learner.geometry)
-        experts = self.experts(plan)
+        self._experts = experts = self.experts(plan)
         if plan.first_step is None:
             self.learner.step = steps_of(experts) if experts else plan.step
-        self._experts = experts
+        self.plan = plan  # last: who finds it finds all the rest, even after an interrupt
 
     def check(
         self, plan: Plan, labels: Labels = (), n_columns: int = 1, meet: Callable[[Self], None] | None = None
@@ -281,6 +294,13 @@ class Model(Part):
         mean: tuple[NDArray[Any], NDArray[np.float64]] = self.learner.geometry.mean()
         return mean
 
+    def filling(self) -> NDArray[np.float64]:
+        """Return what features count as where a row lacks them, by the weights of `mean`."""
+        combined = self.combined
+        if combined is None or not self.is_table:
+            return np.zeros(self.learner.geometry.n_features)
+        return leading_linear(combined, self.learner.geometry).filling()
+
     def outcomes(self, plan: Plan) -> list[ModelOutcome]:
         """Return how each of the models side by side does, named as by `standing`; none if there is one model."""
         combined = self.combined
@@ -295,6 +315,33 @@ class Model(Part):
             raise AttributeError("there is one model only")
         return standing(combined, self.learner.geometry, [expert.name for expert in self.experts(plan)])
 
+    @property
+    def is_table(self) -> bool:
+        """Whether rows are records that may be those of a table: zeros are numbers there, and absent ones are not."""
+        return any(isinstance(leaf, StandardizedEntries) for leaf in leaves(self.learner.geometry))
+
+    @property
+    def most_names(self) -> int:
+        """Names of records up to which all experts take part, unless none would be left."""
+        limits = sorted(expert.most_names for expert in self._experts)
+        return int(limits[0]) if limits and limits[0] < limits[-1] else maxsize
+
+    def widen(self, n_features: int) -> None:
+        """Make room for so many features, and for as many as there were again; experts that are for fewer are dropped.
+
+        Nothing changes if there is not enough memory.
+        """
+        learner, members, experts = copy(self.learner), self.members, self._experts
+        stays = [n_features <= expert.most_names for expert in experts]
+        if any(stays) and not all(stays):
+            experts = [experts[m] for m in keep_some(learner, stays)]
+            members, learner.step = [expert.name for expert in experts], steps_of(experts)
+        geometry = learner.geometry
+        if n_features > geometry.n_features:
+            learner.geometry = geometry.resized(max(2 * geometry.n_features, n_features))
+        self.learner.__dict__ = vars(learner)
+        self.members, self._experts = members, experts
+
     def retire(self, plan: Plan, keep: Any) -> None:
         """Go on with the `keep` models that have lost least; averages and what they are of stay together."""
         experts = self.experts(plan)
@@ -302,7 +349,8 @@ class Model(Part):
         if not rule.accepts(keep):
             raise ValueError(f"keep must be {rule}; got {keep!r:.100}")
         self.members = [experts[m].name for m in keep_best(self.learner, int(keep))]
-        self.learner.step = steps_of(self.experts(plan))
+        self._experts = self.experts(plan)
+        self.learner.step = steps_of(self._experts)
 
 
 def check_begun(face: Any, fresh: Any) -> Model | None:

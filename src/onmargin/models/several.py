@@ -13,7 +13,7 @@ from onmargin._core.geometries.changed import Changed
 from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
-from onmargin._core.geometries.standardized import Standardized
+from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
 from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
 from onmargin._core.several.tasks import Several
@@ -140,8 +140,10 @@ def side_by_side(
     Models of one column share a geometry where rows are sparse, since a non-zero then costs one trip to memory for all.
     """
     together = n_columns == 1 and sparse
-    if together and (packed := packed_columns([make(kind, 1) for kind in kinds])) is not None:
-        return packed
+    if together:
+        packed = packed_columns([make(kind, 1) for kind in kinds])
+        if len(packed) < len(kinds):
+            return abreast(packed)
     most = MAX_COLUMNS if together else 1
     made = []
     for kind, alike in groupby(kinds):
@@ -152,11 +154,14 @@ def side_by_side(
     return abreast(made)
 
 
-def packed_columns(columns: Sequence[Geometry]) -> Geometry | None:
-    """Single columns in one table, those that learn no features before it; None if that is not possible."""
-    bare = [column for column in columns if isinstance(column, Featureless)]
-    packed = PackedColumns.of(columns[len(bare) :]) if len(bare) < len(columns) else None
-    return None if packed is None else abreast([*bare, packed])
+def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
+    """Return geometries of one column each, those in a row that can be so as one geometry."""
+    made: list[Geometry] = []
+    for fits, some in groupby(columns, PackedColumns.fits):
+        run = list(some)
+        packed = PackedColumns.of(run) if fits else None
+        made += run if packed is None else [packed]
+    return made
 
 
 class Model(NamedTuple):
@@ -179,11 +184,16 @@ class Model(NamedTuple):
         """Whether it learns no features."""
         return any(isinstance(one, Featureless) for one in self.before)
 
+    def filling(self) -> NDArray[np.float64]:
+        """Return what features count as where they are missing in a row."""
+        found = (one.filling() for one in self.before if isinstance(one, StandardizedEntries))
+        return next(found, np.zeros(self.leaf.n_features))
+
     def plain(self, weights: NDArray[Any], intercepts: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Of the weights and intercepts of its geometry its own, for rows as they come."""
         own = weights[self.columns], intercepts[self.columns]
         for one in reversed(self.before):
-            if isinstance(one, Standardized):
+            if isinstance(one, Standardized | StandardizedEntries):
                 own = one.plain(*own)
             elif isinstance(one, Featureless):
                 own = np.zeros((len(own[0]), one.n_features), one.dtype), own[1]
@@ -258,21 +268,23 @@ def combination(
 def keep_best(learner: Learner[Any], keep: int) -> list[int]:
     """Leave the models that have lost least, `keep` of them; which they are. Models of one geometry stay together."""
     task = cast("Several", learner.task)
-    state = task.state()
-    lost = state["outcomes"][:, 1 if task.by_loss else 0]
     found = models(learner.geometry, task.width)
     stays = [False] * len(found)
-    for m in np.argsort(lost, kind="stable"):
+    for m in np.argsort(task.losses(), kind="stable"):
         if sum(stays) < keep:
             alone = isinstance(found[m].leaf, PackedColumns)
             stays = [stay or k == m or (not alone and found[k].leaf is found[m].leaf) for k, stay in enumerate(stays)]
-    chosen = _chosen(learner.geometry, task.width, iter(stays))
-    learner.geometry = (packed_columns(chosen) if task.width == 1 else None) or abreast(chosen)
+    return keep_some(learner, stays)
+
+
+def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
+    """Leave the models that stay; which they are. All of one geometry do, or none, unless their columns are packed."""
+    task = cast("Several", learner.task)
+    geometry = _joined(_chosen(learner.geometry, task.width, iter(stays)), task.width)
     kept = [m for m, stay in enumerate(stays) if stay]
-    weights = state["weights"][kept]
     left = Several(
         [task.tasks[m] for m in kept],
-        [model.place for model in models(learner.geometry, task.width)],
+        [model.place for model in models(geometry, task.width)],
         task.width,
         task.judge,
         hedge=task.hedge,
@@ -281,10 +293,25 @@ def keep_best(learner: Learner[Any], keep: int) -> list[int]:
         experts=task.experts,
         from_first=task.from_first,
     )
+    state = task.state()
     squares = {"squares": state["squares"][[*kept, -1]]} if "squares" in state else {}
-    left.__setstate__(state | squares | {"outcomes": state["outcomes"][kept], "weights": weights / weights.sum()})
-    learner.task = left
+    weights = _weights(task, kept)
+    left.__setstate__(state | squares | {"outcomes": state["outcomes"][kept], "weights": weights})
+    learner.geometry, learner.task = geometry, left
     return kept
+
+
+def _weights(task: Several, kept: list[int]) -> NDArray[np.float64]:
+    """Return what the votes of some models count for, if there are no others."""
+    weights: NDArray[np.float64] = task.state()["weights"][kept]
+    if not weights.any():  # all votes were those of others: exp(-eta L_m) is too small a number
+        weights = (task.losses()[kept] == task.losses()[kept].min()).astype(float)
+    shares: NDArray[np.float64] = weights / weights.sum()
+    return shares
+
+
+def _joined(geometries: list[Geometry], width: int) -> Geometry:
+    return abreast(packed_columns(geometries) if width == 1 else geometries)
 
 
 def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
@@ -293,7 +320,7 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
     for leaf in leaves(geometry):
         if isinstance(leaf, Changed):
             if inner := _chosen(leaf.inner, width, stays):
-                made.append(leaf.alike(abreast(inner)))
+                made.append(leaf.alike(_joined(inner, width)))
         elif isinstance(leaf, PackedColumns):
             made += [leaf.alone(c) for c in range(leaf.n_columns) if next(stays)]
         elif sum(next(stays) for _ in models(leaf, width)):
@@ -301,13 +328,18 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
     return made
 
 
-def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The weights, columns by features, and intercepts of the best model of those that weigh features."""
+def leading_linear(task: Several, geometry: Geometry) -> Model:
+    """Return the best model of those that weigh features."""
     found = models(geometry, task.width)
     linear = [m for m, model in enumerate(found) if not model.curved and not model.level]
     if not linear:
         raise AttributeError("no expert that is left weighs features: all are curved, or follow a level")
-    best = found[min(linear, key=task.losses().__getitem__)]
+    return found[min(linear, key=task.losses().__getitem__)]
+
+
+def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The weights, columns by features, and intercepts of the best model of those that weigh features."""
+    best = leading_linear(task, geometry)
     weights, intercepts = best.plain(*best.leaf.mean())
     return weights, intercepts + task.offset
 

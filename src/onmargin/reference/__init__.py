@@ -39,7 +39,7 @@ from onmargin.reference.kernel import (
 from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
 from onmargin.reference.ridge import RidgeRun, fourier, levels, ridge, ridge_regret_bound
 from onmargin.reference.rounds import Run, play, with_intercept
-from onmargin.reference.scaling import running_scale, running_standardization, sizes
+from onmargin.reference.scaling import running_scale, running_standardization, sizes, standardized_entries
 from onmargin.reference.second_order import (
     Adaptive,
     Confidence,
@@ -177,6 +177,7 @@ __all__ = [
     "smallest",
     "softmax",
     "sopopo",
+    "standardized_entries",
     "structured",
     "target_loss",
     "uniclass",

@@ -18,7 +18,7 @@ def running_scale(X: Matrix, *, largest: bool = False) -> Matrix:
 
 
 def running_standardization(X: Matrix) -> Matrix:
-    """Each row by the means and deviations of the t rows before it, brought within sqrt(t) of 0."""
+    """Return each row by the means and deviations of the t rows before it, brought within sqrt(t) of 0."""
     Z = np.zeros_like(X)
     for t in range(1, len(X)):
         means, deviations = X[:t].mean(axis=0), X[:t].std(axis=0)
@@ -26,4 +26,24 @@ def running_standardization(X: Matrix) -> Matrix:
         distance = X[t] - np.where(alike, X[0], means)
         far = np.abs(distance) > np.sqrt(t) * np.where(alike, 0.0, deviations)
         Z[t] = np.where(far, np.sqrt(t) * np.sign(distance), distance / np.where(far | alike, 1.0, deviations))
+    return Z
+
+
+def standardized_entries(X: Matrix) -> Matrix:
+    """Return records, in which NaN is missing, each standardized by the values of a feature in the rows before it.
+
+    What is missing is 0, as the mean is. A feature that has had one value only, and not in all rows, is in units of it;
+    a new one has the sign of its value. With n values before, none is further from 0 than sqrt(n).
+    """
+    Z = np.zeros_like(X)
+    for t in range(1, len(X)):
+        for j in np.flatnonzero(~np.isnan(X[t])):
+            x, before = X[t, j], X[:t, j][~np.isnan(X[:t, j])]
+            n = len(before)
+            if n == 0:
+                Z[t, j] = np.sign(x)
+            elif (before == before[0]).all() and n < t and before[0] != 0:
+                Z[t, j] = np.clip(x / abs(before[0]), -np.sqrt(n), np.sqrt(n))
+            else:
+                Z[t, j] = running_standardization(np.array([*before, x])[:, None])[-1, 0]
     return Z

@@ -151,7 +151,7 @@ class RecordLearner(BatchLearner):
         self.model.learn_many(batch.X, batch.y, batch.weights)
 
     def begin(self, found: Findings) -> None:
-        self.model._begin(found.firsts[0].X if found.names is None else found.firsts[0].X[0])
+        self.model._begin(found.firsts[0].X if found.names is None else found.firsts[0].X[0], table=False)
         self._widen(found)
         for first in found.firsts:
             self.learn(first)

@@ -1,6 +1,6 @@
 """What all learners of streams share: reading examples, learning and predicting, looking at weights."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -179,8 +179,8 @@ class StreamLearner:
     def _n_rounds(self) -> int:
         return int(self._learner._totals.rounds) if "_model" in vars(self) else 0
 
-    def _begin(self, x: Any) -> None:
-        """Begin a model that has seen nothing, for examples like x."""
+    def _begin(self, x: Any, *, table: bool = True) -> None:
+        """Begin a model that has seen nothing, for examples like x, which may be the record of a table."""
         self._names: Index | None = None
         if is_vector(x):
             if self.features_.n_features is not None:
@@ -190,7 +190,8 @@ class StreamLearner:
             self._names = self.features_.index()
             n_features = len(self._names)
         self._frequencies = Frequencies() if self.features_.idf else None
-        self._start(x, n_features, sparse=self._names is not None or is_sparse(x))
+        sparse = self._names is not None or is_sparse(x)
+        self._start(x, Shape(n_features, self.features_.dtype, sparse, self._entries(x) if table else 0))
         first_step = self._model.plan.first_step
         if first_step is not None:
             self._learner.step = first_step(self._row(x))
@@ -206,8 +207,15 @@ class StreamLearner:
 
         return sparse.csr_matrix((values, places, [0, len(places)]), shape=(1, self._learner.geometry.n_features))
 
-    def _start(self, x: Any, n_features: int, *, sparse: bool) -> None:
-        """Begin a model that has seen nothing, for examples like x with so many features."""
+    def _entries(self, x: Any) -> int:
+        """Return how many features the first example has, if it may be a record of a table: none if it may not."""
+        ensemble = self.plan().ensemble
+        if self.features_.n_features is not None or not isinstance(x, Mapping) or ensemble is None:
+            return 0
+        return len(self.features_.read(x, zeros=True)) if ensemble.experts.table else 0
+
+    def _start(self, x: Any, shape: Shape) -> None:
+        """Begin a model that has seen nothing, for examples like x."""
         plan = self.plan()
         if plan.sized and isinstance(self._names, Names):
             raise ParameterError(
@@ -215,7 +223,6 @@ class StreamLearner:
                 "features=RecordFeatures(n_features=2**18), or learn vectors",
                 ["features"],
             )
-        shape = Shape(n_features, self.features_.dtype, sparse)
         self._model = Model.begin(plan, shape, None if self._kernel is None else self._like(x, shape), self._columns())
         self._model.arrange(getattr(self, "classes_", ()))
 
@@ -242,10 +249,12 @@ class StreamLearner:
         if self._player is None and "_model" in vars(self):
             with self._turns:
                 kind = self._player_type if self._kernel is None else KernelPlayer
+                if not hasattr(self._model, "plan"):
+                    self._model.adopt(self.plan())
                 if self._names is None:
-                    player = kind(self._learner, None, self._vectors(), self._turns)
+                    player = kind(self._model, None, self._vectors(), self._turns)
                 else:
-                    player = kind(self._learner, self._reader(self._names), None, self._turns)
+                    player = kind(self._model, self._reader(self._names), None, self._turns)
                 player.targets = self._targets()
                 player.stretch = STRETCH
                 player.nonnegative = self.plan().nonnegative
@@ -304,7 +313,8 @@ class StreamLearner:
         names : list of str
             The names, each once, before any hashing; none for a vector.
         """
-        return [] if is_vector(x) else list(self.features_.read(x))
+        table = self._model.is_table if "_model" in vars(self) else self._entries(x) > 0
+        return [] if is_vector(x) else list(self.features_.read(x, zeros=table))
 
     def knows(self, name: str) -> bool:
         """Return whether a feature of that name was learned; with hashing every name has its place.
@@ -412,7 +422,7 @@ class StreamLearner:
         return self._named(range(self.n_features_), direction @ self._model.mean()[0][:, : self.n_features_], top)
 
     def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
-        """What each feature of an example adds to a score, the largest first; with `intercept` they sum to it.
+        """Return what each feature adds to the score of an example, the largest first; with `intercept` they sum to it.
 
         Parameters
         ----------
@@ -426,15 +436,19 @@ class StreamLearner:
         Returns
         -------
         contributions : dict
-            Weight times value by the name of the feature; with hashing and for vectors by its place.
+            Weight times value by the name of the feature; with hashing and for vectors by its place. A number that the
+            record of a table lacks counts as its mean.
         """
         player = self._opened()
         if player is None:
             return {}
         self._ask_for_weights()
         direction, _ = self._direction(self._leading(x) if label is None else label)
-        places, values = player.features(x)
-        return self._named(places, direction @ self._model.mean()[0][:, places] * np.array(values), top)
+        values = self._model.filling()
+        places, given = player.features(x)
+        values[places] = given
+        there = np.flatnonzero(values)
+        return self._named(there, direction @ self._model.mean()[0][:, there] * values[there], top)
 
     def intercept(self, label: Any = None) -> float:
         """The intercept of a score.

@@ -14,14 +14,14 @@ from onmargin.stream._shown import experts_, retire
 class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     r"""Classifier of a stream with nothing to tune: experts learn side by side, and predict together.
 
-    They are those of :class:`onmargin.AutoClassifier`: of arrays those for dense rows, of which some learn from
-    standardized ones, of all else those for sparse rows. A vote counts for :math:`p_m \propto \exp(-\eta M_m)`, where
-    :math:`M_m` are the mistakes of an expert so far (AdaHedge).
+    They are those of :class:`onmargin.AutoClassifier`: those for dense rows if examples are arrays, otherwise those for
+    sparse rows. Dicts may be the records of a table. As long as they have few names, they have standardizing and curved
+    experts, too, for which an absent value is missing, not zero (see the page on automatic model selection). A vote
+    counts for :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` are the mistakes of an expert so far (AdaHedge).
 
-    Use it first where records arrive one by one and nothing is known of them; records of a few numbers, all of them
-    always there, as arrays. Take the expert that leads, which ``experts_`` names, or
-    :class:`PassiveAggressiveClassifier`, where a tenth of the time matters more. With ``dtype="float32"`` the weights
-    and metrics of a feature, of all experts, are on two cache lines.
+    Use it first where records arrive one by one and nothing is known of them. Take the expert that leads, which
+    ``experts_`` names, or :class:`PassiveAggressiveClassifier`, where a tenth of the time matters more. With
+    ``dtype="float32"`` the weights and metrics of a feature, of all experts, are on two cache lines.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
 
     Notes
     -----
-    `weights`, `explain` and `intercept` are those of the best expert that weighs features. The models are those of
-    :class:`onmargin.AutoClassifier`, which has the bound, from the same examples as a CSR matrix, bit for bit.
+    `weights`, `explain` and `intercept` are those of the best expert that weighs features. Experts for sparse rows are
+    those of :class:`onmargin.AutoClassifier`, which has the bound, from the same examples as a CSR matrix, bit for bit.
 
     References
     ----------
@@ -71,13 +71,14 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
 class AutoRegressor(LinearRegressor, AutoRegressorOptions):
     r"""Regressor of a stream with nothing to tune: experts learn side by side, and predict together.
 
-    They are those of :class:`onmargin.AutoRegressor`: of arrays those for dense rows, of which some learn from
-    standardized ones, of all else those for sparse rows. None depends on the units of the target. The prediction is the
-    mean of theirs, each with the weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are the absolute errors
-    of an expert so far (AdaHedge).
+    They are those of :class:`onmargin.AutoRegressor`: those for dense rows if examples are arrays, otherwise those for
+    sparse rows. Dicts may be the records of a table. As long as they have few names, they have standardizing and curved
+    experts, too, for which an absent value is missing, not zero (see the page on automatic model selection). None
+    depends on the units of the target. The prediction is the mean of theirs, each with the weight :math:`p_m \propto
+    \exp(-\eta L_m)`, where :math:`L_m` are the absolute errors of an expert so far (AdaHedge).
 
-    Use it first where records arrive one by one and nothing is known of them; records of a few numbers, all of them
-    always there, as arrays. Use :class:`PassiveAggressiveRegressor` where a tenth of the time matters more.
+    Use it first where records arrive one by one and nothing is known of them. Use :class:`PassiveAggressiveRegressor`
+    where a tenth of the time matters more.
 
     Attributes
     ----------
@@ -96,8 +97,8 @@ class AutoRegressor(LinearRegressor, AutoRegressorOptions):
 
     Notes
     -----
-    `weights`, `explain` and `intercept` are those of the best expert that weighs features. The models are those of
-    :class:`onmargin.AutoRegressor`, which has the bound, from the same examples as a CSR matrix, bit for bit.
+    `weights`, `explain` and `intercept` are those of the best expert that weighs features. Experts for sparse rows are
+    those of :class:`onmargin.AutoRegressor`, which has the bound, from the same examples as a CSR matrix, bit for bit.
 
     References
     ----------

@@ -1,11 +1,11 @@
-"""Rows less their means, in units of their deviations."""
+"""Standardized rows: features less their means, in units of their deviations."""
 
 import numpy as np
 
 from onmargin._core.restore import fill, whole, zeros
 
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memcpy, memset
 
 from onmargin._core.geometries.changed cimport Changed
@@ -142,3 +142,138 @@ cdef class Standardized(Changed):
         else:
             lay_out(x, self.n_features, <double*>self.work)
             count(<double*>self.work, self.n_features, &self.seen)
+
+
+cdef struct Presences:
+    # Of feature j over the rows that had it: how many they were, n_j, its mean m_j, and v_j = sum (x_j - m_j)^2.
+    double* n
+    double* m
+    double* v
+    double rows
+
+
+cdef double in_units(double x, Py_ssize_t j, const Presences* seen) noexcept nogil:
+    """What x stands for, as feature j of a record; within sqrt(n_j) of 0.
+
+    A feature that has had several values is standardized by them. One that has had a single value, and not in all rows,
+    is an indicator, such as a category: its unit is that value. A feature that is new is one, too.
+    """
+    cdef double n = seen.n[j], m = seen.m[j], v = seen.v[j], z, most = sqrt(n)
+    if n == 0:
+        return 0 if x == 0 or seen.rows == 0 else 1 if x > 0 else -1
+    if v <= LEAST and n < seen.rows and m != 0:
+        z = x / fabs(m)
+    else:
+        z = (x - m) / sqrt((v if v > LEAST else LEAST) * (1 / n))
+    z = z if z < most else most  # also where it is none, since numbers were too large
+    return z if z > -most else -most
+
+
+cdef void count_present(double x, Py_ssize_t j, Presences* seen) noexcept nogil:
+    """n_j, m_j and v_j with x among the values of feature j."""
+    cdef double before = seen.n[j], n = before + 1, part = 1 / n, d = x - seen.m[j]
+    seen.n[j] = n
+    seen.m[j] += d * part
+    seen.v[j] = min(seen.v[j] + d * d * (before * part), DBL_MAX)
+
+
+cdef void change_entries(const Row* x, const Presences* seen, real* out) noexcept nogil:
+    cdef const real* values = <const real*>x.values
+    cdef Py_ssize_t k
+    for k in range(x.n):
+        out[k] = <real>in_units(values[k], k if x.indices == NULL else x.indices[k], seen)
+
+
+cdef void count_entries(const Row* x, Presences* seen, const real* values) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(x.n):
+        count_present(values[k], k if x.indices == NULL else x.indices[k], seen)
+    seen.rows += 1
+
+
+cdef class StandardizedEntries(Changed):
+    """Another geometry, whose rows have the entries of those that come, each standardized by those before it.
+
+    It is for the records of a table, in which a feature that is absent is missing: it counts as its mean, which is 0,
+    and changes no mean. A stored zero is there. Where rows have all features, they become those of `Standardized`.
+    """
+
+    cdef readonly object counts, means, spreads
+    cdef object owner
+    cdef Presences seen
+    cdef bint single
+
+    def __init__(self, Geometry inner):
+        self.inner = inner
+        self.n_features, self.dtype = inner.n_features, inner.dtype
+        self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
+        self.single = self.dtype.itemsize == 4
+        self.n_spare = inner.n_spare + self.n_features
+        self.counts, self.means, self.spreads = (zeros(self.n_features) for _ in range(3))
+        self.seen.n = <double*>address(self.counts, "d", self.n_features, writable=True)
+        self.seen.m = <double*>address(self.means, "d", self.n_features, writable=True)
+        self.seen.v = <double*>address(self.spreads, "d", self.n_features, writable=True)
+        self.owner = zeros(self.n_features, self.dtype)
+        self.row.values = address(self.owner, "fd", self.n_features, writable=True)
+
+    @property
+    def rows(self):
+        """How many there were so far."""
+        return int(self.seen.rows)
+
+    def __reduce__(self):
+        return type(self), (self.inner,), {"rows": self.rows, **self.moments()}
+
+    def moments(self):
+        """What is known of each feature."""
+        return {"counts": self.counts, "means": self.means, "spreads": self.spreads}
+
+    def __setstate__(self, state):
+        self.seen.rows = whole(state["rows"], "rows")
+        for name, array in self.moments().items():
+            fill(array, state, name)
+
+    def alike(self, Geometry inner):
+        """A geometry that knows the same of rows, before another one, which may have fewer features or more."""
+        other = type(self)(inner)
+        shared = min(self.n_features, inner.n_features)
+        other.__setstate__({
+            "rows": self.rows,
+            **{
+                name: np.pad(array[:shared], (0, inner.n_features - shared))
+                for name, array in self.moments().items()
+            },
+        })
+        return other
+
+    def resized(self, Py_ssize_t n_features):
+        """A copy with the first features only, or with new ones, which no row had so far."""
+        return self.alike(self.inner.resized(n_features))
+
+    def filling(self):
+        """What features count as where they are missing: their means, and 0 where they have not varied."""
+        return np.where(self.varied(), self.means, 0)
+
+    def varied(self):
+        return (self.spreads > LEAST) & (self.spreads < INFINITY)
+
+    def plain(self, weights, intercept):
+        """The weights and intercepts that score rows as they come, in which `filling` is put for what is missing."""
+        varied = self.varied()
+        unit = np.where(varied, np.sqrt(np.where(varied, self.spreads, 1) / np.maximum(self.counts, 1)), self.means)
+        there = varied | ((self.counts < self.seen.rows) & (self.means != 0))
+        weights = weights * there / np.where(there, np.abs(unit), 1)
+        return weights.astype(self.dtype), intercept - weights @ self.filling()
+
+    cdef void change(self, const Row* x, Row* out) noexcept nogil:
+        out.indices, out.n, out.ahead = x.indices, x.n, x.ahead
+        if self.single:
+            change_entries(x, &self.seen, <float*>out.values)
+        else:
+            change_entries(x, &self.seen, <double*>out.values)
+
+    cdef void take_in(self, const Row* x) noexcept nogil:
+        if self.single:
+            count_entries(x, &self.seen, <const float*>x.values)
+        else:
+            count_entries(x, &self.seen, <const double*>x.values)

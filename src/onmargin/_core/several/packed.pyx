@@ -106,11 +106,15 @@ cdef class PackedColumns(Diagonal):
             self.moves.growth[c] = 1 + self.forgetting[c - roots] if c >= roots else 1
 
     @staticmethod
+    def fits(column):
+        """Whether a geometry of one column can be one of these."""
+        return type(column) in KINDS and column.sparse and not column.average
+
+    @staticmethod
     def of(columns):
-        """The geometry that holds these columns, given as geometries of one; None: there is none."""
+        """The geometry that holds these columns, given as geometries of one that fit; None: there is none."""
         one, kinds = columns[0], [type(column) for column in columns]
-        fit = set(kinds) <= set(KINDS) and kinds == sorted(kinds, key=KINDS.index) and 2 <= len(kinds) <= METRIC_MOST
-        if not fit or one.average or not one.sparse:
+        if kinds != sorted(kinds, key=KINDS.index) or not 2 <= len(kinds) <= METRIC_MOST:
             return None
         forgetting = [column.forgetting for column in columns if isinstance(column, Confidence)]
         mixed = PackedColumns(

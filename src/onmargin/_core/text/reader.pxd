@@ -31,7 +31,7 @@ cdef class _Column:
 
 cdef class Reader:
     cdef readonly Index names
-    cdef public bint grow
+    cdef public bint grow, zeros
     cdef readonly object dtype
     cdef Text text
     cdef Frequencies frequencies

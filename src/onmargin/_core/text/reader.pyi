@@ -10,6 +10,7 @@ class _Column: ...
 
 class Reader:
     grow: bool
+    zeros: bool
     def __init__(
         self,
         names: Index,

@@ -6,7 +6,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.dict cimport PyDict_Next, PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
-from libc.math cimport isfinite
+from libc.math cimport isfinite, isnan
 from libc.stdint cimport int32_t, int64_t
 
 from onmargin._core.rows cimport Row, Rows
@@ -41,10 +41,11 @@ cdef class _Column:
 cdef class Reader:
     """Rows of a sparse matrix, read from dicts {name: number or category}, lists of names, and strings of text.
 
-    A category is the feature "name=category" of value 1. In a list, "name:value" has a value; with no `separator`
-    names stand for themselves. Values of the same name are added up. Names that are not known are learned (`grow`), or
-    left out. Without `text`, strings are no rows; with `frequencies` the words of a text count by them, and while
-    `counting` each text is one document more.
+    A category is the feature "name=category" of value 1; a value of None or NaN is missing, as if its name were not
+    there. Zeros are left out unless `zeros` keeps them, for models to which they are not missing. In a list,
+    "name:value" has a value; with no `separator` names stand for themselves. Values of the same name are added up.
+    Names that are not known are learned (`grow`), or left out. Without `text`, strings are no rows; with `frequencies`
+    the words of a text count by them, and while `counting` each text is one document more.
     """
 
     def __init__(self, Index names, *, bint grow, dtype, separator=None, Text text=None, Frequencies frequencies=None):
@@ -104,7 +105,7 @@ cdef class Reader:
                 raise RuntimeError("an example changed while it was read")
             if PyUnicode_CheckExact(<object>key) and PyFloat_CheckExact(<object>value):
                 number = PyFloat_AS_DOUBLE(<object>value)
-                if number != 0 and isfinite(number) and not single:
+                if (number != 0 or self.zeros) and isfinite(number) and not single:
                     self.next_feature.name, self.next_feature.value = key, number
                     self.next_feature += 1
                     continue
@@ -119,15 +120,16 @@ cdef class Reader:
         return self.find_places()
 
     cdef int take_pair(self, name, value) except -1:
-        if type(value) is float:
-            return self.take(name, <double>value)
+        cdef double number
+        if value is None:
+            return 0
         if isinstance(value, str):
             return self.take(self.hold(f"{name}={value}"), 1)
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"the value of feature {name!r} must be a number or a string, got {value!r}") from None
-        return self.take(name, number)
+        return 0 if isnan(number) else self.take(name, number)
 
     cdef int take_name(self, name) except -1:
         cdef Py_ssize_t colon
@@ -166,7 +168,7 @@ cdef class Reader:
             name = self.plain(name)
         if not self.fits(value):
             raise ValueError(f"the value of feature {name!r} must be a finite number, got {value}")
-        if value != 0:
+        if value != 0 or self.zeros:
             self.next_feature.name, self.next_feature.value = <PyObject*>name, value
             self.next_feature += 1
         return 0
