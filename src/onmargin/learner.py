@@ -213,10 +213,11 @@ class Learner(Part, Generic[SomeGeometry]):
 def as_rows(X: Any) -> Rows:
     """Rows of a C-contiguous array or CSR matrix of float32 or float64.
 
-    Nothing is copied, unless a CSR matrix has wide, unsorted or repeated indices; a malformed one is refused.
+    Nothing is copied, unless an array is not aligned, or a CSR matrix has wide, unsorted or repeated indices. A
+    malformed one is refused.
     """
     if not hasattr(X, "indptr"):
-        return Rows(X, X.shape[1])
+        return Rows(X if X.flags.aligned else X.copy(), X.shape[1])
     n_rows, n_features = X.shape
     if n_features > np.iinfo(np.int32).max:
         raise ValueError(f"X has {n_features} features, more than the {np.iinfo(np.int32).max} that can be indexed")

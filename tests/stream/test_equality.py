@@ -207,3 +207,27 @@ def test_rates_are_those_of_the_first_row():
     assert model.learn_one(x, 1.0).rate_ == 2 / 4**2
     assert not hasattr(stream.GradientDescentRegressor(), "rate_")
     assert model.learn_one({"a": 30.0}, 1.0).rate_ == 2 / 4**2
+
+
+VECTORS = {
+    "contiguous": np.array,
+    "strided": lambda x: np.repeat(x, 2)[::2],
+    "backward": lambda x: np.array(x[::-1])[::-1],
+    "big-endian": lambda x: x.astype(">f8"),
+    "unaligned": lambda x: np.frombuffer(b"." + x.tobytes(), dtype=np.uint8)[1:].view(x.dtype),
+    "one row": lambda x: x.reshape(1, -1),
+    "frozen": lambda x: np.frombuffer(x.tobytes()),
+}
+
+
+@pytest.mark.parametrize("kind", VECTORS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_how_an_array_lies_makes_no_difference(kind, dtype):
+    X = np.random.default_rng(1).normal(size=(30, 5))
+    y = (X[:, 0] > 0).astype(int)
+    model = stream.PassiveAggressiveClassifier(features=RecordFeatures(dtype=dtype))
+    for x, label in zip(X, y.tolist(), strict=True):
+        model.learn_one(VECTORS[kind](x), label)
+    other = onmargin.PassiveAggressiveClassifier().partial_fit(X.astype(dtype), y)
+    np.testing.assert_array_equal(model._learner.geometry.weights, other._learner.geometry.weights)
+    assert model.predict_one(VECTORS[kind](X[0])) == other.predict(X[:1].astype(dtype))[0]

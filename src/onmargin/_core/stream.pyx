@@ -1,10 +1,16 @@
 """One example at a time: read, predicted and learned in one call."""
 
+from numpy import ndarray
+
+from onmargin._core.restore import zeros
+
+from cpython.buffer cimport PyBUF_FULL_RO, PyBuffer_Release, PyObject_GetBuffer, Py_buffer
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.rounds cimport Stage, Totals, play_round
@@ -19,6 +25,11 @@ from onmargin._core.turns cimport Turns
 cdef extern from "Python.h":
     PyObject** PySequence_Fast_ITEMS(object items)
     bint PyUnicode_CheckExact(object text)
+
+
+ctypedef fused real:
+    float
+    double
 
 
 cdef double number(value, str name) except? -1:
@@ -49,6 +60,25 @@ cdef PyObject* known_label(dict targets, y) except? NULL:
         return PyDict_GetItemWithError(targets, y)
     except TypeError:
         raise TypeError(f"a label must be a string or a whole number; got {y!r:.100}") from None
+
+
+cdef bint copy_numbers(const Py_buffer* view, real* out) noexcept:
+    """Copy an array of float or double; whether all its numbers are finite in `out`."""
+    cdef const char* where = <const char*>view.buf
+    cdef bint good = True
+    cdef Py_ssize_t k
+    cdef double wide
+    cdef float narrow
+    for k in range(view.shape[0]):  # which need not be aligned
+        if view.itemsize == 8:
+            memcpy(&wide, where, 8)
+            out[k] = <real>wide
+        else:
+            memcpy(&narrow, where, 4)
+            out[k] = <real>narrow
+        good = good and isfinite(out[k])
+        where += view.strides[0]
+    return good
 
 
 cdef class Player:
@@ -85,7 +115,8 @@ cdef class Player:
     cdef Stage stage
     cdef bint single
     cdef bint hashes  # words of texts: no lock is needed to find their places
-    cdef readonly Rows rows  # of the vector that is looked at
+    cdef readonly Rows rows  # of the vector that is looked at, unless it was copied
+    cdef object copied       # the numbers of such a vector
     cdef Row x
 
     def __init__(self, model, Reader reader=None, vector=None, Turns turns=None):
@@ -120,8 +151,9 @@ cdef class Player:
     cdef int receive_row(self, x, bint grow, bint learn) except -1:
         cdef Reader reader = self.reader
         if reader is None:
-            self.rows = self.vector(x)
-            self.rows.row(0, &self.x)
+            if not self.copy_vector(x):
+                self.rows = self.vector(x)
+                self.rows.row(0, &self.x)
             if learn:
                 self.check_signs()
             return 0
@@ -143,6 +175,27 @@ cdef class Player:
         if grow and not learn:
             reader.names.forget(known)
         return 0
+
+    cdef bint copy_vector(self, x) except -1:
+        """Copy the numbers of a plain array, which is quicker than making a matrix of it; whether it could be done."""
+        cdef Py_buffer view
+        cdef bint good
+        if type(x) is not ndarray or type(self) is not Player:  # others learn from matrices
+            return False
+        PyObject_GetBuffer(x, &view, PyBUF_FULL_RO)
+        try:
+            good = view.ndim == 1 and view.shape[0] == self.geometry.n_features and view.format[1] == 0
+            if not good or (view.format[0] != c"d" and view.format[0] != c"f"):
+                return False
+            if self.copied is None:
+                self.copied = zeros(self.geometry.n_features, self.geometry.dtype)
+            self.x.values = address(self.copied, "fd", self.geometry.n_features, writable=True)
+            self.x.indices, self.x.n = NULL, self.geometry.n_features
+            if self.single:
+                return copy_numbers(&view, <float*>self.x.values)
+            return copy_numbers(&view, <double*>self.x.values)
+        finally:
+            PyBuffer_Release(&view)
 
     cdef int check_signs(self) except -1:
         """Refuse a row with a negative number, if there may be none."""
