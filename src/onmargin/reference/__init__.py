@@ -26,7 +26,7 @@ from onmargin.reference.additive import (
     proportional,
 )
 from onmargin.reference.change import adaptive_window
-from onmargin.reference.hedge import Hedged, adahedge, several, vote
+from onmargin.reference.hedge import Hedged, adahedge, several, tempered, vote
 from onmargin.reference.kernel import (
     Expansion,
     forgetron,
@@ -179,6 +179,7 @@ __all__ = [
     "sopopo",
     "structured",
     "target_loss",
+    "tempered",
     "uniclass",
     "uniclass_kernel",
     "viterbi",
