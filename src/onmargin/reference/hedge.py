@@ -45,7 +45,8 @@ def tempered(y: Vector, origin: float) -> Vector:
 
     An outlier is more than 100 times as far from the origin as those before, and not the third in a row.
     """
-    reach, far, learned = 0.0, [], []
+    reach, learned = 0.0, []
+    far: list[float] = []
     for distance in y - origin:
         size, usual = abs(distance), reach or abs(origin)
         far = [*far, size] if 0 < 100 * usual < size else []
