@@ -98,7 +98,7 @@ def _rows(source: Source, block: int, at: Place) -> Iterator[tuple[list[str], li
         while True:
             try:
                 part: Any = next(parts, None)
-                rows = [] if part is None else part.to_pylist()
+                rows = [] if part is None else _plain(part).to_pylist()
             # pyarrow says much of what is wrong with a file by plain errors of Python.
             except (arrow.ArrowException, MemoryError, OSError, ValueError, OverflowError) as error:
                 raise RecordError(f"the data are neither Parquet nor Arrow, or damaged: {error}") from error
@@ -143,21 +143,26 @@ def _parts(batches: Iterator[Any], at: Place) -> Iterator[Any]:
             yield batch
         for first in range(0, batch.num_rows, _MOST_ROWS):
             some = batch.slice(first, _MOST_ROWS)
-            start = total = 0
-            for row, size in enumerate(_sizes(some)):
-                if row > start and total + size > at.max_record:
-                    yield some.slice(start, row - start)
-                    start, total = row, 0
-                at.take(size)
+            ends = np.cumsum(_sizes(some))
+            start = before = 0
+            while start < some.num_rows:
+                at.take(int(ends[start]) - before)
                 at.taken = 0
-                total += size
-            yield some.slice(start)
+                stop = int(np.searchsorted(ends, before + at.max_record, "right"))
+                yield some.slice(start, stop - start)
+                start, before = stop, int(ends[stop - 1])
 
 
-def _sizes(batch: Any) -> list[int]:
+def _sizes(batch: Any) -> Any:
     """How many bytes the rows have, numbers aside."""
     columns = [column for column in map(_lengths, batch.columns) if column is not None]
-    return cast(list[int], sum(columns, np.zeros(batch.num_rows, np.int64)).tolist())
+    return sum(columns, np.zeros(batch.num_rows, np.int64))
+
+
+def _plain(batch: Any) -> Any:
+    """The same rows, where each has strings of its own: pyarrow takes long to look them up."""
+    columns = [getattr(column, "dictionary_decode", lambda column=column: column)() for column in batch.columns]
+    return type(batch).from_arrays(columns, batch.schema.names)
 
 
 def _lengths(column: Any) -> Any:
