@@ -61,7 +61,7 @@ class Digest:
         X, y, n = chunk.X, chunk.y, len(chunk)
         if isinstance(X, SparseRows):
             labels: Any = y.data if isinstance(y, np.ndarray) else "".join(map(repr, y)).encode()
-            seen = labels, np.diff(X.indptr).data, X.indices.data, X.data.data
+            seen: tuple[Any, ...] = labels, np.diff(X.indptr).data, X.indices.data, X.data.data
         else:
             examples = zip(X, y or [None] * n, chunk.weights or [1.0] * n, strict=True)
             seen = ("".join(map(repr, examples)).encode("utf-8", "surrogatepass"), b"", b"", b"")
