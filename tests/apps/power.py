@@ -15,12 +15,10 @@ to the last bit. The number is a stride: 1 for every call. With `full`, the disk
 """
 
 import asyncio
-import ctypes
 import errno
 import os
 import random
 import shutil
-import struct
 import sys
 import tempfile
 import traceback
@@ -31,10 +29,10 @@ from onmargin.apps.serve import schema
 from onmargin.apps.serve.problems import ProblemError
 from onmargin.apps.serve.service import Service, Settings
 from tests.apps.serving import learned, records
+from tests.faults import Disk, preloaded, read_trace
 
 PAIRS = list(records(300, seed=3))
 SETTINGS = Settings(snapshot_every=25)
-SECTOR = 512
 
 
 def state(service):
@@ -102,90 +100,6 @@ def check(folder, n_acknowledged, states):
 # Power cuts
 
 
-def read_trace(path):
-    data = path.read_bytes()
-    at, found = 0, []
-    while at < len(data):
-        kind, length, offset, size = struct.unpack_from("<c7xqqq", data, at)
-        at += 32
-        name = data[at : at + length].decode()
-        found.append((kind.decode(), name, offset, data[at + length : at + length + size]))
-        at += length + size
-    return found
-
-
-class Inode:
-    """A file: what was done to it, and how much of that was flushed."""
-
-    def __init__(self):
-        self.changes, self.flushed = [], 0
-
-    def content(self, keep, random_):
-        data = bytearray()
-        for k, (kind, offset, whole) in enumerate(self.changes):
-            written = whole
-            if k >= self.flushed:
-                if random_.random() >= keep:
-                    continue
-                if keep < 1 and kind == "W":  # cut off within a sector of the disk
-                    written = whole[: random_.randrange(len(whole) // SECTOR + 1) * SECTOR or len(whole)]
-            if kind == "T":
-                del data[offset:]
-                data.extend(bytes(offset - len(data)))
-            else:
-                data.extend(bytes(max(0, offset - len(data))))
-                data[offset : offset + len(written)] = written
-        return data
-
-
-class Disk:
-    """What a disk holds after the calls of a trace."""
-
-    def __init__(self):
-        self.names, self.flushed, self.pending = {}, {}, {}
-
-    def do(self, kind, name, offset, data):
-        folder = os.path.dirname(name)
-        if kind == "C":
-            self.names[name] = Inode()
-            self.pending.setdefault(folder, []).append((name, self.names[name]))
-        elif kind == "U":
-            self.names.pop(name)
-            self.pending.setdefault(folder, []).append((name, None))
-        elif kind == "R":
-            inode = self.names.pop(name)
-            self.names[data.decode()] = inode
-            self.pending.setdefault(folder, []).append(((name, data.decode()), inode))
-        elif kind == "S" and name not in self.names:
-            self.flush(self.flushed, self.pending.pop(name, ()))
-        elif kind == "S":
-            self.names[name].flushed = len(self.names[name].changes)
-        else:
-            self.names[name].changes.append((kind, offset, data))
-
-    @staticmethod
-    def flush(names, changes):
-        for name, inode in changes:
-            if isinstance(name, tuple):
-                names.pop(name[0], None)
-                names[name[1]] = inode
-            elif inode is None:
-                names.pop(name, None)
-            else:
-                names[name] = inode
-
-    def write(self, base, target, keep, random_):
-        """Make the files: `keep` is the part of what was not flushed that is there nevertheless."""
-        for name in ("snapshots", "witness"):
-            (target / name).mkdir(parents=True)
-        names = dict(self.flushed)
-        for changes in self.pending.values():
-            n = round(keep * len(changes)) if keep in {0, 1} else random_.randrange(len(changes) + 1)
-            self.flush(names, changes[:n])
-        for name, inode in names.items():
-            (target / os.path.relpath(name, base)).write_bytes(inode.content(keep, random_))
-
-
 def cuts(faults, work, stride):
     """Cut the power after every call; how often."""
     trace, data, acks = work / "trace", work / "watched" / "data", work / "watched" / "acks"
@@ -204,6 +118,8 @@ def cuts(faults, work, stride):
             continue
         for keep in (0, 1, 0.5, 0.9):
             target = work / "disk"
+            for name in ("snapshots", "witness"):
+                (target / name).mkdir(parents=True)
             disk.write(str(data), target, keep, random.Random(k))
             try:
                 check(target, n_acknowledged, states)
@@ -309,9 +225,7 @@ def full(faults, work, stride):
 
 
 if __name__ == "__main__":
-    faults = ctypes.CDLL(None)
-    faults.faults_watch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_long, ctypes.c_int, ctypes.c_int]
-    faults.faults_calls.restype = ctypes.c_long
+    faults = preloaded()
     with tempfile.TemporaryDirectory() as name:
         n = {"cuts": cuts, "errors": errors, "full": full}[sys.argv[1]](faults, Path(name), int(sys.argv[2]))
     sys.stdout.write(f"{n} {sys.argv[1]}, nothing lost\n")

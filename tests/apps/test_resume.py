@@ -155,6 +155,11 @@ def edited(lines):
     yield "one less", lines[1:]
     yield "one more", [lines[0], *lines]
     yield "order", [lines[1], lines[0], *lines[2:]]
+    if "{" not in lines[0]:
+        label, (first, a), (second, b), *rest = (pair.split(":") for pair in lines[0].split())
+        assert a != b
+        swapped = [*label, f"{first}:{b}", f"{second}:{a}", *map(":".join, rest)]
+        yield "places of values", [" ".join(swapped) + "\n", *lines[1:]]
 
 
 @pytest.mark.parametrize("make", [svmlight, jsonl])

@@ -132,7 +132,19 @@ def test_no_header(tmp_path):
 def test_hashing_bounds_the_features(tmp_path):
     data, out = jsonl(tmp_path / "a.jsonl"), tmp_path / "model"
     assert report("train", data, "-o", out, "--hash", 4)["features"] == 16
-    assert "--hash" in onmargin("train", svmlight(tmp_path / "a.svm"), "-o", out, "--hash", 4, code=2)
+    assert "--hash" in onmargin("train", conll(tmp_path / "a.conll"), "-o", out, "--hash", 4, code=2)
+
+
+def test_rows_with_indices_of_any_size_are_hashed(tmp_path):
+    data, out = tmp_path / "a.svm", tmp_path / "model"
+    data.write_text("1 3:1 2000000000:0.5\n-1 4:1 90000000:0.5\n" * 50)
+    assert "--hash" in onmargin("train", data, "-o", out, code=1)
+    assert report("train", data, "-o", out, "--hash", 10, "--force")["features"] == 1024
+    ((X, y, _),) = read_svmlight(data, n_features=1024, hashed=True, dtype="float32")
+    np.testing.assert_array_equal(library.load(out).predict_many(X), y)
+    assert onmargin("predict", out, data).split() == ["1", "-1"] * 50
+    assert report("train", data, "-o", tmp_path / "on", "--from", out)["features"] == 1024
+    assert report("train", data, "-o", out, "--hash", 10, "--passes", 2, "--resume")["examples"] == 200
 
 
 def test_a_model_goes_on_with_new_data(tmp_path):

@@ -201,6 +201,29 @@ def test_some_experts_follow_the_level(container):
     assert model.coef_.any()
 
 
+@pytest.mark.parametrize("learner", [AutoRegressor, stream.AutoRegressor])
+@pytest.mark.parametrize("place", [0, 1, 7, 900])
+@pytest.mark.parametrize("outlier", [1e10, -1e100, 1e300])
+@pytest.mark.parametrize("options", [{}, {"combine": "leader"}], ids=str)
+def test_one_outlier_does_not_spoil_the_experts(learner, place, outlier, options):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(2000, 5))
+    y = rows @ np.arange(5.0) + 30 + 0.1 * random.normal(size=2000)
+    errors = []
+    for changed in (y, np.where(np.arange(2000) == place, outlier, y)):
+        model = learner(experts="linear", **options)
+        learn, predict = (
+            (model.partial_fit, model.predict) if learner is AutoRegressor else (model.learn_many, model.predict_many)
+        )
+        for start in range(0, 2000, 250):
+            if start >= 1000:
+                errors.append(np.abs(predict(rows[start : start + 250]) - y[start : start + 250]).mean())
+            learn(rows[start : start + 250], changed[start : start + 250])
+    alone, with_outlier = np.reshape(errors, (2, -1)).mean(axis=1)
+    assert with_outlier < 1.6 * alone
+    assert model.totals_.loss >= abs(outlier) / 2
+
+
 def test_without_an_intercept_there_is_no_level():
     model = AutoRegressor(fit_intercept=False).partial_fit(csr_matrix(X), X @ np.arange(5.0) + 100)
     assert model.predict(np.zeros((1, X.shape[1])))[0] == 0

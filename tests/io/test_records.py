@@ -7,8 +7,10 @@ import json
 import random
 import subprocess
 import sys
+import tracemalloc
 from contextlib import suppress
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
@@ -242,6 +244,52 @@ read_altered(Path({str(tmp_path / "a")!r}), {n}, {n})
         [sys.executable, "-c", code], cwd=request.config.rootpath, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+KINDS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_long_rows_of_arrow_are_refused(tmp_path, write, kind):
+    """Also where they are short in the file: they are packed, or the same as others."""
+    path = tmp_path / "table"
+    texts = ["short", None, "x" * 40_000, "x" * 40_000, "y" * 60_000]
+    table = pa.table({"a": pa.array(texts).cast(kind), "b": pa.array(texts).cast(kind), "y": range(5)})
+    path.write_bytes(written(write, table))
+    reader = read_arrow(path)
+    reader.max_record = 100_000
+    read = []
+    with pytest.raises(ReadError, match=r"more than 100000 bytes: .* max_record") as caught:
+        read.extend(reader)
+    assert caught.value.record == 5
+    assert [record.x.get("a") for record in read] == texts[:4]
+    reader.max_record = 200_000
+    assert [record.x.get("b") for record in reader] == texts
+
+
+@pytest.mark.parametrize("write", [write_parquet, write_file])
+def test_strings_that_rows_share_take_memory_once(tmp_path, write):
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(300, np.int32)), pa.array(["x" * 1_000_000]))
+    path = tmp_path / "table"
+    path.write_bytes(written(write, pa.table({"a": texts, "y": range(300)})))
+    reader = read_arrow(path)
+    reader.max_record = 2_000_000
+    tracemalloc.start()
+    before = pa.total_allocated_bytes()
+    assert sum(len(record.x["a"]) for record in reader) == 300_000_000
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()
+    assert pa.default_memory_pool().max_memory() - before < 100_000_000
+
+
+def test_columns_of_parquet_that_say_they_are_long_are_not_unpacked(tmp_path, monkeypatch):
+    path = tmp_path / "table"
+    path.write_bytes(written(write_parquet, pa.table({"a": ["x" * 200_000, "y" * 200_000], "y": [1, 2]})))
+    monkeypatch.setattr(pa.parquet.ParquetFile, "iter_batches", lambda *_, **__: pytest.fail("it is unpacked"))
+    reader = read_arrow(path)
+    reader.max_record = 100_000
+    with pytest.raises(ReadError, match=r"record 1: .*more than 100000 bytes"):
+        list(reader)
 
 
 def test_arrow_stream_may_be_a_pipe_and_compressed():

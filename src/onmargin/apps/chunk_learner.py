@@ -24,11 +24,9 @@ def begin(model: str | None, task: str, settings: Settings, parameters: dict[str
         raise Failure(f"--task {task} does not go with {settings.format} files")
     parameters = dict(parameters)
     bits = parameters.pop("hash", None)
-    if bits is not None:
-        if settings.kind != "records":
-            raise click.UsageError(
-                f"--hash is for features with names; those of {settings.format} files are kept apart"
-            )
+    if bits is not None and settings.kind == "sequences":
+        raise click.UsageError(f"--hash is for records and rows; {settings.format} files have features of tokens")
+    if bits is not None and settings.kind == "records":
         parameters["n_features"] = 2**bits
     if settings.kind == "rows":
         parameters.setdefault("dtype", settings.dtype)

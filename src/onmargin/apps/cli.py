@@ -136,9 +136,7 @@ def main() -> None:
 @click.option("--loss", help="hinge (PA-I) or squared_hinge (PA-II), and their kin for other tasks.")
 @click.option("--update", help="Which rivals move the weights, such as max, simproj or exact.")
 @click.option("--average", is_flag=True, help="Predict with the mean of the weights.")
-@click.option(
-    "--hash", "bits", type=click.IntRange(1, 31), metavar="BITS", help="Hash names of features to so many bits."
-)
+@click.option("--hash", "bits", type=click.IntRange(1, 31), metavar="BITS", help="Hash features to so many bits.")
 @click.option(
     "--template",
     "templates",

@@ -26,7 +26,7 @@ class Settings:
 
     `label`, `weight` and `text` name columns of a table; `columns` is how many a token has beside its label, and
     `templates` make its features, the usual ones if there are none; `multilabel` says that rows of numbers have any
-    number of labels, and `dtype` is theirs.
+    number of labels, and `dtype` is theirs. If `hash` is not 0, the indices of such rows are hashed to so many bits.
     """
 
     format: str
@@ -40,6 +40,7 @@ class Settings:
     templates: Sequence[str] = ()
     multilabel: bool = False
     dtype: str = "float32"
+    hash: int = 0
 
     def to_notes(self) -> dict[str, Any]:
         return asdict(self) | {"templates": list(self.templates)}
@@ -66,7 +67,15 @@ def _read_svmlight(source: Any, settings: Settings, labelled: bool) -> Reader[An
     from onmargin.io.svmlight import read_rows
 
     several = settings.multilabel or not labelled
-    return read_rows(source, zero_based=settings.zero_based, multilabel=several, dtype=settings.dtype, block=_BLOCK)
+    return read_rows(
+        source,
+        n_features=2**settings.hash if settings.hash else None,
+        hashed=settings.hash > 0,
+        zero_based=settings.zero_based,
+        multilabel=several,
+        dtype=settings.dtype,
+        block=_BLOCK,
+    )
 
 
 def _read_csv(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:

@@ -15,7 +15,7 @@ import click
 from onmargin.apps.chunk_learner import ChunkLearner, begin, row_type, task_of
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, read_chunks
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import Settings, check_files, complete, guessed
+from onmargin.apps.formats import FORMATS, Settings, check_files, complete, guessed
 from onmargin.apps.progress import Progress
 from onmargin.apps.signals import Signals, Stopped
 from onmargin.apps.tasks import guess_task
@@ -58,6 +58,8 @@ class Request:
         if dtype is None:
             dtype = "float32" if task in {None, "tag"} else row_type(self.model, task, self.parameters)
         reading = self.reading | {"multilabel": task == "rank", "dtype": dtype}
+        if FORMATS[formats[first]].kind == "rows":
+            reading["hash"] = self.parameters.get("hash", 0)
         return complete(Settings(formats[first], **reading), first)
 
 

@@ -217,7 +217,7 @@ def read_rows(
             if problem:
                 at.line += 1
                 if "beyond n_features" in problem and n_features is None:
-                    problem += f". Indices go up to {limit}: set n_features to more, or hashed=True"
+                    problem += f". Indices go up to {limit}: set n_features to more, or hashed=True (--hash)"
                 raise RecordError(problem)
 
     return byte_reader(path, blocks)

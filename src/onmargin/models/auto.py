@@ -98,6 +98,7 @@ class AutoRegressorOptions:
                 by_loss=True,
                 retirable=True,
                 from_first=self.fit_intercept,
+                tempered=True,
             ),
             fixed={"experts": self.experts},
         )

@@ -298,6 +298,7 @@ class Ensemble:
     by_loss: bool  # judged by their losses instead of their mistakes
     retirable: bool = False  # some may be left out as the stream goes on
     from_first: bool = False  # they learn how far targets are from the first one
+    tempered: bool = False  # outliers among targets count as if they were none
     side_by_side: Callable[..., Geometry] = side_by_side  # how their weights lie
     combination: Callable[..., Task] = combination  # the task that plays all of theirs
 

@@ -236,7 +236,7 @@ class Model(Part):
             width=len(labels) if len(labels) > 2 else 1,
             hedge=ensemble.hedge,
             by_loss=ensemble.by_loss,
-            **({"from_first": True} if ensemble.from_first else {}),
+            **{name: True for name in ("from_first", "tempered") if getattr(ensemble, name)},
         )
 
     def experts(self, plan: Plan) -> Sequence[Expert]:

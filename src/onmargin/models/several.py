@@ -49,7 +49,8 @@ class Standing:
         The weights of each model, as ``coef_`` and ``intercept_``; None for those that are curved.
     mixed_loss, regret_bound : float
         With ``combine="hedge"``: the losses so far, weighted by what each vote counted for, and how much more than
-        those of the best model they can be. A loss is 1 for a mistake; of regressors it is that of the task.
+        those of the best model they can be. A loss is 1 for a mistake; of regressors it is that of the task, with
+        outliers among targets as `AutoRegressor` learns them.
     """
 
     names: list[str]
@@ -244,6 +245,7 @@ def combination(
     hedge: bool,
     by_loss: bool,
     from_first: bool = False,
+    tempered: bool = False,
 ) -> Several:
     """The task of models that have `width` scores each; votes are weighed as by the one before, if there was any."""
     places = list(map(attrgetter("place"), models(geometry, width)))
@@ -259,6 +261,7 @@ def combination(
         ceiling=ceiling,
         experts=experts,
         from_first=from_first,
+        tempered=tempered,
     )
     if isinstance(before, Several):
         task.__setstate__(before.state())
@@ -292,6 +295,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
         ceiling=task.ceiling,
         experts=task.experts,
         from_first=task.from_first,
+        tempered=task.tempered,
     )
     state = task.state()
     squares = {"squares": state["squares"][[*kept, -1]]} if "squares" in state else {}

@@ -26,7 +26,7 @@ from onmargin.reference.additive import (
     proportional,
 )
 from onmargin.reference.change import adaptive_window
-from onmargin.reference.hedge import Hedged, adahedge, several, vote
+from onmargin.reference.hedge import Hedged, adahedge, several, tempered, vote
 from onmargin.reference.kernel import (
     Expansion,
     forgetron,
@@ -180,6 +180,7 @@ __all__ = [
     "standardized_entries",
     "structured",
     "target_loss",
+    "tempered",
     "uniclass",
     "uniclass_kernel",
     "viterbi",

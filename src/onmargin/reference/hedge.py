@@ -40,6 +40,24 @@ def adahedge(losses: Matrix, ceiling: float = inf) -> Hedged:
     return Hedged(np.array(weights), mixed, gap)
 
 
+def tempered(y: Vector, origin: float) -> Vector:
+    """Return what experts learn of targets after the first, the origin: outliers are as far as the farthest before.
+
+    An outlier is more than 100 times as far from the origin as those before, and not the third in a row.
+    """
+    reach, learned = 0.0, []
+    far: list[float] = []
+    for distance in y - origin:
+        size, usual = abs(distance), reach or abs(origin)
+        far = [*far, size] if 0 < 100 * usual < size else []
+        if len(far) == 3:
+            reach = usual = min(far)
+            far = [size] if 100 * usual < size else []
+        reach = reach if far else max(reach, size)
+        learned.append(origin + (np.copysign(usual, distance) if far else distance))
+    return np.array(learned)
+
+
 class Several(NamedTuple):
     """What several models came to together: mistakes of their prediction, mistakes of each, and AdaHedge's weights."""
 

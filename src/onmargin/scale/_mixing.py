@@ -372,6 +372,9 @@ class Mixture:
         for name, value in learned.votes.items():
             if name == "origin":
                 self._votes[name] = np.array(0.0)
+            elif name == "distances":  # from zero, then, and the largest
+                reach = value[0] + abs(np.nan_to_num(learned.votes.get("origin", 0.0)))
+                self._votes[name] = np.array([max(self._votes[name][0], reach), 0.0, 0.0])
             else:
                 self._votes[name] = self._votes[name] + (value - start.votes[name])
 

@@ -40,9 +40,12 @@ cdef class Several(Task):
     cdef readonly object places
     cdef readonly Py_ssize_t width, experts
     cdef readonly Task judge
-    cdef readonly bint hedge, by_loss, from_first
+    cdef readonly bint hedge, by_loss, from_first, tempered
     cdef readonly double ceiling, gap, mixed, origin
     cdef readonly Py_ssize_t leader  # the model that has lost least, of several the first
+    cdef double reach                # how far from the origin targets were so far, outliers aside; 0 if not known
+    cdef double nearest              # and the nearest of the outliers since the last that was none, `n_far` of them
+    cdef Py_ssize_t n_far
     cdef Py_ssize_t n
     cdef double log_experts
     cdef TaskList first
@@ -64,6 +67,8 @@ cdef class Several(Task):
     cdef double mean_of(self, const double* s) noexcept nogil
     cdef void take_units(self, const double* s) noexcept nogil
     cdef void grade(self, const double* s, double* votes) noexcept nogil
+    cdef double temper(self, double distance) noexcept nogil
+    cdef bint is_wrong_origin(self, double target) noexcept nogil
     cdef void begin(self, Round* r, Round* own) noexcept nogil
     cdef Py_ssize_t best(self) noexcept nogil
     cdef double rate(self) noexcept nogil

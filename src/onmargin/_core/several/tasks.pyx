@@ -6,7 +6,7 @@ import numpy as np
 
 from onmargin._core.restore import fill, whole, zeros
 
-from libc.math cimport INFINITY, NAN, exp, fabs, isnan, log, sqrt
+from libc.math cimport INFINITY, NAN, copysign, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int32_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
@@ -28,6 +28,13 @@ def check_models(models):
         raise ValueError(f"from 1 to {MOST_MODELS} models learn side by side; got {len(found)}")
     return found
 
+
+# How many times as far from the origin as all targets before an outlier is, at least.
+cdef double FAR = 100
+# So many targets that are so far, one after the other, are no outliers: the targets have changed.
+cdef Py_ssize_t CHANGED = 3
+# How many times as large as the second target a first one is that was an outlier, at least.
+cdef double WRONG_ORIGIN = 1e6
 
 # By which part of its votes a class is ahead, where graded scores alone would have another one be the best.
 cdef double LITTLE = 1e-6
@@ -143,10 +150,15 @@ cdef class Several(Task):
 
     With `from_first` targets are numbers, and models learn how far they are from the first of them, the `origin`, which
     all begin with: its round predicts 0 and moves nothing.
+
+    With `tempered` an outlier among targets counts as if it were no farther from the origin than the farthest before,
+    for what models learn and what they lose, and so in the bound: one number of 1e100 would make the gap so large that
+    all votes counted the same ever after. The judge holds the prediction to targets as they are. A first target that is
+    an outlier itself is given up for the second.
     """
 
     def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
-                 double ceiling=INFINITY, Py_ssize_t experts=0, bint from_first=False):
+                 double ceiling=INFINITY, Py_ssize_t experts=0, bint from_first=False, bint tempered=False):
         self.tasks = check_models(tasks)
         self.places = np.ascontiguousarray(places, dtype=np.intp)
         if self.places.shape != (len(self.tasks),):
@@ -157,6 +169,7 @@ cdef class Several(Task):
         self.by_loss = by_loss
         self.ceiling = ceiling
         self.from_first = from_first
+        self.tempered = tempered
         self.origin = NAN if from_first else 0
         self.judged = LOSS if by_loss else MISTAKE
         self.n = len(self.tasks)
@@ -180,15 +193,20 @@ cdef class Several(Task):
     def __reduce__(self):
         make = partial(
             type(self), hedge=self.hedge, by_loss=self.by_loss, ceiling=self.ceiling, experts=self.experts,
-            **({"from_first": True} if self.from_first else {}),
+            **({"from_first": True} if self.from_first else {}), **({"tempered": True} if self.tempered else {}),
         )
         return make, (self.tasks, self.places, self.width, self.judge), self.state()
 
     def state(self):
         """What the rounds came to: of each model mistakes, losses and squared losses, and its weight; gap and mixed."""
         state = {"outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
-        more = {"origin": self.origin} if self.from_first else {"squares": self.owners[4]} if self.graded else {}
-        return state | more
+        if self.from_first:
+            state["origin"] = self.origin
+        if self.tempered:
+            state["distances"] = np.array([self.reach, self.nearest, self.n_far])
+        if self.graded:
+            state["squares"] = self.owners[4]
+        return state
 
     def losses(self):
         """What each model has lost so far."""
@@ -199,6 +217,10 @@ cdef class Several(Task):
         fill(self.owners[1], state, "weights")
         self.gap, self.mixed = state["gap"], state["mixed"]
         self.origin = state.get("origin", 0)
+        if self.tempered and "distances" in state:
+            distances = np.zeros(3)
+            fill(distances, state, "distances")
+            self.reach, self.nearest, self.n_far = distances[0], distances[1], min(max(int(distances[2]), 0), CHANGED)
         if self.graded and "squares" in state:
             fill(self.owners[4], state, "squares")
         self.leader = self.best()
@@ -254,11 +276,11 @@ cdef class Several(Task):
         own.n_scores = self.width
         own.halfspaces = self.spare
         own.s = self.votes if self.hedge else r.s + self.place[self.leader]
-        if self.from_first:
-            if isnan(self.origin):
+        if self.from_first or self.tempered:
+            if isnan(self.origin) or self.is_wrong_origin(r.y[0]):
                 self.begin(r, &own)
                 return
-            distance = r.y[0] - self.origin
+            distance = finite(r.y[0] - self.origin)
             own.y = &distance
         if self.hedge:
             memset(self.votes, 0, self.width * sizeof(double))
@@ -268,6 +290,8 @@ cdef class Several(Task):
         clear(&own)
         self.judge.constrain(&own)
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
+        if self.tempered:
+            distance = self.temper(distance)
         self.first.constrain(r, &own, self.place, 0, self.now)
         self.weigh()
 
@@ -317,17 +341,47 @@ cdef class Several(Task):
         self.grades[best] = max(self.grades[best], top + LITTLE * votes[best])
         memcpy(votes, self.grades, self.width * sizeof(double))
 
+    cdef double temper(self, double distance) noexcept nogil:
+        """How far from the origin a target counts as: an outlier as far as the farthest that is none.
+
+        Until there are two targets the size of the first says what is far.
+        """
+        cdef double size = fabs(distance), usual = self.reach if self.reach > 0 else fabs(self.origin)
+        if usual == 0 or size <= FAR * usual:
+            self.reach, self.n_far = max(self.reach, size), 0
+            return distance
+        self.nearest = min(self.nearest, size) if self.n_far > 0 else size
+        self.n_far += 1
+        if self.n_far < CHANGED:
+            return copysign(usual, distance)
+        self.reach, self.n_far = self.nearest, 0
+        return self.temper(distance)
+
+    cdef bint is_wrong_origin(self, double target) noexcept nogil:
+        return self.from_first and self.tempered and self.reach == 0 and target != 0 \
+            and fabs(self.origin) > WRONG_ORIGIN * fabs(target)
+
     cdef void begin(self, Round* r, Round* own) noexcept nogil:
-        """The first round of all: every model predicts 0, and the target is where they begin."""
+        """The first round of all: every model predicts 0, and the target is where they begin.
+
+        What all models have lost to a wrong origin, the same, is forgotten.
+        """
         cdef Py_ssize_t m
+        cdef bint again = not isnan(self.origin)
+        cdef double distance = finite(r.y[0] - self.origin) if again else r.y[0]
+        own.y = &distance
         self.origin = r.y[0]
         memset(r.s, 0, r.n_scores * sizeof(double))
         memset(self.votes, 0, self.width * sizeof(double))
         clear(own)
         self.judge.constrain(own)
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
-        for m in range(self.n):
-            self.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
+        if again:
+            memset(self.total, 0, 2 * self.n * sizeof(Outcome))  # and those of the round
+            self.mixed = 0
+        else:
+            for m in range(self.n):
+                self.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
         self.weigh()
 
     cdef Py_ssize_t best(self) noexcept nogil:
