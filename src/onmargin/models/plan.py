@@ -338,7 +338,7 @@ class Model(Part):
             members, learner.step = [expert.name for expert in experts], steps_of(experts)
         geometry = learner.geometry
         if n_features > geometry.n_features:
-            learner.geometry = geometry.resized(max(2 * geometry.n_features, n_features))
+            learner.geometry = geometry.resized(geometry.room(n_features))
         self.learner.__dict__ = vars(learner)
         self.members, self._experts = members, experts
 

@@ -30,8 +30,8 @@ def ridge(
     """``w = argmin alpha |u|^2 / 2 + sum weight (y - u.x)^2 / 2`` over the rounds so far, for each column of Y.
 
     With `forecast` a row is predicted with itself in the matrix, and a target of 0 ([PD] sec. 3; Vovk; Azoury,
-    Warmuth). A round counts ``(1 - forgetting)^s`` after s others, and so does alpha, unless the diagonal of the
-    inverse were larger than 1 / alpha on average.
+    Warmuth). A round counts ``(1 - forgetting)^s`` after s others, and so does alpha, but no number on the diagonal of
+    the inverse grows beyond 1 / alpha.
     """
     n = X.shape[1]
     P, moments = alpha * np.eye(n), np.zeros((n, Y.shape[1]))
@@ -42,8 +42,11 @@ def ridge(
         else:
             predictions[t] = x @ np.linalg.solve(P, moments)
         P, moments = P + c * np.outer(x, x), moments + c * np.outer(x, y)
-        kept = max(1 - forgetting, np.trace(np.linalg.inv(P)) * alpha / n)
-        P, moments = kept * P, kept * moments
+        if forgetting:
+            kept = np.sqrt(np.clip(np.diag(np.linalg.inv(P)) * alpha, 1 - forgetting, 1))
+            w = np.linalg.solve(P, moments)
+            P = P * np.outer(kept, kept)
+            moments = P @ w
     weights, inverse = (np.asarray(array, np.float64) for array in (np.linalg.solve(P, moments), np.linalg.inv(P)))
     return RidgeRun(predictions, weights, inverse)
 
