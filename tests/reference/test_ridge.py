@@ -45,6 +45,8 @@ def test_regression_equals_the_solution_of_each_round(container, forecast, forge
     assert_allclose(ridge.weights[0], run.weights[1:, 0], rtol=1e-8, atol=1e-10)
     assert_allclose(ridge.intercept[0], bias * run.weights[0, 0], rtol=1e-8)
     assert_allclose(ridge.full(), run.inverse, rtol=1e-7, atol=1e-12)
+    if forgetting:
+        assert_allclose(options["alpha"] * ridge.faded, run.penalties)
     assert learner.totals.loss == pytest.approx(np.abs(run.predictions[:, 0] - stream.y[live]).sum(), rel=1e-9)
     scores = X @ run.weights
     if forecast:

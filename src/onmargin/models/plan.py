@@ -79,6 +79,7 @@ class Plan:
     simplex_reach: Callable[[Any], float] = largest_entry  # of the rows of a matrix: the largest margin in reach
     simplex_margin_of_classes: float | None = None  # the same margin, where a threshold depends on the classes
     plain: bool = True  # whether weights are added to, and not a link of a sum
+    sparsifiable: bool = True  # whether a model can be kept as its weights that are not zero
     labels_at_once: bool = False  # whether the labels of a call are all known from its first round on
     first_step: Callable[[Any], Step] | None = None  # the step by the rows of the first call, where options give none
     sized: str = ""  # why the number of features must be known at the first example, and how to avoid that

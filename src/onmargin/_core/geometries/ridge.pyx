@@ -4,7 +4,7 @@ import numpy as np
 
 from onmargin._core.restore import zeros
 
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport INFINITY
 from libc.string cimport memset
 
 from onmargin._core.geometries.geometry cimport Euclidean
@@ -12,6 +12,8 @@ from onmargin._core.matrix cimport Matrix, matrix_for, matrix_stride
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address
 
+# What a penalty fades to, of what it is at first.
+cdef double LEAST = 0.01
 # Of features: a round takes time, and A memory, in proportion to the square of their number (8 MB for a thousand).
 MAX_FEATURES = 1000
 
@@ -26,15 +28,16 @@ cdef class Ridge(Euclidean):
     the ridge regression on all rounds so far ([PD] sec. 3, follow the regularized leader). All columns share A, which
     is kept by updates of rank one, O(n^2) a round. Weights of examples multiply their squares.
 
-    With `forgetting` f a round counts (1 - f)^s after s others: A grows by 1 / (1 - f) after each round. So do the
-    variances of features that no row has any more, which would then overflow; therefore A becomes D A D, with
+    With `forgetting` f a round counts (1 - f)^s after s others: A grows by 1 / (1 - f) after each round. So does alpha
+    fade, and A of what rows no longer tell apart would grow without bound. Therefore the penalty of one feature a
+    round, the one that has faded most, is brought back to alpha / 100 if it is below. The weights are those of
 
-        D_jj^2 = min(1 / (1 - f), (1 / alpha) / A_jj)
+        argmin_u  sum_j alpha faded_j u_j^2 / 2 + sum (1 - f)^s (y - u.x)^2 / 2,
 
-    and no number on the diagonal grows beyond what it was at first.
+    with all faded_j between (1 - f)^n / 100 and 1, n being how many features were met.
 
     With `forecast` scores are those of the ridge regression in which x counts already, with a target of 0: w.x divided
-    by 1 + q, q = x'Ax before the round (Vovk; Azoury, Warmuth). They are what regret is bounded for.
+    by 1 + q, q = x'Ax before the round ([AW]). They are what regret is bounded for.
 
     The intercept is the weight of one more coordinate of value `bias`, as in plain weights; it is the first of A, so
     that new features are the last. Features that are zero in all rows change no bit. Rows are dense or sparse, in
@@ -45,13 +48,15 @@ cdef class Ridge(Euclidean):
     cdef public double forgetting
     cdef public bint forecast
     cdef readonly object inverse     # (n_features + 1) x stride, from the diagonal on
+    cdef readonly object faded       # what is left of the penalty of each feature; 0: it was not met yet
     cdef Py_ssize_t size, stride
     cdef const Matrix* primitives
     cdef tuple owners
     cdef double* A
     cdef double* u                   # A x of the round, A being that before or after it
     cdef double* x                   # the intercept's coordinate, and the row laid out
-    cdef double* growth              # D, of forgetting
+    cdef double* column              # one of A
+    cdef double* f                   # `faded`
     cdef double q
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
@@ -75,10 +80,12 @@ cdef class Ridge(Euclidean):
         self.inverse = raw[first:first + self.size * self.stride].reshape(self.size, self.stride)
         np.fill_diagonal(self.inverse, 1 / alpha)
         self.A = <double*>address(self.inverse, "d", self.inverse.size, writable=True)
+        self.faded = zeros(self.size)
+        self.f = <double*>address(self.faded, "d", self.size, writable=True)
         self.owners = tuple([zeros(self.stride) for _ in range(3)])
         self.u = <double*>address(self.owners[0], "d", self.stride, writable=True)
         self.x = <double*>address(self.owners[1], "d", self.stride, writable=True)
-        self.growth = <double*>address(self.owners[2], "d", self.stride, writable=True)
+        self.column = <double*>address(self.owners[2], "d", self.stride, writable=True)
         self.n_spare = max(self.n_spare, 2 * self.stride)
 
     def settings(self):
@@ -86,7 +93,7 @@ cdef class Ridge(Euclidean):
         return {**super().settings(), **options}
 
     def arrays(self):
-        return {**self.columns(), "inverse": self.inverse}
+        return {**self.columns(), "inverse": self.inverse, "faded": self.faded}
 
     def room(self, Py_ssize_t n_features):
         room = super().room(n_features)
@@ -95,6 +102,7 @@ cdef class Ridge(Euclidean):
     def recombined(self, mixing):
         copy = super().recombined(mixing)
         copy.inverse[...] = self.inverse
+        copy.faded[...] = self.faded
         return copy
 
     def resized(self, Py_ssize_t n_features):
@@ -102,6 +110,7 @@ cdef class Ridge(Euclidean):
         copy = super().resized(n_features)
         shared = min(n_features, self.n_features) + 1
         copy.inverse[:shared, :shared] = self.inverse[:shared, :shared]
+        copy.faded[:shared] = self.faded[:shared]
         return copy
 
     def full(self):
@@ -165,14 +174,33 @@ cdef class Ridge(Euclidean):
             self.forget()
 
     cdef void forget(self) noexcept nogil:
-        """A becomes D A D, for the rounds to come."""
-        cdef Py_ssize_t i, j
-        cdef double most = 1 / (1 - self.forgetting)
+        """Let the rounds so far count less, and restore a penalty that has faded too much."""
+        cdef Py_ssize_t i, j, c, most = -1
+        cdef double kept = 1 - self.forgetting, added, scale
+        cdef double* column = self.column
         for i in range(self.size):
-            self.growth[i] = sqrt(max(1.0, min(most, 1 / (self.alpha * self.A[i * (self.stride + 1)]))))
+            if self.x[i] != 0 and self.f[i] == 0:
+                self.f[i] = 1
+            if self.f[i] > 0:
+                self.f[i] *= kept
+                most = i if most < 0 or self.f[i] < self.f[most] else most
+                for j in range(i, self.size):
+                    self.A[i * self.stride + j] /= kept
+        if most < 0 or self.f[most] >= LEAST:
+            return
+        # Its penalty grows by `added`: with a its column of A, A -= scale a a', and the weights, those of the move to
+        # come included, become w - scale a w_most.
         for i in range(self.size):
-            for j in range(i, self.size):
-                self.A[i * self.stride + j] *= self.growth[i] * self.growth[j]
+            column[i] = self.A[min(i, most) * self.stride + max(i, most)]
+        added = self.alpha * (LEAST - self.f[most])
+        scale = added / (1 + added * column[most])
+        self.f[most] = LEAST
+        for c in range(self.n_columns):
+            self.shift_along(column, c, -scale * self.weight_of(c, most))
+        added = scale * self.u[most]
+        for i in range(self.size):
+            self.u[i] -= added * column[i]
+        self.primitives.update(self.A, self.size, self.stride, column, -scale)
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
@@ -190,10 +218,18 @@ cdef class Ridge(Euclidean):
                 self.shift_column(h.down, -h.tau)
         return 0
 
+    cdef double weight_of(self, Py_ssize_t c, Py_ssize_t i) noexcept nogil:
+        """The weight of a coordinate of A in a column."""
+        return self.b[c] / self.x[0] if i == 0 else (<double*>self.w.W + c * self.w.gap)[(i - 1) * self.w.stride]
+
     cdef void shift_column(self, Py_ssize_t c, double a) noexcept nogil:
         """W[:, c] += a A x."""
+        self.shift_along(self.u, c, a)
+
+    cdef void shift_along(self, const double* u, Py_ssize_t c, double a) noexcept nogil:
+        """W[:, c] += a u."""
         cdef Py_ssize_t j
         cdef double* w = <double*>self.w.W + c * self.w.gap
         for j in range(self.n_features):
-            w[j * self.w.stride] += a * self.u[j + 1]
-        self.b[c] += a * self.u[0] * self.x[0]
+            w[j * self.w.stride] += a * u[j + 1]
+        self.b[c] += a * u[0] * self.x[0]
