@@ -58,6 +58,7 @@ TARGETS = {
     "ExponentiatedGradientRegressor": "numbers",
     "GradientDescentRegressor": "numbers",
     "LabelRanker": "sets",
+    "OnlineRidgeRegressor": "numbers",
     "PassiveAggressiveRegressor": "numbers",
     "PassiveAggressiveUniclass": "nothing",
 }

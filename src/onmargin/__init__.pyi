@@ -30,6 +30,7 @@ from onmargin.estimators.perceptrons import PNormPerceptron as PNormPerceptron
 from onmargin.estimators.perceptrons import Winnow as Winnow
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier as QuasiAdditiveClassifier
 from onmargin.estimators.regressor import PassiveAggressiveRegressor as PassiveAggressiveRegressor
+from onmargin.estimators.ridge import OnlineRidgeRegressor as OnlineRidgeRegressor
 from onmargin.estimators.second_order import AROWClassifier as AROWClassifier
 from onmargin.estimators.second_order import AROWRegressor as AROWRegressor
 from onmargin.estimators.sequence_tagger import SequenceTagger as SequenceTagger

@@ -22,6 +22,7 @@ from onmargin.models.quasi_additive import (
     QuasiAdditiveOptions,
     WinnowOptions,
 )
+from onmargin.models.ridge import OnlineRidgeOptions
 from onmargin.models.second_order import (
     AROWClassifierOptions,
     AROWRegressorOptions,
@@ -43,6 +44,7 @@ __all__ = [
     "GradientDescentRegressor",
     "LabelRanker",
     "NHERDClassifier",
+    "OnlineRidgeRegressor",
     "OrdinalRegressor",
     "PNormPerceptron",
     "PassiveAggressiveClassifier",
@@ -646,6 +648,33 @@ class DualAscentClassifier(Classifier, DualAscentOptions):
     """
 
     learner = stream.DualAscentClassifier
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineRidgeRegressor(Regressor, OnlineRidgeOptions):
+    """Online ridge regression (recursive least squares), with a regret bound.
+
+    Use it for records of few features, at most 1000, which may be correlated; it needs no scaling and no rate.
+
+    Attributes
+    ----------
+    model : onmargin.stream.OnlineRidgeRegressor
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.OnlineRidgeRegressor : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from onmargin.river import OnlineRidgeRegressor
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), OnlineRidgeRegressor(), metrics.MAE())
+    MAE: 0.586388
+    """
+
+    learner = stream.OnlineRidgeRegressor
 
 
 @described

@@ -57,6 +57,7 @@ ESTIMATORS = {
     "ExponentiatedGradientRegressor": "numbers",
     "GradientDescentRegressor": "numbers",
     "NHERDClassifier": "classes",
+    "OnlineRidgeRegressor": "numbers",
     "OrdinalRegressor": "classes",
     "PNormPerceptron": "classes",
     "PassiveAggressiveClassifier": "classes",

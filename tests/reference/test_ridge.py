@@ -25,7 +25,7 @@ every_container = pytest.mark.parametrize("container", ["dense", "csr_array"])
 
 
 def with_coordinate(X, bias):
-    return np.hstack([X, np.full((len(X), 1), bias)])
+    return np.hstack([np.full((len(X), 1), bias), X])
 
 
 @every_container
@@ -42,9 +42,11 @@ def test_regression_equals_the_solution_of_each_round(container, forecast, forge
     X = with_coordinate(stream.X.astype(np.float64), bias)
     live = weight > 0
     run = reference.ridge(X[live], stream.y[live, None], weight=weight[live], **options)
-    assert_allclose(ridge.weights[0], run.weights[:-1, 0], rtol=1e-8, atol=1e-10)
-    assert_allclose(ridge.intercept[0], bias * run.weights[-1, 0], rtol=1e-8)
+    assert_allclose(ridge.weights[0], run.weights[1:, 0], rtol=1e-8, atol=1e-10)
+    assert_allclose(ridge.intercept[0], bias * run.weights[0, 0], rtol=1e-8)
     assert_allclose(ridge.full(), run.inverse, rtol=1e-7, atol=1e-12)
+    if forgetting:
+        assert_allclose(options["alpha"] * ridge.faded, run.penalties)
     assert learner.totals.loss == pytest.approx(np.abs(run.predictions[:, 0] - stream.y[live]).sum(), rel=1e-9)
     scores = X @ run.weights
     if forecast:
@@ -61,7 +63,7 @@ def test_classes_are_indicators(columns):
     Y = stream.y[:, None] if columns == 1 else np.eye(columns)[stream.y.astype(int)]
     X = with_coordinate(stream.X, 0.3)
     run = reference.ridge(X, Y, 0.1)
-    assert_allclose(ridge.weights, run.weights[:-1].T, rtol=1e-8, atol=1e-10)
+    assert_allclose(ridge.weights, run.weights[1:].T, rtol=1e-8, atol=1e-10)
     if columns == 1:
         mistakes = stream.y * run.predictions[:, 0] <= 0
     else:
@@ -91,11 +93,38 @@ def test_other_numbers_of_features(n_features):
     learner.learn(as_rows(stream.X), stream.y)
     before = learner.geometry.full()
     other = learner.geometry.resized(n_features)
-    known = [*range(shared), -1]
-    assert_allclose(other.full()[np.ix_(known, known)], before[np.ix_(known, known)])
+    known = slice(shared + 1)
+    assert_allclose(other.full()[known, known], before[known, known])
     if n_features > shared:
-        assert_allclose(other.full()[shared:-1, shared:-1], np.eye(n_features - shared) / 2.0)
+        assert_allclose(other.full()[shared + 1 :, shared + 1 :], np.eye(n_features - shared) / 2.0)
     assert_allclose(other.weights[0, :shared], learner.geometry.weights[0, :shared])
+
+
+@pytest.mark.parametrize("forecast", [False, True])
+def test_features_that_are_zero_change_no_bit(forecast):
+    """In sparse rows, as names that come later are zero before."""
+    stream = gaussian("regression", 1)
+    n = stream.X.shape[1]
+
+    def learned(more):
+        ridge = Ridge(n + more, 1, np.float64, bias=0.3, alpha=2.0, forgetting=0.02, forecast=forecast)
+        learner = Learner(Regression(0.0), Residual(), ridge)
+        X = np.hstack([stream.X, np.zeros((len(stream.X), more))])
+        learner.learn(as_rows(CONTAINERS["csr_array"](X)), stream.y)
+        return learner, ridge.weights[0, :n].tolist(), ridge.full()[: n + 1, : n + 1].tolist()
+
+    learner, *expected = learned(0)
+    for more in range(1, 10):
+        other, *found = learned(more)
+        assert found == expected
+        assert other.totals == learner.totals
+        np.testing.assert_array_equal(np.diag(other.geometry.full())[n + 1 :], 0.5)
+
+
+def test_ridge_has_a_limit():
+    with pytest.raises(ValueError, match="at most 1000 features; got 1001"):
+        Ridge(1001, 1, np.float64)
+    assert [Ridge(n, 1, np.float64).room(n + 1) for n in (0, 3, 501, 1000)] == [1, 6, 1000, 1001]
 
 
 def test_ridge_needs_double_precision():

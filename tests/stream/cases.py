@@ -13,7 +13,7 @@ from tests.saved import anatomy
 
 MODELS = {name: getattr(stream, name) for name in stream.__all__}
 # What each is given to learn.
-KINDS_OF_CLASS = "^(PassiveAggressive|Auto|AROW|SCW|NHERD|DualAscent|QuasiAdditive|.*Gradient(Descent)?)"
+KINDS_OF_CLASS = "^(PassiveAggressive|Auto|AROW|SCW|NHERD|DualAscent|QuasiAdditive|OnlineRidge|.*Gradient(Descent)?)"
 TASK = {name: re.sub(KINDS_OF_CLASS, "", name) for name in MODELS}
 TASK |= dict.fromkeys(("Perceptron", "PNormPerceptron", "Winnow"), "Classifier")
 # Weights on the simplex, and p = 2 ln(n_features), depend on the number of features: names must be hashed.
@@ -79,6 +79,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"geometry": "entropic", "C": 0.2, "n_features": 2**5},
         {"geometry": "pnorm", "step": "fixed", "n_features": 2**5},
     ],
+    "OnlineRidgeRegressor": [{"forecast": True, "forgetting": 0.02}, {"fit_intercept": False, "alpha": 0.1}],
     "Winnow": [{"balanced": True, "rate": 0.3, "n_features": 2**5}],
     "AutoClassifier": [{"combine": "leader", "dtype": "float32"}],
     "AutoRegressor": [{"combine": "leader"}, {"fit_intercept": False, "dtype": "float32"}],

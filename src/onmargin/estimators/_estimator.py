@@ -53,8 +53,8 @@ def n_iter_no_change() -> Any:
     return option(5, Number(1, whole=True))
 
 
-def shuffle() -> Any:
-    return option(True, FLAG)
+def shuffle(default: bool = True) -> Any:
+    return option(default, FLAG)
 
 
 def verbose() -> Any:

@@ -131,8 +131,8 @@ class LinearEstimator(Estimator):
         """Value of the intercept coordinate in use; nan as long as "auto" has seen no row that is not zero."""
         return float(self._fitted().geometry.bias)
 
-    # A learner that has no other geometry than one of links does not have the method.
-    @available_if(lambda self: hasattr(self, "geometry") or self.plan().plain)  # type: ignore[untyped-decorator]
+    # A learner that has no other geometry than one of links, or keeps a matrix, does not have the method.
+    @available_if(lambda self: hasattr(self, "geometry") or (self.plan().plain and self.plan().sparsifiable))  # type: ignore[untyped-decorator]
     def sparsify(self) -> Self:
         """Keep the weights as a sparse matrix: less memory where most are zero; learning on makes them dense again.
 

@@ -26,6 +26,7 @@ REGRESSORS = {
     "AutoRegressor",
     "ExponentiatedGradientRegressor",
     "GradientDescentRegressor",
+    "OnlineRidgeRegressor",
     "PassiveAggressiveRegressor",
 }
 
@@ -155,6 +156,8 @@ def _linear_form(model: Any, refusal: str, function: str) -> _Linear:
         raise TypeError(f"{refusal} {name} with a kernel: its weights are in another space")
     if getattr(model._learner.task, "hedge", False):
         raise TypeError(f"{refusal} {name} with combine='hedge': a vote of several models; learn with combine='leader'")
+    if getattr(model, "forecast", False):
+        raise TypeError(f"{refusal} {name} with forecast=True, which divides predictions; learn with forecast=False")
     classes = model.classes_.copy() if name in CLASSIFIERS else None
     if classes is not None and len(classes) < 2:
         raise ValueError(

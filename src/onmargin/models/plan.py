@@ -79,6 +79,7 @@ class Plan:
     simplex_reach: Callable[[Any], float] = largest_entry  # of the rows of a matrix: the largest margin in reach
     simplex_margin_of_classes: float | None = None  # the same margin, where a threshold depends on the classes
     plain: bool = True  # whether weights are added to, and not a link of a sum
+    sparsifiable: bool = True  # whether a model can be kept as its weights that are not zero
     labels_at_once: bool = False  # whether the labels of a call are all known from its first round on
     first_step: Callable[[Any], Step] | None = None  # the step by the rows of the first call, where options give none
     sized: str = ""  # why the number of features must be known at the first example, and how to avoid that
@@ -338,7 +339,7 @@ class Model(Part):
             members, learner.step = [expert.name for expert in experts], steps_of(experts)
         geometry = learner.geometry
         if n_features > geometry.n_features:
-            learner.geometry = geometry.resized(max(2 * geometry.n_features, n_features))
+            learner.geometry = geometry.resized(geometry.room(n_features))
         self.learner.__dict__ = vars(learner)
         self.members, self._experts = members, experts
 

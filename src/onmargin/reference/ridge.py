@@ -11,11 +11,13 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RidgeRun:
-    """The predictions of all rounds, the weights after them (features x columns) and the inverse of their matrix."""
+    """The predictions of all rounds, the weights after them (features x columns), the inverse of their matrix, and
+    what the square of each weight costs."""
 
     predictions: Matrix
     weights: Matrix
     inverse: Matrix
+    penalties: Vector
 
 
 def ridge(
@@ -29,27 +31,31 @@ def ridge(
 ) -> RidgeRun:
     """``w = argmin alpha |u|^2 / 2 + sum weight (y - u.x)^2 / 2`` over the rounds so far, for each column of Y.
 
-    With `forecast` a row is predicted with itself in the matrix, and a target of 0 ([PD] sec. 3; Vovk; Azoury,
-    Warmuth). A round counts ``(1 - forgetting)^s`` after s others, and so does alpha, unless the diagonal of the
-    inverse were larger than 1 / alpha on average.
+    With `forecast` a row is predicted with itself in the matrix, and a target of 0 ([PD] sec. 3; [AW]). A round counts
+    ``(1 - forgetting)^s`` after s others. So do the penalties of features that were met; after each round the smallest
+    is made alpha / 100, if it is below.
     """
     n = X.shape[1]
-    P, moments = alpha * np.eye(n), np.zeros((n, Y.shape[1]))
+    penalties, met = np.full(n, alpha), np.zeros(n, bool)
+    squares, moments = np.zeros((n, n)), np.zeros((n, Y.shape[1]))
     predictions = np.zeros(Y.shape)
     for t, (x, y, c) in enumerate(zip(X, Y, np.ones(len(X)) if weight is None else weight, strict=True)):
-        if forecast:
-            predictions[t] = x @ np.linalg.solve(P + c * np.outer(x, x), moments)
-        else:
-            predictions[t] = x @ np.linalg.solve(P, moments)
-        P, moments = P + c * np.outer(x, x), moments + c * np.outer(x, y)
-        kept = max(1 - forgetting, np.trace(np.linalg.inv(P)) * alpha / n)
-        P, moments = kept * P, kept * moments
+        P = np.diag(penalties) + squares + (c * np.outer(x, x) if forecast else 0)
+        predictions[t] = x @ np.linalg.solve(P, moments)
+        squares, moments = squares + c * np.outer(x, x), moments + c * np.outer(x, y)
+        if forgetting:
+            squares, moments = (1 - forgetting) * squares, (1 - forgetting) * moments
+            met |= x != 0
+            penalties[met] *= 1 - forgetting
+            least = np.argmin(penalties)
+            penalties[least] = max(penalties[least], alpha / 100)
+    P = np.diag(penalties) + squares
     weights, inverse = (np.asarray(array, np.float64) for array in (np.linalg.solve(P, moments), np.linalg.inv(P)))
-    return RidgeRun(predictions, weights, inverse)
+    return RidgeRun(predictions, weights, inverse, penalties)
 
 
 def ridge_regret_bound(X: Matrix, y: Vector, alpha: float) -> float:
-    """The most that the sum of squares of the forecasts can be (ALGORITHMS 16.7; Vovk; Azoury, Warmuth)."""
+    """The most that the sum of squares of the forecasts can be ([AW])."""
     A = X.T @ X
     best = np.linalg.solve(alpha * np.eye(len(A)) + A, X.T @ y)
     fit = alpha * best @ best + ((y - X @ best) ** 2).sum()

@@ -217,5 +217,7 @@ def check_mixable(model: Any) -> None:
 
 def _check_geometry(name: str, geometry: Any) -> None:
     others = sorted({type(holder).__name__ for holder in holders(geometry) if not can_mix(holder)})
+    if others == ["Ridge"]:
+        raise ValueError(f"{name} cannot be mixed: with forgetting the order of rows counts. Set forgetting=0")
     if others:
         raise ValueError(f"{name} cannot be mixed: no mix is defined for {' and '.join(others)} weights. {_MIXED}")

@@ -15,6 +15,12 @@ and its A^-1 is their mean. For Gaussians of variance A that is the one of least
 shards: precisions are averaged, means are averaged by their precisions. So a shard that has never seen a feature says
 little about it.
 
+Ridge regressions are added up, whatever is counted: with P = A^-1 the matrix of a shard,
+
+    P = P_0 + sum_k (P_k - P_0),      P v = P w + sum_k P_k (w_k - w),
+
+which is the ridge regression on the rows of all shards.
+
 The averaged weights are the mean over all rounds of all shards, each counting once. With T rounds averaged a geometry
 keeps lag = T w - (the sum of the weights after each of them), from which sums are taken, added and put back.
 
@@ -35,6 +41,7 @@ from onmargin._core.geometries.chain import EdgePaths, Paths
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin._core.geometries.ridge import Ridge
 from onmargin._core.geometries.trials import Thresholds
 from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
@@ -114,8 +121,11 @@ def holders(geometry: Geometry) -> list[Any]:
 
 
 def can_mix(geometry: Geometry) -> bool:
-    """Whether there is a mix of such weights."""
-    return all(type(holder) in _METRICS for holder in holders(geometry))
+    """Whether there is a mix of such weights. Ridge regressions that forget have none: the order of rows counts."""
+    return all(
+        type(holder) in _METRICS or (isinstance(holder, Ridge) and not holder.forgetting)
+        for holder in holders(geometry)
+    )
 
 
 class Weights(NamedTuple):
@@ -316,6 +326,59 @@ class WeightsMixture:
         return total
 
 
+class RidgeMixture:
+    """Takes ridge regressions of shards that have learned something, one after the other, and adds them up.
+
+    Parameters
+    ----------
+    start : Weights
+        What all of them started from.
+    geometry : Ridge
+        What holds them.
+    """
+
+    def __init__(self, start: Weights, geometry: Ridge) -> None:
+        self._start = start
+        self._clock = start.clock
+        self._bias = float(np.nan_to_num(geometry.bias))
+        self._before = _precision(start)
+        self._precision = self._before.copy()
+        self._moments: Any = 0.0  # sum of P_k (w_k - w)
+
+    def add(self, learned: Weights, count: float) -> None:
+        """Add that of a shard; what it counts makes no difference."""
+        precision = _precision(learned)
+        self._clock += learned.clock - self._start.clock
+        self._precision += precision - self._before
+        self._moments += precision @ (self._coordinates(learned) - self._coordinates(self._start))
+
+    def result(self) -> Weights:
+        """Return the sum."""
+        mixed = self._coordinates(self._start) + np.linalg.solve(self._precision, self._moments)
+        size, stored = len(mixed), self._start.arrays["inverse"]
+        inverse = np.zeros_like(stored)
+        inverse[:, :size] = np.triu(np.linalg.inv(self._precision))
+        learned = {"weights": mixed[1:].T, "intercept": mixed[0] * self._bias, "inverse": inverse}
+        return Weights(self._clock, self._start.arrays | learned)
+
+    def _coordinates(self, learned: Weights) -> Array:
+        """The weights, features by columns, after that of the intercept's coordinate."""
+        intercept = learned.arrays["intercept"] / self._bias if self._bias else 0 * learned.arrays["intercept"]
+        return np.vstack([intercept, learned.arrays["weights"].T])
+
+
+def _precision(learned: Weights) -> Array:
+    """P, of the inverse of which a half is kept."""
+    inverse = learned.arrays["inverse"]
+    upper = np.triu(inverse[:, : len(inverse)])
+    return np.linalg.inv(upper + np.triu(upper, 1).T)
+
+
+def _mixture_of(start: Weights, geometry: Any) -> WeightsMixture | RidgeMixture:
+    kind = RidgeMixture if isinstance(geometry, Ridge) else WeightsMixture
+    return kind(start, geometry)
+
+
 class Mixture:
     """Takes what shards have learned from the same start, one after the other, and mixes it.
 
@@ -332,7 +395,7 @@ class Mixture:
     def __init__(self, start: Learned, geometry: Geometry, task: Any) -> None:
         self._start = start
         self._task = task
-        self._weights = list(map(WeightsMixture, start.from_zero().weights, holders(geometry)))
+        self._weights = list(map(_mixture_of, start.from_zero().weights, holders(geometry)))
         self._totals, self._tallies, self._votes = dict(start.totals), dict(start.tallies), dict(start.votes)
         self._sums: dict[str, Any] = {}
         self._count = 0.0

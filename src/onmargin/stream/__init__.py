@@ -8,6 +8,7 @@ from onmargin.stream.label_ranker import LabelRanker
 from onmargin.stream.ordinal import OrdinalRegressor
 from onmargin.stream.quasi_additive import Perceptron, PNormPerceptron, QuasiAdditiveClassifier, Winnow
 from onmargin.stream.regressor import PassiveAggressiveRegressor
+from onmargin.stream.ridge import OnlineRidgeRegressor
 from onmargin.stream.second_order import AROWClassifier, AROWRegressor, NHERDClassifier, SCWClassifier
 from onmargin.stream.uniclass import PassiveAggressiveUniclass
 
@@ -21,6 +22,7 @@ __all__ = [
     "GradientDescentRegressor",
     "LabelRanker",
     "NHERDClassifier",
+    "OnlineRidgeRegressor",
     "OrdinalRegressor",
     "PNormPerceptron",
     "PassiveAggressiveClassifier",

@@ -32,6 +32,7 @@ from onmargin.theory.primal_dual import (
     regret,
     winnow_mistakes,
 )
+from onmargin.theory.ridge import ridge_squared_loss
 from onmargin.theory.simultaneous import perceptron_mistakes, set_errors, simperc_mistakes, simplex_mistakes
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ __all__ = [
     "perceptron_margin2_mistakes",
     "perceptron_mistakes",
     "regret",
+    "ridge_squared_loss",
     "set_errors",
     "simperc_mistakes",
     "simplex_mistakes",

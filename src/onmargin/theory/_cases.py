@@ -23,6 +23,7 @@ from onmargin.estimators.ordinal import OrdinalRegressor
 from onmargin.estimators.perceptrons import Perceptron, PNormPerceptron, Winnow
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.estimators.regressor import PassiveAggressiveRegressor
+from onmargin.estimators.ridge import OnlineRidgeRegressor
 from onmargin.estimators.sequence_tagger import SequenceTagger
 from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 from onmargin.models.dual_ascent import Ascent
@@ -172,6 +173,38 @@ def _gradient(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     return Case(step, "loss", problem, size, run.rate_, _longest(lengths))
 
 
+def _ridge(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    X, y = _rows(run, X), np.asarray(y, dtype=np.float64)
+    gram = X.T @ X
+    if run.forgetting:
+        raise NoTheorem("the bound of ridge regression compares with fixed weights: it needs forgetting=0")
+    largest = np.abs(y).max(initial=0) if run.forecast else _largest_error(X, y, run.alpha)
+    return Case(
+        "ridge forecast" if run.forecast else "ridge",
+        "loss",
+        _tube(X, y, 0.0),
+        euclidean(),
+        1 / (2 * run.alpha),  # min |u|^2 / 2 + C L(u) is the ridge regression on the whole stream
+        _longest(squared_norms(X)),
+        alpha=run.alpha,
+        eigenvalues=tuple(np.linalg.eigvalsh(gram.toarray() if sparse.issparse(gram) else gram)),
+        largest=float(largest),
+    )
+
+
+def _largest_error(X: Any, y: Vector, alpha: float) -> float:
+    """Return the largest error of online ridge regression, before each update."""
+    A, w, largest = np.eye(X.shape[1]) / alpha, np.zeros(X.shape[1]), 0.0
+    for i in range(len(y)):
+        x = X[[i]].toarray()[0] if sparse.issparse(X) else X[i]
+        error, u = y[i] - w @ x, A @ x
+        shrunk = u / (1 + x @ u)
+        A -= np.outer(shrunk, u)
+        w += error * shrunk
+        largest = max(largest, abs(error))
+    return largest
+
+
 def _quasi_additive(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     if run.class_weight is not None:
         raise NoTheorem("class_weight makes C change from round to round: certify speaks of class_weight=None only")
@@ -314,5 +347,6 @@ CASES: dict[type, Reader] = {
     DualAscentClassifier: _quasi_additive,
     GradientDescentRegressor: _gradient,
     ExponentiatedGradientRegressor: _gradient,
+    OnlineRidgeRegressor: _ridge,
     SequenceTagger: _tagger,
 }

@@ -1,11 +1,11 @@
 """Which theorem speaks of which learner: a table by the step it takes and by what is counted."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 
 from onmargin.learner import Totals
-from onmargin.theory import costs, gradients, pa, pa1, pa2, primal_dual, simultaneous
+from onmargin.theory import costs, gradients, pa, pa1, pa2, primal_dual, ridge, simultaneous
 from onmargin.theory._competitor import AnyProblem
 from onmargin.theory._sizes import Size
 from onmargin.theory.certificate import Condition
@@ -15,7 +15,8 @@ from onmargin.theory.certificate import Condition
 class Case:
     """A run as the theorems see it: the step, what the stream asks for, and how large its directions are.
 
-    `curvature` is R², the largest squared length of a direction or what takes its place.
+    `curvature` is R², the largest squared length of a direction or what takes its place. Of least squares, `alpha` is
+    the price of the squared norm, and `eigenvalues` are those of the sum of x x'; `largest` is M of the bound.
     """
 
     step: str
@@ -26,6 +27,9 @@ class Case:
     curvature: float
     margin: float = 1.0
     largest_cost: float = 0.0
+    alpha: float = 0.0
+    eigenvalues: tuple[float, ...] = ()
+    largest: float = 0.0
     tolerance: float = 1e-9
 
 
@@ -209,6 +213,19 @@ EXPONENTIATED = Theorem(
     squared=True,
     has_dual=False,
 )
+RIDGE = Theorem(
+    "[PLG] Thm. 11.7",
+    "sum of squared losses <= alpha |u|² + that of u + M² · sum of ln(1 + λ / alpha), M the largest error",
+    "squared_loss",
+    lambda case, u: ridge.ridge_squared_loss(case.alpha, case.eigenvalues, case.largest, 2 * u.size, u.squared_loss),
+    squared=True,
+    has_dual=False,
+)
+FORECAST = replace(
+    RIDGE,
+    name="[AW]",
+    statement="sum of squared losses <= alpha |u|² + that of u + Y² · sum of ln(1 + λ / alpha), Y the largest target",
+)
 
 # (step, what is counted) -> the theorem. "scale" are steps whose predictions do not depend on C.
 THEOREMS: dict[tuple[str, str], Theorem] = {
@@ -236,6 +253,8 @@ THEOREMS: dict[tuple[str, str], Theorem] = {
     ("aggressive", "mistakes"): AGGRESSIVE,
     ("gradient descent", "loss"): DESCENT,
     ("exponentiated gradient", "loss"): EXPONENTIATED,
+    ("ridge", "loss"): RIDGE,
+    ("ridge forecast", "loss"): FORECAST,
 }
 
 # Why others have none, by step.

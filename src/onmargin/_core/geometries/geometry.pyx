@@ -40,6 +40,10 @@ cdef class Geometry:
     move         go tau along every half-space; answer the squared length of the move
     """
 
+    def room(self, Py_ssize_t n_features):
+        """The number of features to become, where so many must have weights and more may come."""
+        return max(2 * self.n_features, n_features)
+
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
         pass
 

@@ -12,6 +12,11 @@ from onmargin._core.matrix cimport Matrix, matrix_for, matrix_stride
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address
 
+# What a penalty fades to, of what it is at first.
+cdef double LEAST = 0.01
+# Of features: a round takes time, and A memory, in proportion to the square of their number (8 MB for a thousand).
+MAX_FEATURES = 1000
+
 
 cdef class Ridge(Euclidean):
     """Weights whose metric is A, with A^-1 = alpha I + sum of x x' over all rounds, this one included.
@@ -21,25 +26,37 @@ cdef class Ridge(Euclidean):
         argmin_u  alpha |u|^2 / 2 + sum (y - u.x)^2 / 2,
 
     the ridge regression on all rounds so far ([PD] sec. 3, follow the regularized leader). All columns share A, which
-    is kept by updates of rank one, O(n^2) a round. Weights of examples multiply their squares. With `forgetting` f a
-    round counts (1 - f)^s after s others; the diagonal of A grows no larger on average than it was at first.
+    is kept by updates of rank one, O(n^2) a round. Weights of examples multiply their squares.
+
+    With `forgetting` f a round counts (1 - f)^s after s others: A grows by 1 / (1 - f) after each round. So does alpha
+    fade, and A of what rows no longer tell apart would grow without bound. Therefore the penalty of one feature a
+    round, the one that has faded most, is brought back to alpha / 100 if it is below. The weights are those of
+
+        argmin_u  sum_j alpha faded_j u_j^2 / 2 + sum (1 - f)^s (y - u.x)^2 / 2,
+
+    with all faded_j between (1 - f)^n / 100 and 1, n being how many features were met.
 
     With `forecast` scores are those of the ridge regression in which x counts already, with a target of 0: w.x divided
-    by 1 + q, q = x'Ax before the round (Vovk; Azoury, Warmuth). They are what regret is bounded for.
+    by 1 + q, q = x'Ax before the round ([AW]). They are what regret is bounded for.
 
-    The intercept is the weight of one more coordinate of value `bias`, as in plain weights. Rows are dense or sparse,
-    in double precision: rounding must not reach the smallest eigenvalues.
+    The intercept is the weight of one more coordinate of value `bias`, as in plain weights; it is the first of A, so
+    that new features are the last. Features that are zero in all rows change no bit. Rows are dense or sparse, in
+    double precision: rounding must not reach the smallest eigenvalues.
     """
 
-    cdef readonly double alpha, forgetting
-    cdef readonly bint forecast
-    cdef readonly object matrix      # (n_features + 1) x stride, from the diagonal on
+    cdef readonly double alpha
+    cdef public double forgetting
+    cdef public bint forecast
+    cdef readonly object inverse     # (n_features + 1) x stride, from the diagonal on
+    cdef readonly object faded       # what is left of the penalty of each feature; 0: it was not met yet
     cdef Py_ssize_t size, stride
     cdef const Matrix* primitives
     cdef tuple owners
     cdef double* A
     cdef double* u                   # A x of the round, A being that before or after it
-    cdef double* x                   # the row laid out, and the intercept's coordinate
+    cdef double* x                   # the intercept's coordinate, and the row laid out
+    cdef double* column              # one of A
+    cdef double* f                   # `faded`
     cdef double q
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
@@ -49,56 +66,65 @@ cdef class Ridge(Euclidean):
             raise ValueError("ridge regression needs double precision, and has no averages")
         if not 0 < alpha < INFINITY or not 0 <= forgetting < 1:
             raise ValueError(f"alpha must be above 0, and forgetting from 0 up to 1; got {alpha} and {forgetting}")
+        if n_features > MAX_FEATURES:
+            raise ValueError(
+                f"ridge regression keeps a number for each pair of features, and takes at most {MAX_FEATURES} "
+                f"features; got {n_features}: leave out or hash some, or use AROWRegressor"
+            )
         self.alpha, self.forgetting, self.forecast = alpha, forgetting, forecast
         self.size = n_features + 1
         self.stride = matrix_stride(self.size, 8)
         self.primitives = matrix_for(8)
-        raw = zeros(int(self.size) * self.stride + 8)
+        raw = zeros((int(self.size) + 1) * self.stride + 8)
         first = -raw.ctypes.data % 64 // 8
-        self.matrix = raw[first:first + self.size * self.stride].reshape(self.size, self.stride)
-        np.fill_diagonal(self.matrix, 1 / alpha)
-        self.A = <double*>address(self.matrix, "d", self.matrix.size, writable=True)
-        self.owners = zeros(self.size), zeros(self.size)
-        self.u = <double*>address(self.owners[0], "d", self.size, writable=True)
-        self.x = <double*>address(self.owners[1], "d", self.size, writable=True)
-        self.n_spare = max(self.n_spare, 2 * self.size) if forecast else self.n_spare
+        self.inverse = raw[first:first + self.size * self.stride].reshape(self.size, self.stride)
+        np.fill_diagonal(self.inverse, 1 / alpha)
+        self.A = <double*>address(self.inverse, "d", self.inverse.size, writable=True)
+        self.faded = zeros(self.size)
+        self.f = <double*>address(self.faded, "d", self.size, writable=True)
+        self.owners = tuple([zeros(self.stride) for _ in range(3)])
+        self.u = <double*>address(self.owners[0], "d", self.stride, writable=True)
+        self.x = <double*>address(self.owners[1], "d", self.stride, writable=True)
+        self.column = <double*>address(self.owners[2], "d", self.stride, writable=True)
+        self.n_spare = max(self.n_spare, 2 * self.stride)
 
     def settings(self):
         options = {"alpha": self.alpha, "forgetting": self.forgetting, "forecast": self.forecast}
         return {**super().settings(), **options}
 
     def arrays(self):
-        return {**self.columns(), "matrix": self.matrix}
+        return {**self.columns(), "inverse": self.inverse, "faded": self.faded}
+
+    def room(self, Py_ssize_t n_features):
+        room = super().room(n_features)
+        return max(n_features, min(room, MAX_FEATURES))
 
     def recombined(self, mixing):
         copy = super().recombined(mixing)
-        copy.matrix[...] = self.matrix
+        copy.inverse[...] = self.inverse
+        copy.faded[...] = self.faded
         return copy
 
     def resized(self, Py_ssize_t n_features):
         """A copy with the first features only, or with new ones, which were zero so far."""
         copy = super().resized(n_features)
-        full = self.full()
-        shared = min(n_features, self.n_features)
-        other = np.eye(n_features + 1) / self.alpha
-        old, new = [*range(shared), -1], [*range(shared), -1]
-        other[np.ix_(new, new)] = full[np.ix_(old, old)]
-        copy.matrix[:, :n_features + 1] = np.triu(other)
+        shared = min(n_features, self.n_features) + 1
+        copy.inverse[:shared, :shared] = self.inverse[:shared, :shared]
+        copy.faded[:shared] = self.faded[:shared]
         return copy
 
     def full(self):
-        """A with both of its halves; the intercept's coordinate is last."""
-        upper = np.triu(self.matrix[:, :self.size])
+        """A with both of its halves; the intercept's coordinate is first."""
+        upper = np.triu(self.inverse[:, :self.size])
         return upper + np.triu(upper, 1).T
 
     cdef void lay_out(self, const Row* x, double* out) noexcept nogil:
         cdef const double* values = <const double*>x.values
         cdef Py_ssize_t k
-        for k in range(self.size):
-            out[k] = 0
+        memset(out, 0, self.stride * sizeof(double))
         for k in range(x.n):
-            out[k if x.indices == NULL else x.indices[k]] = values[k]
-        out[self.n_features] = self.bias if self.bias == self.bias else 0
+            out[1 + (k if x.indices == NULL else x.indices[k])] = values[k]
+        out[0] = self.bias if self.bias == self.bias else 0
 
     cdef double product(self, const double* x, double* out) noexcept nogil:
         """out = A x; x'Ax."""
@@ -124,7 +150,7 @@ cdef class Ridge(Euclidean):
         Euclidean.mean_scores(self, x, s, spare)
         if self.forecast:
             self.lay_out(x, spare + self.n_scores)
-            q = self.product(spare + self.n_scores, spare + self.n_scores + self.size)
+            q = self.product(spare + self.n_scores, spare + self.n_scores + self.stride)
             for c in range(self.n_columns):
                 s[c] /= 1 + q
 
@@ -148,15 +174,33 @@ cdef class Ridge(Euclidean):
             self.forget()
 
     cdef void forget(self) noexcept nogil:
-        """A / (1 - f) for the rounds to come, unless its diagonal were larger on average than at first."""
-        cdef Py_ssize_t i, j
-        cdef double trace = 0, growth = 1 / (1 - self.forgetting)
+        """Let the rounds so far count less, and restore a penalty that has faded too much."""
+        cdef Py_ssize_t i, j, c, most = -1
+        cdef double kept = 1 - self.forgetting, added, scale
+        cdef double* column = self.column
         for i in range(self.size):
-            trace += self.A[i * (self.stride + 1)]
-        growth = min(growth, self.size / self.alpha / trace)
+            if self.x[i] != 0 and self.f[i] == 0:
+                self.f[i] = 1
+            if self.f[i] > 0:
+                self.f[i] *= kept
+                most = i if most < 0 or self.f[i] < self.f[most] else most
+                for j in range(i, self.size):
+                    self.A[i * self.stride + j] /= kept
+        if most < 0 or self.f[most] >= LEAST:
+            return
+        # Its penalty grows by `added`: with a its column of A, A -= scale a a', and the weights, those of the move to
+        # come included, become w - scale a w_most.
         for i in range(self.size):
-            for j in range(i, self.size):
-                self.A[i * self.stride + j] *= growth
+            column[i] = self.A[min(i, most) * self.stride + max(i, most)]
+        added = self.alpha * (LEAST - self.f[most])
+        scale = added / (1 + added * column[most])
+        self.f[most] = LEAST
+        for c in range(self.n_columns):
+            self.shift_along(column, c, -scale * self.weight_of(c, most))
+        added = scale * self.u[most]
+        for i in range(self.size):
+            self.u[i] -= added * column[i]
+        self.primitives.update(self.A, self.size, self.stride, column, -scale)
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
@@ -174,10 +218,18 @@ cdef class Ridge(Euclidean):
                 self.shift_column(h.down, -h.tau)
         return 0
 
+    cdef double weight_of(self, Py_ssize_t c, Py_ssize_t i) noexcept nogil:
+        """The weight of a coordinate of A in a column."""
+        return self.b[c] / self.x[0] if i == 0 else (<double*>self.w.W + c * self.w.gap)[(i - 1) * self.w.stride]
+
     cdef void shift_column(self, Py_ssize_t c, double a) noexcept nogil:
         """W[:, c] += a A x."""
+        self.shift_along(self.u, c, a)
+
+    cdef void shift_along(self, const double* u, Py_ssize_t c, double a) noexcept nogil:
+        """W[:, c] += a u."""
         cdef Py_ssize_t j
         cdef double* w = <double*>self.w.W + c * self.w.gap
         for j in range(self.n_features):
-            w[j * self.w.stride] += a * self.u[j]
-        self.b[c] += a * self.u[self.n_features] * self.x[self.n_features]
+            w[j * self.w.stride] += a * u[j + 1]
+        self.b[c] += a * u[0] * self.x[0]

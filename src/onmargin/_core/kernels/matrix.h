@@ -1,8 +1,9 @@
 /* The primitives of geometries with a full matrix, and of random Fourier features.
 
    matrix_body.h holds each once; matrix.c compiles it for float and for double and, on x86-64, again for CPUs that have
-   AVX2 and FMA. `matrix_for` picks the table. Symmetric matrices of n rows lie in n rows of `stride` numbers, a whole
-   number of cache lines; only the part from the diagonal on is read and written. */
+   AVX2 and FMA. `matrix_for` picks the table. Symmetric matrices lie in an even number of rows of `stride` numbers, a whole
+   number of cache lines; only the part from the diagonal on is read and written. Their vectors have `stride` numbers,
+   too. What lies beyond the first n, of rows, columns and vectors, is zero. */
 #ifndef ONMARGIN_MATRIX_H
 #define ONMARGIN_MATRIX_H
 

@@ -31,62 +31,65 @@ TARGET VEC_INLINE REAL NAME(sum)(SOME v)
     return total;
 }
 
+/* The first column from i on at which a vector begins. */
+TARGET VEC_INLINE ptrdiff_t NAME(aligned)(ptrdiff_t i)
+{
+    return (i + LANES - 1) / LANES * LANES;
+}
+
 /* Row by row: a number A_ij beyond the diagonal counts for out_i, as A_ij x_j, and for out_j, as A_ij x_i. Two rows at a
-   time share what is read of x and out. */
+   time share what is read of x and out. Vectors begin at multiples of LANES, and those at the end of a row reach into
+   its padding of zeros: so a number is added up in an order that does not depend on how many zeros come after it. */
 TARGET static void NAME(product)(const void *matrix, ptrdiff_t n, ptrdiff_t stride, const void *vector, void *result)
 {
     const REAL *restrict x = vector;
     REAL *restrict out = result;
-    memset(out, 0, n * sizeof(REAL));
-    ptrdiff_t i = 0;
-    for (; i + 2 <= n; i += 2) {
+    const ptrdiff_t end = NAME(aligned)(n);
+    memset(out, 0, stride * sizeof(REAL));
+    for (ptrdiff_t i = 0; i < n; i += 2) {
         const REAL *restrict A = (const REAL *)matrix + i * stride, *restrict B = A + stride;
         const REAL a = x[i], b = x[i + 1];
         SOME first = {0}, second = {0};
         REAL one = A[i] * a + A[i + 1] * b, two = A[i + 1] * a + B[i + 1] * b;
         ptrdiff_t j = i + 2;
-        for (; j + LANES <= n; j += LANES) {
+        for (; j < NAME(aligned)(i + 2); j++) {
+            out[j] += A[j] * a + B[j] * b;
+            one += A[j] * x[j];
+            two += B[j] * x[j];
+        }
+        for (; j < end; j += LANES) {
             const SOME v = NAME(get)(A + j), w = NAME(get)(B + j), y = NAME(get)(x + j);
             NAME(put)(out + j, NAME(get)(out + j) + v * a + w * b);
             first += v * y;
             second += w * y;
         }
-        for (; j < n; j++) {
-            out[j] += A[j] * a + B[j] * b;
-            one += A[j] * x[j];
-            two += B[j] * x[j];
-        }
         out[i] += one + NAME(sum)(first);
         out[i + 1] += two + NAME(sum)(second);
     }
-    if (i < n)
-        out[i] += ((const REAL *)matrix)[i * stride + i] * x[i];
 }
 
-/* Two rows at a time share what is read of u. */
+/* Two rows at a time share what is read of u; vectors lie as in `product`. */
 TARGET static void NAME(update)(void *matrix, ptrdiff_t n, ptrdiff_t stride, const void *vector, double scale)
 {
     const REAL *restrict u = vector;
-    ptrdiff_t i = 0;
-    for (; i + 2 <= n; i += 2) {
+    const ptrdiff_t end = NAME(aligned)(n);
+    for (ptrdiff_t i = 0; i < n; i += 2) {
         REAL *restrict A = (REAL *)matrix + i * stride, *restrict B = A + stride;
         const REAL a = (REAL)(scale * u[i]), b = (REAL)(scale * u[i + 1]);
         A[i] += a * u[i];
         A[i + 1] += a * u[i + 1];
         B[i + 1] += b * u[i + 1];
         ptrdiff_t j = i + 2;
-        for (; j + LANES <= n; j += LANES) {
+        for (; j < NAME(aligned)(i + 2); j++) {
+            A[j] += a * u[j];
+            B[j] += b * u[j];
+        }
+        for (; j < end; j += LANES) {
             const SOME y = NAME(get)(u + j);
             NAME(put)(A + j, NAME(get)(A + j) + y * a);
             NAME(put)(B + j, NAME(get)(B + j) + y * b);
         }
-        for (; j < n; j++) {
-            A[j] += a * u[j];
-            B[j] += b * u[j];
-        }
     }
-    if (i < n)
-        ((REAL *)matrix)[i * stride + i] += (REAL)(scale * u[i]) * u[i];
 }
 
 TARGET static void NAME(phases)(const Row *x, const void *all_turns, const void *shifts, ptrdiff_t n, void *result)

@@ -1,0 +1,62 @@
+"""Online ridge regression: the least squares of all rounds so far, by updates of rank one ([PD] sec. 3; [AW])."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from onmargin._core.geometries.ridge import Ridge
+from onmargin._core.steps.step import Residual
+from onmargin._core.tasks.task import Regression
+from onmargin.models import options as shared
+from onmargin.models.linear import weights
+from onmargin.models.options import option
+from onmargin.models.plan import Plan
+from onmargin.models.rules import FLAG, Number, Word
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineRidgeOptions:
+    r"""The options of online ridge regression, in every face.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Price of the squared norm of the weights, intercept included; above 0. Larger values keep the weights smaller.
+    forgetting : float, default=0.0
+        How much less each round counts after one more round: a round counts :math:`(1 - forgetting)^s` after s others.
+        At least 0 and below 1. 0.003 or so follows a target that moves, and costs accuracy where none does.
+    intercept_scaling : float or "auto", default=1.0
+        Value of the intercept coordinate, above 0. The larger it is, the less the intercept pays for its size. "auto"
+        is 0.3 times the norm of the first non-zero row seen, then fixed.
+    forecast : bool, default=False
+        Whether an example is predicted with its features already counted, with a target of 0, as the forecaster of
+        Vovk and of Azoury and Warmuth does: the prediction is :math:`w \cdot x / (1 + x^\top A x)`. Its regret is
+        bounded by the targets alone; it costs accuracy where targets are far from 0. If False, it is
+        :math:`w \cdot x`.
+    """
+
+    alpha: float = option(1.0, Number(0, above=True, below=True))
+    forgetting: float = option(0.0, Number(0, 1, below=True))
+    forecast: bool = option(False, FLAG)
+    fit_intercept: bool = shared.fit_intercept()
+    intercept_scaling: float | str = option(1.0, Number(0, above=True, below=True), Word("auto"))
+
+    def plan(self) -> Plan:
+        """Return how these options learn."""
+        settings: dict[str, Any] = {"forgetting": float(self.forgetting), "forecast": bool(self.forecast)}
+
+        def adjust(geometry: Any) -> None:
+            for name, value in settings.items():
+                setattr(geometry, name, value)
+
+        return Plan(
+            task=lambda labels: Regression(0.0),
+            step=Residual(),
+            weights=weights(self, partial(Ridge, alpha=float(self.alpha), **settings)),
+            dtypes=(np.dtype(np.float64),),
+            fixed={"alpha": float(self.alpha)},
+            adjust=adjust,
+            sparsifiable=False,
+        )

@@ -1,0 +1,46 @@
+"""Online ridge regression on streams."""
+
+from dataclasses import dataclass
+
+from onmargin.models.described import described
+from onmargin.models.ridge import OnlineRidgeOptions
+from onmargin.stream._linear_regressor import LinearRegressor
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineRidgeRegressor(LinearRegressor, OnlineRidgeOptions):
+    r"""Online ridge regression (recursive least squares) for records, with a regret bound.
+
+    Use it for records of few features, which may be correlated or come in different sizes. Features may turn up later,
+    up to 1000 in all: an example with one more is refused. A record takes time in proportion to the square of their
+    number; :class:`AROWRegressor` takes any number. For a matrix that is at hand
+    :class:`onmargin.OnlineRidgeRegressor` is faster, and has `fit`.
+
+    Attributes
+    ----------
+    n_features_ : int
+        Number of features: names met so far, places of the table, or numbers in a vector.
+    totals_ : Totals
+        Rounds, mistakes (targets that were not hit), updates and losses so far, of the predictions before each update.
+
+    See Also
+    --------
+    onmargin.OnlineRidgeRegressor : The same for matrices.
+
+    Notes
+    -----
+    [PD] sec. 3, [PLG], [AW]. The weights are those of :class:`onmargin.OnlineRidgeRegressor`, which has the bound, from
+    the same examples as a CSR matrix, bit for bit. With ``forecast=True`` the prediction is the sum of `explain` and
+    `intercept`, divided by :math:`1 + x^\top A x`.
+
+    Examples
+    --------
+    >>> from onmargin import stream
+    >>> model = stream.OnlineRidgeRegressor(alpha=0.1)
+    >>> for i in range(100):
+    ...     x = {"size": i % 7, "town": "Ulm" if i % 2 else "Bonn"}
+    ...     model = model.learn_one(x, 2 * x["size"] + (x["town"] == "Ulm"))
+    >>> round(model.predict_one({"size": 3.5, "town": "Ulm"}), 1)
+    8.0
+    """

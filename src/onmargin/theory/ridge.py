@@ -1,0 +1,61 @@
+"""What online ridge regression is promised ([PLG]; [AW])."""
+
+from collections.abc import Iterable
+from math import fsum, log1p
+
+from onmargin.theory._arguments import not_negative, positive
+
+
+def ridge_squared_loss(
+    alpha: float,
+    eigenvalues: Iterable[float],
+    largest: float,
+    competitor_squared_norm: float,
+    competitor_squared_loss: float,
+) -> float:
+    r"""Largest sum of squared losses of online ridge regression.
+
+    .. math:: \sum_t (y_t - \hat y_t)^2 \le \alpha \|u\|^2 + L(u) + M^2 \sum_i \ln(1 + \lambda_i / \alpha)
+
+    Parameters
+    ----------
+    alpha : float
+        :math:`\alpha`, above 0.
+    eigenvalues : iterable of float
+        :math:`\lambda_i`, those of :math:`\sum_t x_t x_t^\top`, intercept coordinate included.
+    largest : float
+        M: the largest error :math:`|y_t - \hat y_t|` that was made. For forecasts with the row already counted
+        (``forecast=True``) the largest target in size.
+    competitor_squared_norm : float
+        ‖u‖².
+    competitor_squared_loss : float
+        L(u), the sum of the squared losses of u.
+
+    Returns
+    -------
+    bound : float
+        The largest possible sum of squared losses.
+
+    Notes
+    -----
+    [PLG] theorem 11.7; for forecasts [AW], where the forecaster is Vovk's. It holds for any u, and is smallest for the
+    ridge regression on the whole stream. The first follows from an identity: with :math:`q_t = x_t^\top A x_t` before
+    round t, :math:`\sum_t (y_t - \hat y_t)^2 / (1 + q_t)` is the least :math:`\alpha \|u\|^2 + L(u)`, and
+    :math:`\sum_t \ln(1 + q_t)` is :math:`\sum_i \ln(1 + \lambda_i / \alpha)`.
+
+    Examples
+    --------
+    >>> from onmargin.theory import ridge_squared_loss
+    >>> bound = ridge_squared_loss(1.0, [99.0, 0.0], 2.0, competitor_squared_norm=3.0, competitor_squared_loss=5.0)
+    >>> round(bound, 2)
+    26.42
+    """
+    positive(alpha=alpha)
+    not_negative(
+        largest=largest,
+        competitor_squared_norm=competitor_squared_norm,
+        competitor_squared_loss=competitor_squared_loss,
+    )
+    # Of a positive semidefinite matrix; rounding may take the smallest below zero.
+    volume = fsum(log1p(max(float(one), 0.0) / alpha) for one in eigenvalues)
+    return alpha * competitor_squared_norm + competitor_squared_loss + largest**2 * volume
