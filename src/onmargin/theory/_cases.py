@@ -51,7 +51,9 @@ def _rows(run: Any, X: Any) -> Any:
 
 
 def _passive_aggressive(run: Any, lengths: Vector) -> str:
-    """The step of `C` and `loss`; plain PA has a theorem of its own where every direction has length 1."""
+    """The step of `C` and `loss`; plain PA has theorems of its own on the simplex, and for directions of length 1."""
+    if inf == run.C and getattr(run, "geometry", "") == "entropic":
+        return "PA on the simplex"
     if inf == run.C:
         unit = len(lengths) and float(np.abs(lengths - 1).max()) <= 1e-9
         return "PA of length 1" if unit else "PA"
@@ -119,10 +121,7 @@ def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
         raise NoTheorem("margin=0 has no mistake bound: certify speaks of margins above 0")
     problem = _prototypes(X, codes, n, margin, margin)
     size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1 if n == 2 else n)
-    if run.geometry == "entropic":
-        step = "PA" if inf == run.C else _passive_aggressive(run, lengths)
-    else:
-        step = _passive_aggressive(run, lengths) if run.update == "max" else _update(run)
+    step = _passive_aggressive(run, lengths) if run.update == "max" else _update(run)
     return Case(step, "mistakes", problem, size, C, _longest(lengths), margin=margin)
 
 
@@ -150,7 +149,6 @@ def _regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     problem = _tube(X, np.asarray(y, dtype=np.float64), run.epsilon)
     size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1)
     step = _passive_aggressive(run, lengths)
-    step = "PA" if run.geometry == "entropic" and inf == run.C else step
     return Case(step, "loss", problem, size, run.C, _longest(lengths))
 
 

@@ -221,7 +221,7 @@ cdef class Sopopo(Scheme):
 
 
 cdef class LargestLineSearch(Scheme):
-    """alpha_j = argmax_{0 <= a <= C} of the dual along the half-space of largest loss ([SIMPROJ] sec. 6: MaxPA.M).
+    """alpha_j = argmax_{0 <= a <= C} of the dual along the half-space of largest loss ([SIMPROJ] sec. 8: MaxPA.M).
 
     Of equal losses the first. For plain weights it is `Largest`.
     """
@@ -248,7 +248,7 @@ cdef class LargestLineSearch(Scheme):
 cdef class EvenLineSearch(Scheme):
     """tau_j = alpha_j / n, each alpha_j = argmax_{0 <= a <= C} of the dual along its half-space alone.
 
-    ConProj.M on mistakes, SimProj.M on all that are violated ([SIMPROJ] sec. 6). For plain weights it is `Even`.
+    ConProj.M on mistakes, SimProj.M on all that are violated ([SIMPROJ] sec. 8). For plain weights it is `Even`.
     """
 
     cdef double share(
