@@ -41,7 +41,7 @@ def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
         from sklearn.utils.multiclass import check_classification_targets
 
         check_classification_targets(y)
-    for labels in known:
+    for labels in known if len(y) else ():
         if len(labels) and (labels.dtype.kind in "OU") != (y.dtype.kind in "OU"):
             raise ValueError(
                 f"labels must be all strings or all numbers: y holds {plain(y[0])!r}, and {plain(labels[0])!r} is a "

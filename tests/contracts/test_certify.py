@@ -185,6 +185,20 @@ def test_bound_is_that_of_the_theorem(name):
     assert certificate.bound == pytest.approx(bound(certificate.totals, u.size, u.loss, u.squared_loss))
 
 
+@pytest.mark.parametrize("kind", [onmargin.PassiveAggressiveRegressor, PassiveAggressiveClassifier])
+def test_multiplicative_pa_has_its_own_theorem(kind):
+    """[NIPS] Thm. 4: half the squared spread of the rows times the divergence of a competitor without loss."""
+    u = np.array([0.4, 0.3, 0.2, 0.1])
+    rows, named = (X, {"epsilon": 0.1}) if kind is onmargin.PassiveAggressiveRegressor else (np.abs(X), {"margin": 0.1})
+    target = rows @ u if "epsilon" in named else y
+    if "margin" in named:
+        rows = np.where(y, 1, -1)[:, None] * rows
+    certificate = certify(kind(C=np.inf, geometry="entropic", fit_intercept=False, **named), rows, target, u)
+    assert certificate.holds
+    assert certificate.theorem == "[NIPS] Thm. 4, corrected"
+    assert certificate.bound == pytest.approx(np.ptp(rows, axis=1).max() ** 2 / 2 * (u * np.log(4 * u)).sum())
+
+
 def test_losses_of_a_competitor_are_those_of_the_learner_itself():
     """A learner that cannot move has the losses of its weights on every row."""
     coef, intercept = random.standard_normal((3, 4)), random.standard_normal(3)

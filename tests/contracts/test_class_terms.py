@@ -93,6 +93,35 @@ containers = st.sampled_from([np.asarray, sparse.csr_matrix, sparse.csr_array])
 # The features.
 
 
+def tfidf(X, topics, i, label):
+    """[JMLR] sec. 7: counts times ln m / df, from the messages before the i-th."""
+    elsewhere = sum((X[k] != 0) for k in range(i) if label not in topics[k]) if i else 0
+    return X[i] * np.log(max(i, 1) / np.maximum(elsewhere, 1)) if i else 0 * X[i]
+
+
+@given(streams(), containers, st.integers(1, 2))
+def test_term_and_document_frequencies(stream, container, cut):
+    """Messages with any number of labels: df counts each message once."""
+    X, y, live = stream
+    topics = [{label} | ({y[0].item()} if several else set()) for label, several in zip(y.tolist(), live, strict=True)]
+    topics[0] = topics[0] if len(y) < 3 else set()
+    model = ClassTermFeatures(kind="tfidf")
+    pieces, codes, start = [], [], 0
+    for stop in sorted({0, min(cut, len(y)), len(y)})[1:]:
+        Phi, ends, own = model.learn_transform(container(X[start:stop]), topics[start:stop], classes=np.unique(y))
+        assert_canonical(Phi)
+        pieces += blocks(Phi, ends)
+        codes += own.tolist()
+        start = stop
+    classes = np.unique(y).tolist()
+    for i, piece in enumerate(pieces):
+        np.testing.assert_allclose(piece, [tfidf(X, topics, i, label) for label in classes], atol=1e-12)
+    assert codes == [classes.index(label) for labels in topics for label in sorted(labels)]
+    counted = ClassTermFeatures(kind="tfidf").partial_fit(container(X), topics, classes=np.unique(y))
+    assert public_state(counted) == public_state(model)
+    assert (counted.transform(X) != model.transform(X)).nnz == 0
+
+
 @given(streams(), kinds, containers, st.booleans(), st.booleans())
 def test_equals_plain_loop(stream, kind, container, masked, ahead):
     X, y, live = stream
@@ -328,7 +357,7 @@ BAD = {
     "negative index": ({"X": with_index(-1)}, ValueError, "X is not a sound CSR matrix"),
     "y too short": ({"y": Y[1:]}, ValueError, "[6, 5]"),
     "y missing": ({"y": None}, ValueError, "requires y"),
-    "y of two columns": ({"y": np.column_stack([Y, Y])}, ValueError, "1d array"),
+    "y of two columns": ({"y": np.column_stack([Y, Y])}, ValueError, "0 and 1 only"),
     "real numbers": ({"y": Y + 0.5}, ValueError, "continuous"),
     "classes of two dimensions": ({"classes": [[0, 1]]}, ValueError, "classes must be"),
     "no classes": ({"classes": []}, ValueError, "classes must be"),
@@ -381,7 +410,9 @@ def test_kind_is_checked_when_used(kind):
     for stage in STAGES.values():
         model = stage().set_params(kind=kind)
         for call in (model.partial_fit, model.learn_transform, lambda rows, _, model=model: model.transform(rows)):
-            with refused(model, ValueError, "kind must be 'additive' or 'multiplicative'; got", "set_params(kind=...)"):
+            with refused(
+                model, ValueError, "kind must be 'additive' or 'multiplicative' or 'tfidf'", "set_params(kind=...)"
+            ):
                 call(X, Y)
 
 

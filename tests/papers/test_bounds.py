@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor, reference, theory
+from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor, Perceptron, reference, theory
 from tests.streams import competitors, streams
 
 sizes = st.floats(0.01, 100)
@@ -63,6 +63,52 @@ def test_losses_of_pa1(stream, C, data):
     assert run.loss <= total * (1 + 1e-9) + 1e-9
 
 
+@given(streams("binary", "multiclass"), st.data())
+def test_mistakes_of_the_perceptron_by_squares(stream, data):
+    """[FS]: M <= (R |u| + sqrt(sum l*^2))^2."""
+    model = Perceptron(fit_intercept=False)
+    labels = [-1, 1] if stream.task == "binary" else list(range(stream.columns))
+    totals = model.partial_fit(stream.X, stream.y, classes=labels).totals_
+    u = data.draw(competitors(stream))
+    R2 = (1 if len(labels) == 2 else 2) * totals.max_squared_norm
+    squares = (stream.losses(u) ** 2).sum()
+    assert totals.mistakes <= theory.perceptron_mistakes_by_squares(R2, (u**2).sum(), squares) * (1 + 1e-6) + 1e-6
+
+
+@given(st.floats(0, 50), sizes, st.floats(0, 50))
+def test_mitigating_function(loss, C, other):
+    """[PD] Fig. 2: mu is convex, mu^-1 undoes it, and both stay within C / 2 of the diagonal."""
+    mu, inverse = theory.mitigating, theory.mitigating_inverse
+    assert inverse(mu(loss, C), C) == pytest.approx(loss, rel=1e-9, abs=1e-9)
+    assert loss - C / 2 - 1e-12 <= mu(loss, C) <= loss
+    assert inverse(loss, C) <= loss + C / 2 + 1e-12
+    assert mu((loss + other) / 2, C) <= (mu(loss, C) + mu(other, C)) / 2 + 1e-9
+
+
+def test_online_to_batch():
+    """Over a finite distribution, whose risks are known: at most a part delta of the runs exceeds the bound."""
+    random = np.random.default_rng(0)
+    points, labels = random.standard_normal((30, 3)), random.choice([-1, 1], 30)
+    points /= np.linalg.norm(points, axis=1)[:, None]
+    labels[:20] = np.sign(points[:20, 0])
+    delta, T, exceeded = 0.5, 50, {"averaged weights": 0, "a predictor of the run": 0}
+    for _ in range(100):
+        drawn = random.integers(0, 30, T)
+        W, w = [], np.zeros(3)  # descent in the unit ball: hinge losses from 0 to 2
+        for x, y in zip(points[drawn], labels[drawn], strict=True):
+            W.append(w)
+            w = w + 0.3 * y * x * (y * (w @ x) < 1)
+            w = w / max(1.0, np.linalg.norm(w))
+        margins = labels * (np.array(W) @ points.T)
+        played = margins[np.arange(T), drawn]
+        risk = np.maximum(0, 1 - labels * (points @ np.mean(W, axis=0))).mean() / 2
+        suffered = np.maximum(0, 1 - played).sum() / 2
+        exceeded["averaged weights"] += risk > theory.online_to_batch_risk(suffered, T, delta)
+        of_the_run = theory.online_to_batch_risk((played <= 0).sum(), T, delta)
+        exceeded["a predictor of the run"] += (margins <= 0).mean() > of_the_run
+    assert max(exceeded.values()) <= 100 * delta, exceeded
+
+
 def test_golden_numbers_of_the_errata():
     """E7: corrected 1.0017 for one instance (1, -1); E8: the factor 4."""
     u = np.array([0.55, 0.45])
@@ -91,6 +137,11 @@ REFUSED = {
     "pa_separable": ((1.0, 0.0), {}, "margin must be above 0"),
     "batch_updates": ((1.0, 1.0, 0.0), {}, "target_loss"),
     "regret": ((0, 1.0), {}, "rounds"),
+    "mitigating": ((-1.0, 1.0), {}, "loss"),
+    "mitigating_inverse": ((1.0, 0.0), {}, "C must be above 0"),
+    "progress_mistakes": ((0.0, 1.0, 1.0, 0.0), {}, "progress"),
+    "perceptron_mistakes_by_squares": ((1.0, 1.0, -1.0), {}, "squared_loss"),
+    "online_to_batch_risk": ((11.0, 10), {}, "between 0 and 1"),
     "pa_distance": ((float("nan"),), {}, "distance"),
 }
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onmargin import Perceptron, PNormPerceptron, QuasiAdditiveClassifier, Winnow, reference
+from onmargin import Perceptron, PNormPerceptron, QuasiAdditiveClassifier, Winnow, reference, theory
 from onmargin._core.geometries.additive import Entropic
 from onmargin._core.steps.step import Projection
 from onmargin._core.tasks.task import Binary, Regression
@@ -134,6 +134,25 @@ def test_mistakes_of_the_climbing_steps(game, step, factor):
     gain = margin * min(C, margin) - min(C, margin) ** 2 / 2
     for u, F in game.competitors():
         assert mistakes * gain <= (F + C * game.losses(u, margin).sum()) * SLACK + 1e-9
+
+
+@given(games(), st.sampled_from([0.1, 1.0]))
+def test_mistakes_by_the_progress_of_the_run(game, C):
+    """B23: the mean gain of the mistakes is at least what the closed form assumes, and gives a smaller bound."""
+    model, margin = QuasiAdditiveClassifier(**GEOMETRIES[game.kind][0], C=C), GEOMETRIES[game.kind][2]
+    game.shown(QuasiAdditiveClassifier(**GEOMETRIES[game.kind][0], C=C))  # labels, where an adversary makes them
+    gains, before = [], (0, 0.0)
+    for x, y in zip(game.X, game.y, strict=True):
+        totals = model.partial_fit(x[None, :], [y], classes=[-1, 1]).totals_
+        if totals.mistakes > before[0]:
+            gains.append(totals.dual_value - before[1])
+        before = totals.mistakes, totals.dual_value
+    assume(gains and min(gains) > 0)  # rows that cannot move the weights are mistakes without a gain
+    for u, size in game.competitors():
+        loss = game.losses(u, margin).sum()
+        allowed = theory.progress_mistakes(np.mean(gains), C, size, loss)
+        assert len(gains) <= allowed * (1 + 1e-5)
+        assert allowed <= theory.climbing_mistakes(C, 1.0, size, loss, margin) * (1 + 1e-5)
 
 
 @given(games("euclidean", "pnorm"), st.sampled_from([0.25, 1.0, 64.0]))

@@ -1,4 +1,4 @@
-"""Weights on the simplex: [SIMPROJ] sec. 6 for blocks (B22, E7), [NIPS] Thm. 4 for balls (B13, E6), as corrected."""
+"""Weights on the simplex: [SIMPROJ] sec. 8 for blocks (B22, E7), [NIPS] Thm. 4 for balls (B13, E6), as corrected."""
 
 from math import exp, inf, log
 

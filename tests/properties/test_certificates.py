@@ -188,6 +188,26 @@ def test_class_features(case, k, C, update):
     checked(model, Phi, labels(random, X.shape[0], k), [random.standard_normal(X.shape[1])], classes=range(k))
 
 
+@given(rows(), st.integers(2, 4), aggressiveness, st.sampled_from([*UPDATES, "squared"]))
+def test_class_features_of_label_sets(case, k, C, update):
+    X, random = case
+    Phi = random.standard_normal((X.shape[0], k, X.shape[1]))
+    squared = {"loss": "squared_hinge"} if update == "squared" else {"update": update}
+    model = onmargin.ClassFeatureClassifier(C=C, **squared)
+    checked(model, Phi, random.random((X.shape[0], k)) < 0.5, [random.standard_normal(X.shape[1])])
+
+
+@given(rows(), st.integers(2, 4), st.sampled_from([0.03, 3.0, inf]), st.booleans(), st.booleans())
+def test_class_features_with_costs(case, k, C, damped, max_loss):
+    X, random = case
+    Phi = random.standard_normal((X.shape[0], k, X.shape[1]))
+    cost = random.integers(0, 4, (k, k)) * (1 - np.eye(k))
+    options = {"loss": "squared_hinge"} if damped else {}
+    options |= {"cost_update": "max_loss"} if max_loss else {}
+    model = onmargin.ClassFeatureClassifier(C=C, cost=cost, **options)
+    checked(model, Phi, labels(random, X.shape[0], k), [random.standard_normal(X.shape[1])], classes=range(k))
+
+
 @given(
     st.integers(0, 2**31),
     aggressiveness,

@@ -1,7 +1,7 @@
 """Where the features phi(x, r) of example x and class r come from: an array, a function, or a transformer that learns.
 
 Each kind reads examples into rows, those of one example together, with the offsets of the examples and, where labels
-are given, which row of each example is that of its label.
+are given, which rows of each example are those of its labels.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,11 +18,16 @@ from onmargin._parts import Part
 from onmargin.estimators._classes import label_codes
 from onmargin.learner import Offsets
 from onmargin.models.columns import check_known
+from onmargin.models.label_sets import LabelSets
 
-# Rows, where each example begins, and which of its rows is that of its label.
+# Rows, where each example begins, and the row of each label among those of its example, ascending in each example.
 Portion = tuple[Any, Offsets, Offsets]
 # Examples of a transformer are read so many at a time, because their rows take more memory than they do.
 CHUNK = 256
+
+
+# What is called with the classes that there will be.
+Foresee = Callable[[NDArray[Any]], None]
 
 
 class Phi(Protocol):
@@ -37,10 +42,13 @@ class Phi(Protocol):
         """Refuse what a file says was learned, if it is not of this parameter or does not fit together."""
         ...
 
-    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
+    def learn(
+        self, X: Any, y: LabelSets, classes: Any, live: NDArray[np.bool_], foresee: Foresee | None = None
+    ) -> Iterator[Portion]:
         """The rows of these examples, part by part; whatever is wrong is found before the second part.
 
-        Those that are not `live` are not learned from: what rows they have makes no difference.
+        Those that are not `live` are not learned from: what rows they have makes no difference. With `foresee` all
+        labels of these examples are classes from the first one on, and it is called with them before anything changes.
         """
         ...
 
@@ -72,18 +80,31 @@ class Given(Part):
         if phi is not None or len(set(self.classes.tolist())) < self.classes.size:
             raise ValueError(f"classes must be named once each, for phi=None; got {self.classes!r:.200}")
 
-    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
+    def learn(
+        self, X: Any, y: LabelSets, classes: Any, live: NDArray[np.bool_], foresee: Foresee | None = None
+    ) -> Iterator[Portion]:
         values = self._checked(X)
         if not len(self.classes):
             self.classes = np.arange(values.shape[1]) if classes is None else np.asarray(classes)
             if classes is not None and len(check_classes(classes)) != len(self.classes):
                 raise ValueError(f"classes must name each class once; got {self.classes.tolist()}")
         self._check_width(values)
-        check_labels(y, self.classes)
-        remedy = "Name the classes of X, in their order, with classes= in the first call."
-        codes = label_codes(y, self.classes, live, remedy=remedy)
+        if foresee is not None:
+            foresee(self.classes)
+        codes = self._codes(y, live)
         n, k, d = values.shape
         return iter([(values.reshape(n * k, d), _offsets(n, k), codes)])
+
+    def _codes(self, y: LabelSets, live: NDArray[np.bool_]) -> Offsets:
+        if y.width is not None:  # the columns of an indicator matrix are the classes of X, whatever their names
+            if y.width != len(self.classes):
+                raise ValueError(f"Y must have {len(self.classes)} columns, one per class of X; got {y.width}")
+            return y.labels.astype(np.intp)
+        check_labels(y.labels, self.classes)
+        owners = y.owners()
+        remedy = "Name the classes of X, in their order, with classes= in the first call."
+        codes = label_codes(y.labels, self.classes, live[owners], remedy=remedy)
+        return codes[np.lexsort((codes, owners))]
 
     def read(self, X: Any) -> Any:
         values = self._checked(X)
@@ -120,21 +141,25 @@ class Called(Part):
         if self.phi is not phi or not callable(phi):
             raise ValueError("features were made by another phi")
 
-    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
-        given = y[:0] if classes is None else check_classes(classes)
-        check_labels(y, given, self.classes)
-        known = np.union1d(self.classes, given) if len(self.classes) else given
+    def learn(
+        self, X: Any, y: LabelSets, classes: Any, live: NDArray[np.bool_], foresee: Foresee | None = None
+    ) -> Iterator[Portion]:
+        known = _known(y, classes, live, self.classes, at_once=foresee is not None)
+        if foresee is not None:
+            foresee(known)
         rows, ends, codes = [], [0], []
-        for x, label, alive in zip(_examples(X), y, live, strict=True):
+        for i, (x, alive) in enumerate(zip(_examples(X), live, strict=True)):
+            labels = y.labels[y.offsets[i] : y.offsets[i + 1]]
             if alive:
-                known = np.union1d(known, [label]) if len(known) else np.array([label])
+                known = np.union1d(known, labels) if len(known) else np.unique(labels)
+                if not len(known):
+                    raise ValueError(f"Y[{i}] has no label, and no class is known yet: give classes= in the first call")
                 rows.append(self._rows(x, known))
-                codes.append(np.searchsorted(known, label))
+            codes.append(np.searchsorted(known, labels) if alive else np.zeros(len(labels), np.intp))
             ends.append(ends[-1] + (len(known) if alive else 0))
-            codes += [] if alive else [0]
         matrix = self._stacked(rows)
         self.classes = known
-        return iter([(matrix, np.array(ends, dtype=np.intp), np.array(codes, dtype=np.intp))])
+        return iter([(matrix, np.array(ends, dtype=np.intp), np.concatenate(codes).astype(np.intp))])
 
     def read(self, X: Any) -> Any:
         return self._stacked([self._rows(x, self.classes) for x in _examples(X)])
@@ -171,23 +196,42 @@ class Transformed(Part):
         classes: NDArray[Any] = self.transformer.classes_
         return classes
 
-    def learn(self, X: Any, y: NDArray[Any], classes: Any, live: NDArray[np.bool_]) -> Iterator[Portion]:
+    def learn(
+        self, X: Any, y: LabelSets, classes: Any, live: NDArray[np.bool_], foresee: Foresee | None = None
+    ) -> Iterator[Portion]:
         # What is not checked here is wrong in the first part already.
         X = check_array(check_sparse(X), accept_sparse="csr", dtype="numeric", input_name="X")
-        check_labels(y, *([self.transformer.classes_] if hasattr(self.transformer, "classes_") else []))
-        known = None if classes is None else check_classes(classes)
+        met = getattr(self.transformer, "classes_", y.labels[:0])
+        known = _known(y, classes, live, met, at_once=foresee is not None)
+        if foresee is not None:
+            foresee(known)
 
         def parts() -> Iterator[Portion]:
             for start in range(0, len(y), CHUNK):
                 part = slice(start, start + CHUNK)
+                own = y.part(start, min(start + CHUNK, len(y)))
                 yield self.transformer.learn_transform(
-                    X[part], y[part], classes=known if start == 0 else None, live=live[part]
+                    X[part],
+                    own.labels if y.single else own.as_lists(),
+                    classes=known if start == 0 and len(known) else None,
+                    live=live[part],
                 )
 
         return parts()
 
     def read(self, X: Any) -> Any:
         return self.transformer.transform(X)
+
+
+def _known(y: LabelSets, classes: Any, live: NDArray[np.bool_], known: NDArray[Any], *, at_once: bool) -> NDArray[Any]:
+    """The classes known before the first of these examples; with `at_once` all that they have."""
+    given = y.labels[:0] if classes is None else check_classes(classes)
+    if y.width is not None:
+        given = np.union1d(given, np.arange(y.width))
+    check_labels(y.labels, given, known)
+    if at_once:
+        given = np.union1d(given, y.labels[live[y.owners()]]) if len(given) else np.unique(y.labels[live[y.owners()]])
+    return np.union1d(known, given) if len(known) else given
 
 
 def _examples(X: Any) -> Sequence[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy, deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,12 +14,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_weight
+from onmargin.estimators._label_ranking import ranking_precision, ranks_of
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._phi import Phi, Portion, as_phi
+from onmargin.estimators._phi import Foresee, Phi, Portion, as_phi
 from onmargin.learner import as_rows
+from onmargin.models.costs import check_cost
 from onmargin.models.described import described
+from onmargin.models.label_sets import LabelSets, are_label_sets, one_each, read_label_sets
 from onmargin.models.plan import Plan
-from onmargin.models.trials import ClassFeatureOptions
+from onmargin.models.trials import ClassFeatureOptions, for_label_sets
 
 
 @described
@@ -33,6 +36,9 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad
         w \cdot (\phi(x, y) - \phi(x, r)) \ge 1 - \xi\ \ \forall r \ne y,\ \xi \ge 0.
+
+    An example may have any number of relevant labels, each of which should beat each other one, and with `cost` some
+    mistakes may be worse than others.
 
     Use it where features say how an example and a class fit together (a query and a document, a message and a folder,
     a mention and an entity), and where classes come and go: weights are of features, not of classes, so that a class
@@ -63,9 +69,9 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
 
     Notes
     -----
-    [JMLR] sec. 7 and [SIMPROJ] sec. 3. A round costs O(non-zeros of all its rows), and "exact" the inner products of
-    all rivals' differences. Rivals that have the features of the right class ask for nothing that weights could give;
-    they count as mistakes. The mistake bounds are those of :class:`BlockClassifier`, with :math:`R^2` the largest
+    [JMLR] sec. 7 and 8 and [SIMPROJ] sec. 3. A round costs O(non-zeros of all its rows), and "exact" the inner products
+    of all rivals' differences. Rivals that have the features of the right class ask for nothing that weights could
+    give; they count as mistakes. The mistake bounds are those of :class:`BlockClassifier`, with :math:`R^2` the largest
     :math:`\|\phi(x, y) - \phi(x, r)\|^2`, or on the simplex R the largest number of such a difference.
 
     There is no intercept: it would be the same for all classes.
@@ -105,8 +111,9 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         ----------
         X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
             Features of each example and class, or examples.
-        y : array-like of shape (n_samples,)
-            Labels.
+        y : array-like of shape (n_samples,), indicator matrix or list of label sets
+            Labels, one per example. With any number of labels per example, an indicator matrix of 0 and 1 with one
+            column per class, or for each example a set, list or tuple of labels.
         classes : array-like of shape (n_classes,), default=None
             Labels to count with from the start. For an array of features, the labels of its classes in their order;
             by default 0, 1, 2 and so on.
@@ -120,15 +127,17 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         """
         with self._all_or_nothing() as plan:
             warm = self._go_on()
-            if warm:
-                self._model.adopt(plan)
             self._phi = deepcopy(self._phi) if warm else as_phi(self.phi)
-            parts, weight = self._read(X, y, classes, sample_weight)
+            sets = read_targets(X, y)
+            parts, weight = self._read(X, sets, classes, sample_weight)
             rows, ends, codes = _joined(list(parts))
-            if not warm:
-                self._begin_with(plan, rows)
-            self._model.arrange()
-            self._run_passes(self._rows(rows), codes.astype(np.float64), weight, trials=ends)
+            if warm:
+                self._model.adopt(self._plan_for(sets, plan))
+            else:
+                self._begin_with(self._plan_for(sets, plan), rows)
+            self._model.arrange(self.classes_)
+            targets = None if sets.single else sets.offsets
+            self._run_passes(self._rows(rows), codes.astype(np.float64), weight, trials=ends, targets=targets)
         return self
 
     def partial_fit(
@@ -140,8 +149,8 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         ----------
         X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
             Features of each example and class, or examples.
-        y : array-like of shape (n_samples,)
-            Labels; with `phi` ones not seen before may come at any time.
+        y : array-like of shape (n_samples,), indicator matrix or list of label sets
+            Labels, as for `fit`; with `phi` ones not seen before may come at any time.
         classes : array-like of shape (n_classes,), default=None
             Labels to count with from the start. For an array of features, the labels of its classes in their order;
             by default 0, 1, 2 and so on.
@@ -155,28 +164,32 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
+            sets = read_targets(X, y)
+            chosen = self._plan_for(sets, plan)
             if not first:
                 self.densify()
-                self._model.adopt(plan)
+                self._model.adopt(chosen)
             self._phi = as_phi(self.phi) if first else copy(self._phi)  # which finds its classes before all is well
-            parts, weight = self._read(X, y, classes, sample_weight)
+            parts, weight = self._read(X, sets, classes, sample_weight)
             self.n_iter_ = 1
             learned = 0
             for matrix, ends, codes in parts:
                 if learned == 0 and first:
-                    self._begin_with(plan, matrix)
-                self._model.arrange()
-                rows, target = self._rows(matrix), codes.astype(np.float64)
-                weighted = None if weight is None else weight[learned : learned + len(codes)]
-                for start, stop in self._learner.stretches(rows, 0, len(codes), ends):
+                    self._begin_with(chosen, matrix)
+                self._model.arrange(self.classes_)
+                rows, target, n = self._rows(matrix), codes.astype(np.float64), len(ends) - 1
+                weighted = None if weight is None else weight[learned : learned + n]
+                offsets = sets.offsets[learned : learned + n + 1] - sets.offsets[learned]
+                for start, stop in self._learner.stretches(rows, 0, n, ends):
                     point.advance()
                     self._learner.learn(
                         rows.part(ends[start], ends[stop]),
-                        target[start:stop],
+                        target[offsets[start] : offsets[stop]],
                         None if weighted is None else weighted[start:stop],
                         trials=ends[start : stop + 1] - ends[start],
+                        targets=None if sets.single else offsets[start : stop + 1] - offsets[start],
                     )
-                learned += len(codes)
+                learned += n
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -214,6 +227,46 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
         return labels
 
+    def rank(self, X: Any) -> NDArray[np.intp]:
+        """Return the place of each class in the ranking of each example.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
+            Features of each example and class, or examples.
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples, n_classes)
+            Ranks from 1, the class of highest score; of equal scores the first class comes first.
+        """
+        return ranks_of(self.decision_function(X))
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy, or for label sets the label ranking average precision.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
+            Features of each example and class, or examples.
+        y : array-like of shape (n_samples,), indicator matrix or list of label sets
+            What is right, or relevant.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples in the mean.
+
+        Returns
+        -------
+        score : float
+            Between 0 and 1; :func:`sklearn.metrics.label_ranking_average_precision_score` of label sets.
+        """
+        if are_label_sets(y):
+            scores = self.decision_function(X)
+            sets = read_label_sets(y, len(scores))
+            if sets.width is not None and sets.width == len(self.classes_):
+                sets = replace(sets, labels=self.classes_[sets.labels])
+            return ranking_precision(sets, self.classes_, scores, sample_weight)
+        return float(super().score(X, y, sample_weight))
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels known so far."""
@@ -224,17 +277,20 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         super()._check_model(plan)
         self._phi.check(self.phi)
 
-    def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Any, Any]:
+    def _read(self, X: Any, sets: LabelSets, classes: Any, sample_weight: Any) -> tuple[Any, Any]:
         """The parts of the data as rows, and the weights of the examples."""
-        labels = column_or_1d(y, warn=True)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if n != len(labels):
-            raise ValueError(f"X and y must have as many examples; got {n} and {len(labels)}")
-        if n == 0:
-            raise ValueError("X has no examples: at least one is needed")
-        weight = check_weight(sample_weight, n)
-        live = np.ones(n, bool) if weight is None else weight > 0
-        return self._phi.learn(X, labels, classes, live), weight
+        weight = check_weight(sample_weight, len(sets))
+        live = np.ones(len(sets), bool) if weight is None else weight > 0
+        return self._phi.learn(X, sets, classes, live, self._foresee()), weight
+
+    def _plan_for(self, sets: LabelSets, plan: Plan) -> Plan:
+        return plan if sets.single else for_label_sets(plan, self)
+
+    def _foresee(self) -> Foresee | None:
+        """Costs are of all classes, and must fit them."""
+        if self.cost is None:
+            return None
+        return lambda classes: check_cost(self.cost, classes) if len(classes) > 1 else None
 
     def _begin_with(self, plan: Plan, rows: Any) -> None:
         self.n_features_in_ = rows.shape[1]
@@ -244,6 +300,17 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(f"features must be {self.n_features_in_}, as before; got {rows.shape[1]}")
         return as_rows(rows.astype(self._learner.geometry.dtype, copy=False))
+
+
+def read_targets(X: Any, y: Any) -> LabelSets:
+    """The labels of the examples, one each or any number each."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    sets = read_label_sets(y, n) if are_label_sets(y) else one_each(column_or_1d(y, warn=True))
+    if n != len(sets):
+        raise ValueError(f"X and y must have as many examples; got {n} and {len(sets)}")
+    if n == 0:
+        raise ValueError("X has no examples: at least one is needed")
+    return sets
 
 
 def _joined(parts: list[Portion]) -> Portion:

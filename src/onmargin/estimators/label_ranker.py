@@ -8,19 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._estimator import MatrixLike
-from onmargin.estimators._label_sets import LabelSets, read_label_sets, read_labels, shown
+from onmargin.estimators._label_ranking import ranking_precision, ranks_of
 from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.estimators._shown import dual_coef_, n_support_, support_, support_vectors_
 from onmargin.learner import as_rows
 from onmargin.models.columns import check_known
 from onmargin.models.described import described
 from onmargin.models.label_ranking import LabelRankerOptions
+from onmargin.models.label_sets import LabelSets, read_label_sets, read_labels, shown
 from onmargin.models.plan import Plan
 
 
@@ -233,11 +233,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
             Ranks from 1, the label of highest score, to n_labels; of equal scores the first label comes first. The
             labels in order are ``classes_[ranks.argsort(axis=1)]``.
         """
-        scores = self._scores(X)
-        order = np.argsort(-scores, axis=1, kind="stable")
-        ranks = np.empty(scores.shape, dtype=np.intp)
-        np.put_along_axis(ranks, order, np.arange(1, scores.shape[1] + 1)[None], axis=1)
-        return ranks
+        return ranks_of(self._scores(X))
 
     def predict(self, X: MatrixLike) -> Any:
         """The labels that score above the calibration label, for ``calibrate=True``.
@@ -292,10 +288,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         scores = self._scores(X)
         sets = read_label_sets(Y, len(scores))
         self._check_labels(sets.labels, sets.width)
-        classes = np.union1d(self.classes_, sets.labels[sets.unknown(self.classes_)])
-        padded = np.repeat(scores.min(axis=1, keepdims=True, initial=0) - 1, len(classes), axis=1)
-        padded[:, np.isin(classes, self.classes_)] = scores
-        return float(label_ranking_average_precision_score(sets.matrix(classes), padded, sample_weight=sample_weight))
+        return ranking_precision(sets, self.classes_, scores, sample_weight)
 
     def _check_model(self, plan: Plan) -> None:
         self._model.check(plan, check_known(self.classes_))

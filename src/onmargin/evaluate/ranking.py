@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
 
 from onmargin.estimators._checks import check_numbers
-from onmargin.estimators._label_sets import read_indicator
+from onmargin.models.label_sets import read_indicator
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from onmargin.features.records import RecordFeatures
     from onmargin.features.scaled import Scaled
     from onmargin.features.scaler import RunningScaler
+    from onmargin.features.tree_costs import tree_costs
     from onmargin.features.window import CHUNKING, WindowFeatures
 
 # Imported when first touched, as those of `onmargin` are: a model file that speaks of none needs no scikit-learn.
@@ -18,9 +19,10 @@ _HOME = {
     "RunningScaler": "onmargin.features.scaler",
     "Scaled": "onmargin.features.scaled",
     "WindowFeatures": "onmargin.features.window",
+    "tree_costs": "onmargin.features.tree_costs",
 }
 
-__all__ = ["CHUNKING", "ClassTermFeatures", "RecordFeatures", "RunningScaler", "Scaled", "WindowFeatures"]
+__all__ = ["CHUNKING", "ClassTermFeatures", "RecordFeatures", "RunningScaler", "Scaled", "WindowFeatures", "tree_costs"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import validate_data
 from onmargin._checks import check_classes, check_labels, check_sparse
 from onmargin.features._whole import Whole
 from onmargin.models.columns import check_known
+from onmargin.models.label_sets import LabelSets, are_label_sets, one_each, read_label_sets
 
 # What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any
@@ -29,16 +31,22 @@ class ClassTermFeatures(Whole):
     .. math:: \phi_j(x, r) = \begin{cases} 2 & \text{if } j \in x \text{ and } c_{jr} \ge n_r / 5 \\
         -1 & \text{if } j \in x \text{ and } c_{jr} < n_r / 50 \\ 0 & \text{otherwise} \end{cases}
 
-    ("multiplicative": 1 in the first case and 0 otherwise). One weight a word then serves all classes, those to come
-    among them: how much it matters that a word is usual, or unusual, for a class.
+    ("multiplicative": 1 in the first case and 0 otherwise). With ``kind="tfidf"`` it is
+
+    .. math:: \phi_j(x, r) = \mathrm{tf}_j(x)\, \ln \frac{m}{\mathrm{df}_{jr}},
+
+    with :math:`\mathrm{tf}_j(x)` the count of the word in the message, m the messages so far and
+    :math:`\mathrm{df}_{jr}` those of them that hold the word and are not of class r: it grows with the count, and
+    shrinks for words that are frequent elsewhere. One weight per word then serves all classes, those to come among
+    them: how much it matters that a word is usual, or unusual, for a class.
 
     Use it for text whose classes come and go, such as folders of mail, with a learner over :math:`\phi(x, r)`. Where
     classes are few and have many messages each, one prototype a class over plain word counts may do as well.
 
     Parameters
     ----------
-    kind : {"additive", "multiplicative"}, default="additive"
-        Values of the features. "multiplicative" are never negative, as multiplicative updates need them.
+    kind : {"additive", "multiplicative", "tfidf"}, default="additive"
+        Values of the features. "multiplicative" and "tfidf" are never negative, as multiplicative updates need them.
 
     Attributes
     ----------
@@ -60,11 +68,12 @@ class ClassTermFeatures(Whole):
 
     Notes
     -----
-    The features of the e-mail experiment of [SIMPROJ] (Tables 1-3). The paper leaves two things open. It does not say
-    whose messages the 2% are of: here those of the class, as for the fifth. It does not say what a class without
-    messages has: here zeros only. Shares are compared as integers, so they are exact.
+    The features of the e-mail experiment of [SIMPROJ] (Tables 1-3), and "tfidf" those of [JMLR] sec. 7. [SIMPROJ]
+    leaves two things open. It does not say whose messages the 2% are of: here those of the class, as for the fifth. It
+    does not say what a class without messages has: here zeros only. Shares are compared as integers, so they are
+    exact. In "tfidf" a :math:`\mathrm{df}_{jr}` of 0 is taken as 1, and without any message all features are 0.
 
-    A word is in a message where X is not zero; how often makes no difference.
+    A word is in a message where X is not zero; how often makes no difference, but for "tfidf".
 
     A message costs O(its words times classes), whatever the vocabulary. The counts take 4 bytes a word and class, with
     room for as many classes as the next power of two; while the room doubles, the old counts are held as well. The
@@ -73,6 +82,9 @@ class ClassTermFeatures(Whole):
 
     References
     ----------
+    [JMLR] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, *Online Passive-Aggressive Algorithms*,
+    JMLR 7:551-585, 2006.
+
     [SIMPROJ] Y. Amit, S. Shalev-Shwartz, Y. Singer, *Online Learning of Complex Prediction Problems Using Simultaneous
     Projections*, JMLR 9:1399-1435, 2008.
 
@@ -90,7 +102,12 @@ class ClassTermFeatures(Whole):
            [ 2.,  0.,  2.]])
     """
 
-    _kinds: ClassVar[dict[str, tuple[int, int]]] = {"additive": (2, -1), "multiplicative": (1, 0)}  # frequent, rare
+    # Values of frequent and of rare words; None: term and document frequencies.
+    _kinds: ClassVar[dict[str, tuple[int, int] | None]] = {
+        "additive": (2, -1),
+        "multiplicative": (1, 0),
+        "tfidf": None,
+    }
     _no_messages: ClassVar[str] = "no messages have been counted yet: call partial_fit or learn_transform first"
 
     classes_: NDArray[Any]
@@ -98,6 +115,8 @@ class ClassTermFeatures(Whole):
     n_features_in_: int
     _columns: Codes  # of each class in the table
     _table: NDArray[np.int32]  # words x room for classes; zero in columns that no class has yet
+    _messages: int  # counted so far: fewer than those of all classes, if some had several labels
+    _word_counts: NDArray[np.int32]  # of these, those that hold each word
 
     def __init__(self, *, kind: str = "additive") -> None:
         self.kind = kind
@@ -109,8 +128,8 @@ class ClassTermFeatures(Whole):
         ----------
         X : {array-like, sparse matrix} of shape (n_messages, n_features)
             Messages; a word is in a message where X is not zero.
-        y : array-like of shape (n_messages,)
-            Their classes; ones not seen before may come at any time.
+        y : array-like of shape (n_messages,), or list of label sets
+            Their classes, one or any number each; ones not seen before may come at any time.
         classes : array-like of shape (n_classes,), default=None
             Labels to count with from the start.
 
@@ -120,14 +139,17 @@ class ClassTermFeatures(Whole):
             The transformer, having counted.
         """
         with self._all_or_nothing():
-            terms, labels, known = self._checked(X, y, classes)
+            terms, sets, known = self._checked(X, y, classes)
             self._meet(known)
-            self._meet(labels)
-            codes = np.searchsorted(self.classes_, labels)
+            self._meet(sets.labels)
+            codes, owners = np.searchsorted(self.classes_, sets.labels), sets.owners()
             counts = self.class_counts_ + np.bincount(codes, minlength=len(self.classes_))
-            columns = np.repeat(self._columns[codes], np.diff(terms.indptr))
-            np.add.at(self._table, (terms.indices, columns), np.int32(1))
-            self.class_counts_ = counts
+            words = terms[owners]
+            columns = np.repeat(self._columns[codes], np.diff(words.indptr))
+            held = self._word_counts + np.bincount(terms.indices, minlength=terms.shape[1]).astype(np.int32)
+            np.add.at(self._table, (words.indices, columns), np.int32(1))
+            self.class_counts_, self._word_counts = counts, held
+            self._messages += terms.shape[0]
         return self
 
     def transform(self, X: MatrixLike) -> sparse.csr_matrix:
@@ -147,8 +169,9 @@ class ClassTermFeatures(Whole):
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(self._no_messages)
         terms = _as_terms(validate_data(self, check_sparse(X), reset=False, accept_sparse="csr", dtype="numeric"))
-        codes = np.zeros(terms.shape[0], np.intp)
-        return self._walk(terms, codes, codes > 0, np.full(len(self.classes_), -1))[0]
+        n = terms.shape[0]
+        nobody = LabelSets(self.classes_[:0], np.zeros(n + 1, np.intp))
+        return self._walk(terms, nobody, np.zeros(n, bool), np.full(len(self.classes_), -1))[0]
 
     def learn_transform(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, live: ArrayLike | None = None
@@ -162,8 +185,8 @@ class ClassTermFeatures(Whole):
         ----------
         X : {array-like, sparse matrix} of shape (n_messages, n_features)
             Messages; a word is in a message where X is not zero.
-        y : array-like of shape (n_messages,)
-            Their classes; ones not seen before may come at any time.
+        y : array-like of shape (n_messages,), or list of label sets
+            Their classes, one or any number each; ones not seen before may come at any time.
         classes : array-like of shape (n_classes,), default=None
             Labels that have rows from the first message on.
         live : array-like of bool of shape (n_messages,), default=None
@@ -176,20 +199,21 @@ class ClassTermFeatures(Whole):
             The rows of all messages.
         ends : ndarray of shape (n_messages + 1,)
             Message i has the rows from ``ends[i]`` to ``ends[i + 1]``.
-        codes : ndarray of shape (n_messages,)
-            Which of its rows is that of the message's own class; 0 if it is not live.
+        codes : ndarray of shape (n_messages,), or of the number of labels of all messages
+            Which of its rows is that of the message's own class; 0 if it is not live. Of label sets those of all
+            classes of a message, ascending, one message after the other.
         """
         with self._all_or_nothing():
-            terms, labels, known = self._checked(X, y, classes)
-            mask = _check_live(live, len(labels))
+            terms, sets, known = self._checked(X, y, classes)
+            mask = _check_live(live, len(sets))
             self._meet(known)
             before = self.classes_
-            self._meet(labels[mask])
-            codes = np.where(mask, np.searchsorted(self.classes_, labels), 0)
-            met = np.full(len(self.classes_), len(labels))
-            np.minimum.at(met, codes[mask], np.flatnonzero(mask))
+            alive, owners = mask[sets.owners()], sets.owners()
+            self._meet(sets.labels[alive])
+            met = np.full(len(self.classes_), len(sets))
+            np.minimum.at(met, np.searchsorted(self.classes_, sets.labels[alive]), owners[alive])
             met[np.searchsorted(self.classes_, before)] = -1
-            return self._walk(terms, codes, mask, met)
+            return self._walk(terms, sets, mask, met)
 
     @property
     def document_counts_(self) -> NDArray[np.int32]:
@@ -199,38 +223,43 @@ class ClassTermFeatures(Whole):
         return self._table[:, self._columns]
 
     def _walk(
-        self, terms: sparse.csr_matrix, codes: Codes, live: NDArray[np.bool_], met: Codes
+        self, terms: sparse.csr_matrix, sets: LabelSets, live: NDArray[np.bool_], met: Codes
     ) -> tuple[sparse.csr_matrix, Codes, Codes]:
         """Features of each message, which is then counted if it is live; class r has rows from message met[r] on.
 
         All is counted on a copy, of the rows of the words that occur, until nothing can fail any more.
         """
-        frequent, rare = map(np.int8, self._kinds[self.kind])
         order, n_classes = self._columns, len(self.classes_)
         touched, places = np.unique(terms.indices, return_inverse=True)
-        held, counts = self._table[touched, :n_classes], self.class_counts_.copy()
-        least = np.zeros((2, n_classes), np.int32)  # that make a word frequent, or not rare, in column order
-        least[:, order] = _thresholds(counts)
+        counted = _Counted(
+            self._table[touched, :n_classes],
+            self.class_counts_.copy(),
+            self._word_counts[touched],
+            self._messages,
+            order,
+        )
+        values = self._kinds[self.kind]
         known = met < 0
         newcomers = set(met.tolist())
+        codes = sets.codes(self.classes_).astype(np.intp)
         blocks, own = [], np.zeros(len(codes), np.intp)
         for i, (start, stop) in enumerate(pairwise(terms.indptr.tolist())):
             if i in newcomers:
                 known = met <= i
             words = places[start:stop]
-            c = held.take(words, axis=0)
-            phi = frequent * (c >= least[0]).view(np.int8) + rare * (c < least[1]).view(np.int8)
+            phi = counted.tfidf(words, terms.data[start:stop]) if values is None else counted.shares(words, *values)
             blocks.append(phi.T.take(order[known], axis=0))
             if live[i]:
-                code = codes[i]
-                own[i] = np.count_nonzero(known[:code])
-                held[words, order[code]] += 1
-                counts[code] += 1
-                least[:, order[code]] = _thresholds(counts[code])
+                first, last = sets.offsets[i : i + 2]
+                rows = np.cumsum(known) - 1  # of each class, if it is known
+                own[first:last] = rows[codes[first:last]]
+                counted.add(words, codes[first:last])
         Phi, ends = _packed(blocks, terms), np.cumsum([0, *map(len, blocks)], dtype=np.intp)
         if live.any():
-            self._table[touched, :n_classes] = held
-            self.class_counts_ = counts
+            self._table[touched, :n_classes] = counted.held
+            word_counts = self._word_counts.copy()
+            word_counts[touched] = counted.word_counts
+            self.class_counts_, self._word_counts, self._messages = counted.classes, word_counts, counted.messages
         return Phi, ends, own
 
     def _meet(self, labels: NDArray[Any]) -> None:
@@ -252,16 +281,24 @@ class ClassTermFeatures(Whole):
         self.class_counts_ = np.append(self.class_counts_, np.zeros(len(new), np.int64))[order]
         self._columns = np.append(self._columns, np.arange(len(known), len(joined)))[order]
 
-    def _checked(self, X: Any, y: Any, classes: Any) -> tuple[sparse.csr_matrix, NDArray[Any], NDArray[Any]]:
+    def _checked(self, X: Any, y: Any, classes: Any) -> tuple[sparse.csr_matrix, LabelSets, NDArray[Any]]:
         """Terms, labels and the classes given, after all that can be wrong with them; begins if nothing has."""
         first = not self.__sklearn_is_fitted__()
-        X, y = validate_data(self, check_sparse(X), y, reset=first, accept_sparse="csr", dtype="numeric")
-        known = y[:0] if classes is None else check_classes(classes)
-        check_labels(y, known, *([] if first else [self.classes_]))
+        if are_label_sets(y):
+            X = validate_data(self, check_sparse(X), reset=first, accept_sparse="csr", dtype="numeric")
+            sets = read_label_sets(y, X.shape[0])
+        else:
+            X, y = validate_data(self, check_sparse(X), y, reset=first, accept_sparse="csr", dtype="numeric")
+            sets = one_each(y)
+        known = sets.labels[:0] if classes is None else check_classes(classes)
+        if sets.width is not None:
+            known = np.union1d(known, np.arange(sets.width))
+        check_labels(sets.labels, known, *([] if first else [self.classes_]))
         if first:
-            self.classes_, self.class_counts_ = y[:0], np.zeros(0, np.int64)
+            self.classes_, self.class_counts_ = sets.labels[:0], np.zeros(0, np.int64)
             self._columns, self._table = np.zeros(0, np.intp), np.zeros((self.n_features_in_, 0), np.int32)
-        return _as_terms(X), y, known
+            self._messages, self._word_counts = 0, np.zeros(self.n_features_in_, np.int32)
+        return _as_terms(X), sets, known
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.kind, str) and self.kind in self._kinds):
@@ -280,6 +317,11 @@ class ClassTermFeatures(Whole):
             raise ValueError(f"the counts of {n} classes have shapes {table.shape} and {counts.shape}")
         if self._columns.dtype != np.intp or sorted(self._columns.tolist()) != list(range(n)):
             raise ValueError(f"each of {n} classes must have a column; got {self._columns!r:.200}")
+        if "_messages" not in vars(self):  # of a file from before label sets: a message was counted once
+            self._messages, self._word_counts = int(counts.sum()), table.sum(axis=1, dtype=np.int32)
+        totals = self._word_counts
+        if totals.shape != (len(table),) or totals.dtype != np.int32 or not isinstance(self._messages, int):
+            raise ValueError(f"the counts of {len(table)} words have shape {totals.shape}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_table")
@@ -291,6 +333,44 @@ class ClassTermFeatures(Whole):
         return tags
 
 
+@dataclass
+class _Counted:
+    """The counts that messages have features from, of the words that occur."""
+
+    held: NDArray[np.int32]  # words x columns: messages of each class that hold a word
+    classes: NDArray[np.int64]  # messages of each class
+    word_counts: NDArray[np.int32]  # messages that hold a word
+    messages: int
+    order: Codes  # the column of each class
+
+    def __post_init__(self) -> None:
+        self.least = np.zeros((2, len(self.order)), np.int32)  # that make a word frequent, or not rare, by column
+        self.least[:, self.order] = _thresholds(self.classes)
+
+    def shares(self, words: Codes, frequent: int, rare: int) -> NDArray[np.int8]:
+        """Values of words that are frequent and that are rare in each class, words by columns."""
+        c = self.held.take(words, axis=0)
+        usual, unusual = (c >= self.least[0]).view(np.int8), (c < self.least[1]).view(np.int8)
+        return np.int8(frequent) * usual + np.int8(rare) * unusual
+
+    def tfidf(self, words: Codes, counts: NDArray[Any]) -> NDArray[np.float64]:
+        """Counts of words times the logarithm of m / df, words by columns."""
+        c = self.held.take(words, axis=0)
+        if self.messages == 0:
+            return np.zeros(c.shape)
+        elsewhere = np.maximum(self.word_counts[words][:, None] - c, 1)
+        return np.asarray(counts[:, None] * np.log(self.messages / elsewhere))
+
+    def add(self, words: Codes, codes: Codes) -> None:
+        """Count a message of these words and classes."""
+        columns = self.order[codes]
+        self.held[words[:, None], columns] += 1
+        self.classes[codes] += 1
+        self.word_counts[words] += 1
+        self.messages += 1
+        self.least[:, columns] = _thresholds(self.classes[codes])
+
+
 def _thresholds(n_messages: Any) -> NDArray[np.int64]:
     """In how many messages of a class a word must be to be frequent there, and not to be rare.
 
@@ -300,7 +380,7 @@ def _thresholds(n_messages: Any) -> NDArray[np.int64]:
     return np.array([np.maximum(-(-n_messages // 5), 1), -(-n_messages // 50)])
 
 
-def _packed(blocks: list[NDArray[np.int8]], terms: sparse.csr_matrix) -> sparse.csr_matrix:
+def _packed(blocks: list[NDArray[Any]], terms: sparse.csr_matrix) -> sparse.csr_matrix:
     """The blocks of all messages, each over the words of its message, as one matrix over all words."""
     ends = np.cumsum([0, *map(np.count_nonzero, blocks)])
     data, indices = np.empty(ends[-1]), np.empty(ends[-1], terms.indices.dtype)
@@ -321,7 +401,7 @@ def _packed(blocks: list[NDArray[np.int8]], terms: sparse.csr_matrix) -> sparse.
 
 def _as_terms(X: Any) -> sparse.csr_matrix:
     """CSR with sorted indices whose entries are the words that occur; X stays as it is."""
-    terms = sparse.csr_matrix(X if sparse.issparse(X) else X != 0)
+    terms = sparse.csr_matrix(X)
     if not (terms.has_canonical_format and terms.data.all()):
         terms = terms.copy()
         terms.sum_duplicates()

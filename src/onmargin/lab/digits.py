@@ -1,4 +1,4 @@
-"""[JMLR] sec. 9, multiclass: handwritten digits with a polynomial kernel of degree 5."""
+"""[JMLR] sec. 10, multiclass: handwritten digits with a polynomial kernel of degree 5."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -85,7 +85,7 @@ def _experiment(digits: str, files: tuple[str, ...], offset: float, repetitions:
         claims=(
             Claim("JMLR", "Fig. 6", "PA and MIRA make clearly fewer mistakes than the Perceptron.", below_perceptron),
             Claim("JMLR", "Fig. 6", "PA makes slightly fewer mistakes than MIRA.", below_mira),
-            Claim("JMLR", "sec. 9", "PA-I and PA-II cannot be told apart.", indistinguishable),
+            Claim("JMLR", "sec. 10", "PA-I and PA-II cannot be told apart.", indistinguishable),
         ),
         wide=Wide(("rounds",), "learner", "mistakes"),
         repetitions=repetitions,

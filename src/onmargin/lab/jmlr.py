@@ -1,4 +1,4 @@
-"""[JMLR] sec. 9: noise on instances, noise on labels, and what C does, in the plane."""
+"""[JMLR] sec. 10: noise on instances, noise on labels, and what C does, in the plane."""
 
 from collections.abc import Iterator
 from functools import partial

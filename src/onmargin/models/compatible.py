@@ -188,6 +188,12 @@ TABLE = (
         on("fit_intercept"), (equal("geometry", "euclidean"),), "weights on the simplex have no intercept", TRIALS
     ),
     Requirement(
+        given("cost"),
+        (equal("update", "max"), equal("geometry", "euclidean"), absent("margin")),
+        "costs ask for their square roots as margins, of one rival at a time",
+        TRIALS,
+    ),
+    Requirement(
         equal("update", "max_loss"),
         (equal("cost", "squared_hamming"),),
         "the labeling of largest loss is found by dynamic programming if the margin is a sum over the tokens",

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from onmargin._core.geometries.additive import Entropic
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.geometries.trials import AdditiveBlocks, Blocks
+from onmargin._core.steps.row_pairs import LargestRowPair
 from onmargin._core.steps.simultaneous import Largest
-from onmargin._core.tasks.task import Multiclass
-from onmargin._core.tasks.trial import Block
+from onmargin._core.tasks.task import CostSensitive, Multiclass, Task
+from onmargin._core.tasks.trial import Block, Ranking
 from onmargin.models import compatible
 from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value
+from onmargin.models.costs import check_cost
 from onmargin.models.options import option, optional
-from onmargin.models.plan import Plan, Shape
+from onmargin.models.plan import Labels, Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Member, Number, Word
 from onmargin.models.several import Kind, averaging
-from onmargin.models.updates import SIMPLEX_TRIALS, TRIALS
+from onmargin.models.updates import ROW_PAIRS, SIMPLEX_TRIALS, TRIALS
 
 
 def aggressiveness() -> Any:
@@ -106,7 +110,7 @@ class ClassFeatureOptions:
         least as high as the right class, by a fixed step or by the mean of the projections; "simproj" the mean over all
         that come too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
         which has none either; "conopt" the same for those that "conproj" takes, which has one for small C; "exact" the
-        problem itself.
+        problem itself. With label sets the same is said of pairs of a relevant label and another one.
     average : bool or int, default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
     margin : float or None, default=None
@@ -116,6 +120,13 @@ class ClassFeatureOptions:
         "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to. Where few
         of very many features matter, and none of them speaks against a class. It has the updates "max", "simperc",
         "conproj" and "simproj", needs a finite C, and has no averaging.
+    cost : array-like of shape (n_classes, n_classes), dict, "absolute", "squared" or None, default=None
+        ``cost[i, j]``, at least 0, is paid for predicting class j for class i, as for
+        :class:`PassiveAggressiveClassifier`. The margin asked for is its square root, and ``totals_.cost`` sums what
+        the predictions cost. It needs ``update="max"`` and one label per example, and all labels of a call are classes
+        from its first example on.
+    cost_update : {"prediction", "max_loss"}, default="prediction"
+        With `cost`, whether the right class moves against the prediction or against the class of largest loss.
     """
 
     phi: Any = optional(None, Member("__call__", "learn_transform", words="a function phi(x, label), or a transformer"))
@@ -125,6 +136,8 @@ class ClassFeatureOptions:
     average: bool | int = shared.average()
     margin: float | None = margin()
     geometry: str = geometry()
+    cost: ArrayLike | Mapping[Any, Any] | str | None = option(None)
+    cost_update: str = option("prediction", Word("prediction", "max_loss"))
 
     round_of: ClassVar[str] = compatible.TRIALS
 
@@ -133,9 +146,27 @@ class ClassFeatureOptions:
         parts = _one_vector(self, 0.0)  # an intercept would be the same for all classes
         if self.loss == "squared_hinge":
             parts["step"] = Largest(self.C, squared=True)
-        return Plan(
-            task=lambda labels: Multiclass(_margin(self), every=True), **parts | {"simplex_reach": _largest_difference}
-        )
+
+        def task(labels: Labels) -> Task:
+            if self.cost is not None and len(labels) >= 2:
+                return CostSensitive(check_cost(self.cost, labels), self.cost_update == "max_loss")
+            return Multiclass(_margin(self), every=True)
+
+        parts |= {"simplex_reach": _largest_difference, "labels_at_once": self.cost is not None}
+        return Plan(task=task, **parts)
+
+
+def for_label_sets(plan: Plan, options: ClassFeatureOptions) -> Plan:
+    """Return how options over features of classes learn from examples with any number of labels."""
+    if options.cost is not None:
+        raise ValueError("cost is what predicting one label for another costs: it needs one label per example")
+    margin = _margin(options)
+    step = ROW_PAIRS[options.update](options.C, margin)
+    if options.update == "max":
+        squared, search = options.loss == "squared_hinge", options.geometry == "entropic"
+        step = LargestRowPair(options.C, squared=squared, search=search, margin=margin)
+    task = Ranking(margin, every=True, met=options.update == "exact")
+    return replace(plan, task=lambda labels: task, step=step)
 
 
 def _margin(options: Any) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from onmargin._core.steps.pairs import EvenPairs, SeparablePairs, SopopoPairs
+from onmargin._core.steps.row_pairs import EvenRowPairs, JointRowPairs, LargestRowPair, SeparableRowPairs
 from onmargin._core.steps.simultaneous import Even, EvenLineSearch, Joint, Largest, LargestLineSearch, Separable, Sopopo
 from onmargin._core.steps.step import Projection, Step
 from onmargin._core.tasks.task import Binary, Multiclass, OneVsRest, Task
@@ -46,6 +47,17 @@ PAIRS: Steps = {
     "simopt": lambda C: SeparablePairs(C, mistaken=False),
     "conopt": lambda C: SeparablePairs(C, mistaken=True),
     "exact": SopopoPairs,
+}
+
+# The pairs of a relevant and another label, which have rows of their own: C and the margin -> the step.
+ROW_PAIRS: dict[str, Callable[[float, float], Step]] = {
+    "max": lambda C, margin: LargestRowPair(C, margin=margin),
+    "simperc": lambda C, margin: EvenRowPairs(C, mistaken=True, fixed=True, margin=margin),
+    "conproj": lambda C, margin: EvenRowPairs(C, mistaken=True, margin=margin),
+    "simproj": lambda C, margin: EvenRowPairs(C, mistaken=False, margin=margin),
+    "simopt": lambda C, margin: SeparableRowPairs(C, mistaken=False, margin=margin),
+    "conopt": lambda C, margin: SeparableRowPairs(C, mistaken=True, margin=margin),
+    "exact": lambda C, margin: JointRowPairs(C, margin=margin),
 }
 
 

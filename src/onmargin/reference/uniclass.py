@@ -1,4 +1,4 @@
-"""A ball that holds what it has seen ([JMLR] sec. 6; [NIPS] for the radius that is learned and for the simplex)."""
+"""A ball that holds what it has seen ([JMLR] sec. 6), also with a learned radius; on the simplex ([NIPS] Thm. 4)."""
 
 from dataclasses import dataclass
 

@@ -29,11 +29,21 @@ from onmargin.theory.primal_dual import (
     fixed_mistakes,
     floor,
     mean_loss,
+    mitigating,
+    mitigating_inverse,
+    progress_mistakes,
     regret,
     winnow_mistakes,
 )
 from onmargin.theory.ridge import ridge_squared_loss
-from onmargin.theory.simultaneous import perceptron_mistakes, set_errors, simperc_mistakes, simplex_mistakes
+from onmargin.theory.risk import online_to_batch_risk
+from onmargin.theory.simultaneous import (
+    perceptron_mistakes,
+    perceptron_mistakes_by_squares,
+    set_errors,
+    simperc_mistakes,
+    simplex_mistakes,
+)
 
 if TYPE_CHECKING:
     from onmargin.theory._certify import certify
@@ -64,6 +74,9 @@ __all__ = [
     "floor",
     "gradient_descent_loss",
     "mean_loss",
+    "mitigating",
+    "mitigating_inverse",
+    "online_to_batch_risk",
     "pa1_capped_losses",
     "pa1_cost",
     "pa1_loss",
@@ -79,6 +92,8 @@ __all__ = [
     "pa_unit_squared_loss",
     "perceptron_margin2_mistakes",
     "perceptron_mistakes",
+    "perceptron_mistakes_by_squares",
+    "progress_mistakes",
     "regret",
     "ridge_squared_loss",
     "set_errors",

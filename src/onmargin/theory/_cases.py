@@ -10,11 +10,10 @@ from scipy import sparse
 
 from onmargin._core.geometries.additive import Balanced, Entropic
 from onmargin._core.steps.step import Aggressive, Fixed, Optimal
-from onmargin.estimators._label_sets import read_label_sets
 from onmargin.estimators._phi import as_phi
 from onmargin.estimators._trials import read_trials
 from onmargin.estimators.block_classifier import BlockClassifier
-from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier, _joined
+from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier, _joined, read_targets
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.estimators.dual_ascent import DualAscentClassifier
 from onmargin.estimators.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
@@ -27,6 +26,7 @@ from onmargin.estimators.ridge import OnlineRidgeRegressor
 from onmargin.estimators.sequence_tagger import SequenceTagger
 from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 from onmargin.models.dual_ascent import Ascent
+from onmargin.models.label_sets import read_label_sets
 from onmargin.theory._bias import squared_norms, with_bias
 from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, alone
 from onmargin.theory._sequences import read_sequences
@@ -52,7 +52,9 @@ def _rows(run: Any, X: Any) -> Any:
 
 
 def _passive_aggressive(run: Any, lengths: Vector) -> str:
-    """The step of `C` and `loss`; plain PA has a theorem of its own where every direction has length 1."""
+    """The step of `C` and `loss`; plain PA has theorems of its own on the simplex, and for directions of length 1."""
+    if inf == run.C and getattr(run, "geometry", "") == "entropic":
+        return "PA on the simplex"
     if inf == run.C:
         unit = len(lengths) and float(np.abs(lengths - 1).max()) <= 1e-9
         return "PA of length 1" if unit else "PA"
@@ -120,10 +122,7 @@ def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
         raise NoTheorem("margin=0 has no mistake bound: certify speaks of margins above 0")
     problem = _prototypes(X, codes, n, margin, margin)
     size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1 if n == 2 else n)
-    if run.geometry == "entropic":
-        step = "PA" if inf == run.C else _passive_aggressive(run, lengths)
-    else:
-        step = _passive_aggressive(run, lengths) if run.update == "max" else _update(run)
+    step = _passive_aggressive(run, lengths) if run.update == "max" else _update(run)
     return Case(step, "mistakes", problem, size, C, _longest(lengths), margin=margin)
 
 
@@ -151,7 +150,6 @@ def _regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     problem = _tube(X, np.asarray(y, dtype=np.float64), run.epsilon)
     size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1)
     step = _passive_aggressive(run, lengths)
-    step = "PA" if run.geometry == "entropic" and inf == run.C else step
     return Case(step, "loss", problem, size, run.C, _longest(lengths))
 
 
@@ -245,16 +243,9 @@ def _ranker(run: Any, X: Any, Y: Any, given: dict[str, Any]) -> Case:
     # With a calibration label, the last, relevant labels beat it and it beats the others.
     above = np.hstack([relevant, np.ones((len(relevant), 1), bool)]) if calibrated else relevant
     below = np.hstack([~relevant, np.ones((len(relevant), 1), bool)]) if calibrated else ~relevant
-    pairs = [
-        np.argwhere(np.logical_and.outer(a, b) & ~np.eye(columns, dtype=bool))
-        for a, b in zip(above, below, strict=True)
-    ]
-    width = max(map(len, pairs), default=0)
-    up = np.full((len(pairs), max(width, 1)), -1)
-    down, required = up.copy(), np.full(up.shape, -np.inf)
-    for i, pair in enumerate(pairs):
-        up[i, : len(pair)], down[i, : len(pair)] = (i * columns + pair).T
-        required[i, : len(pair)] = 1.0
+    up, down, required = _pairs(above, below)
+    first = np.arange(len(up))[:, None] * columns
+    up, down = (np.where(side < 0, side, first + side) for side in (up, down))
     lengths = 2 * squared_norms(X)
     step = _passive_aggressive(run, lengths) if run.update == "max" else _update(run)
     problem = alone(Columns(X, columns), up, down, required)
@@ -301,28 +292,39 @@ def _slots(owner: Places) -> Places:
 
 
 def _class_features(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
-    parts = as_phi(run.phi).learn(X, np.asarray(y), run.classes_, np.ones(len(y), bool))
+    sets = read_targets(X, y)
+    parts = as_phi(run.phi).learn(X, sets, run.classes_, np.ones(len(sets), bool), run._foresee())
     rows, ends, codes = _joined(list(parts))
-    k = len(run.classes_)
-    rows = rows.astype(np.float64)
-    right = ends[:-1] + codes
-    rivals = ends[:-1, None] + np.arange(k)
-    up = np.repeat(right[:, None], k, axis=1)
+    rows, k = rows.astype(np.float64), len(run.classes_)
+    relevant = np.zeros((len(sets), k), bool)
+    relevant[sets.owners(), codes] = True
+    up, down, required = _pairs(relevant, ~relevant)
+    up, down = (np.where(side < 0, side, ends[:-1, None] + side) for side in (up, down))
+    real = required > -np.inf
+    lengths = squared_norms(rows[up[real]] - rows[down[real]])
+    squared = run.loss == "squared_hinge"
+    if run.cost is not None:
+        cost = run._learner.task.cost
+        required = np.where(real, np.sqrt(cost[codes[:, None], down - ends[:-1, None]]), required)
+        step = "PA" if inf == run.C else "PA-II" if squared else "PA-I"
+        problem = alone(Columns(rows, 1), up, down, required)
+        return Case(step, "cost", problem, euclidean(), run.C, _longest(lengths), largest_cost=float(cost.max()))
     margin = run._learner.task.margin
-    required = np.where(rivals == right[:, None], -np.inf, margin)
-    lengths = squared_norms(rows[up.ravel()] - rows[rivals.ravel()])
-    step = _update(run)
-    if run.loss == "squared_hinge":
-        step = "PA" if inf == run.C else "PA-II"
-    return Case(
-        step,
-        "mistakes",
-        alone(Columns(rows, 1), up, rivals, required, margin),
-        euclidean(),
-        run.C,
-        _longest(lengths),
-        margin=margin,
-    )
+    step = ("PA" if inf == run.C else "PA-II") if squared else _update(run)
+    problem = alone(Columns(rows, 1), up, down, margin * required, margin)
+    return Case(step, "mistakes", problem, euclidean(), run.C, _longest(lengths), margin=margin)
+
+
+def _pairs(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> tuple[Places, Places, Vector]:
+    """Each label of a row that is above against each that is below: their columns, and 1; -inf where there is none."""
+    apart = ~np.eye(above.shape[1], dtype=bool)
+    pairs = [np.argwhere(np.logical_and.outer(a, b) & apart) for a, b in zip(above, below, strict=True)]
+    up = np.full((len(pairs), max(map(len, pairs), default=1) or 1), -1)
+    down, required = up.copy(), np.full(up.shape, -np.inf)
+    for i, pair in enumerate(pairs):
+        up[i, : len(pair)], down[i, : len(pair)] = pair.T
+        required[i, : len(pair)] = 1.0
+    return up, down, required
 
 
 def _tagger(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:

@@ -113,6 +113,13 @@ PA = Theorem(
     lambda case, u: pa.pa_squared_loss(case.curvature, 2 * u.size),
     _no_loss,
 )
+SIMPLEX_PA = Theorem(
+    "[NIPS] Thm. 4, corrected",
+    "sum of squared losses <= r²/2 · F(u), r the largest spread of a direction, for u on the simplex without loss",
+    "squared_loss",
+    lambda case, u: pa.simplex_pa_squared_loss(2 * sqrt(case.curvature), u.size),
+    _no_loss,
+)
 PA_UNIT = Theorem(
     "[JMLR] Thm. 3",
     "sum of squared losses <= (|u - w1| + 2 sqrt(sum of squared losses of u))², for directions of length 1",
@@ -232,6 +239,8 @@ THEOREMS: dict[tuple[str, str], Theorem] = {
     ("PA", "mistakes"): PA,
     ("PA", "loss"): PA,
     ("PA", "cost"): PA_COST,
+    ("PA on the simplex", "mistakes"): SIMPLEX_PA,
+    ("PA on the simplex", "loss"): SIMPLEX_PA,
     ("PA of length 1", "mistakes"): PA_UNIT,
     ("PA of length 1", "loss"): PA_UNIT,
     ("PA of trials", "mistakes"): PA_MISTAKES,

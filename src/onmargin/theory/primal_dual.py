@@ -210,8 +210,114 @@ def mean_loss(
     positive(C=C, rounds=rounds)
     not_negative(competitor_size=competitor_size, competitor_loss=competitor_loss)
     condition(max_curvature <= 1 + 1e-9, "a curvature of at most 1", f"{max_curvature=:g}")
-    level = (competitor_loss + competitor_size / C) / rounds
+    return mitigating_inverse((competitor_loss + competitor_size / C) / rounds, C)
+
+
+def mitigating(loss: float, C: float) -> float:
+    r"""Return the mitigated loss :math:`\mu(\ell)`: how much an aggressive step raises the dual value, over C.
+
+    .. math:: \mu(\ell) = \tfrac1C \min(\ell, C)\big(\ell - \tfrac12\min(\ell, C)\big)
+
+    It is :math:`\ell^2/(2C)` up to C and :math:`\ell - C/2` above: convex, increasing, and never above the loss.
+
+    Parameters
+    ----------
+    loss : float
+        :math:`\ell \ge 0`.
+    C : float
+        Aggressiveness.
+
+    Returns
+    -------
+    mitigated : float
+        Between :math:`\ell - C/2` and :math:`\ell`.
+
+    Notes
+    -----
+    [PD] sec. 5.1 and Fig. 2.
+
+    Examples
+    --------
+    >>> from onmargin.theory import mitigating, mitigating_inverse
+    >>> mitigating(3.0, C=2.0), mitigating_inverse(2.0, C=2.0)
+    (2.0, 3.0)
+    """
+    positive(C=C)
+    not_negative(loss=loss)
+    step = min(loss, C)
+    return step * (loss - step / 2) / C
+
+
+def mitigating_inverse(level: float, C: float) -> float:
+    r"""Return the loss whose mitigated loss is `level`.
+
+    .. math:: \mu^{-1}(y) = y + \tfrac C2 \text{ for } y \ge \tfrac C2,\ \sqrt{2Cy} \text{ below}
+
+    Parameters
+    ----------
+    level : float
+        :math:`y \ge 0`.
+    C : float
+        Aggressiveness.
+
+    Returns
+    -------
+    loss : float
+        At most :math:`y + C/2`.
+
+    Notes
+    -----
+    [PD] sec. 5.1 and Fig. 2. :func:`mitigating` is the function that it inverts.
+
+    Examples
+    --------
+    >>> from onmargin.theory import mitigating_inverse
+    >>> mitigating_inverse(0.5, C=4.0)
+    2.0
+    """
+    positive(C=C)
+    not_negative(level=level)
     return level + C / 2 if level >= C / 2 else sqrt(2 * C * level)
+
+
+def progress_mistakes(progress: float, C: float, competitor_size: float, competitor_loss: float) -> float:
+    r"""Return the most mistakes of a learner whose mistakes raised the dual value by :math:`\lambda` on average.
+
+    .. math:: M \le \frac{F(u) + C\sum_t\ell^*_t}{\lambda}
+
+    The theorems with a closed form put the least possible :math:`\lambda` here. A run that is over has one of its own,
+    which is larger.
+
+    Parameters
+    ----------
+    progress : float
+        :math:`\lambda`, the mean rise of ``totals_.dual_value`` in the rounds with a mistake.
+    C : float
+        Aggressiveness.
+    competitor_size : float
+        F(u).
+    competitor_loss : float
+        Sum of the losses of u.
+
+    Returns
+    -------
+    bound : float
+        The largest possible number of mistakes.
+
+    Notes
+    -----
+    [PD] Thm. 1. It holds if no round lowers the dual value. Without a mistake there is no :math:`\lambda`, and nothing
+    to bound.
+
+    Examples
+    --------
+    >>> from onmargin.theory import progress_mistakes
+    >>> progress_mistakes(progress=0.5, C=1.0, competitor_size=2.0, competitor_loss=1.0)
+    6.0
+    """
+    positive(progress=progress, C=C)
+    not_negative(competitor_size=competitor_size, competitor_loss=competitor_loss)
+    return (competitor_size + C * competitor_loss) / progress
 
 
 def regret(rounds: int, competitor_size: float) -> float:

@@ -97,6 +97,47 @@ def perceptron_mistakes(max_squared_norm: float, competitor_squared_norm: float,
     return competitor_loss + size / 2 + sqrt(size**2 + 4 * competitor_loss * size) / 2
 
 
+def perceptron_mistakes_by_squares(
+    max_squared_norm: float, competitor_squared_norm: float, competitor_squared_loss: float
+) -> float:
+    r"""Return the most mistakes of the Perceptron, compared with the squared losses of a competitor.
+
+    .. math:: M \le \Big(R\|u\| + \sqrt{\textstyle\sum_t \ell_t^{*2}}\Big)^2
+
+    It is less than :func:`perceptron_mistakes` where the losses of u are below 1, and more where they are large.
+
+    Parameters
+    ----------
+    max_squared_norm : float
+        R²; with more than two classes twice the largest squared norm of a row.
+    competitor_squared_norm : float
+        ‖u‖².
+    competitor_squared_loss : float
+        Sum of the squared hinge losses of u at margin 1. Those of the rounds with a mistake suffice.
+
+    Returns
+    -------
+    bound : float
+        The largest possible number of mistakes.
+
+    Notes
+    -----
+    [FS] Thm. 2, written for the hinge loss at margin 1.
+
+    Examples
+    --------
+    >>> from onmargin.theory import perceptron_mistakes_by_squares
+    >>> perceptron_mistakes_by_squares(max_squared_norm=1.0, competitor_squared_norm=4.0, competitor_squared_loss=1.0)
+    9.0
+    """
+    not_negative(
+        max_squared_norm=max_squared_norm,
+        competitor_squared_norm=competitor_squared_norm,
+        competitor_squared_loss=competitor_squared_loss,
+    )
+    return (sqrt(max_squared_norm * competitor_squared_norm) + sqrt(competitor_squared_loss)) ** 2
+
+
 def set_errors(C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float) -> float:
     r"""Largest sum of the parts of the sets that are imperfect, where trials fall into sets.
 

@@ -26,7 +26,7 @@ cdef class Center(Geometry):
     a = tau / d. To touch the non-zeros of x alone, c is kept as `scale` times a vector, and its norm beside it.
 
     The height is a coordinate of the center that is zero in every row, and shrinks like the others. Started at B, with
-    balls of radius B, it makes a radius sqrt(B^2 - height^2) that is learned ([NIPS]); 0: there is none.
+    balls of radius B, it makes a learned radius sqrt(B^2 - height^2); 0 means there is none.
 
     Rows are float64: a distance is the small difference of large numbers.
     """

@@ -143,7 +143,7 @@ cdef class Blocks(Euclidean):
 
 
 cdef class AdditiveBlocks(Geometry):
-    """A trial of several rows over one additive vector of weights, one score each: s_j = <w, x_j> ([SIMPROJ] sec. 6).
+    """A trial of several rows over one additive vector of weights, one score each: s_j = <w, x_j> ([SIMPROJ] sec. 8).
 
     The direction of a half-space is a row or the difference of two, and a move is a sum of rows. Such sums are gathered
     into one row, and the geometry is asked about that: an exponential or a power is taken once a feature, however many

@@ -221,7 +221,7 @@ cdef class Sopopo(Scheme):
 
 
 cdef class LargestLineSearch(Scheme):
-    """alpha_j = argmax_{0 <= a <= C} of the dual along the half-space of largest loss ([SIMPROJ] sec. 6: MaxPA.M).
+    """alpha_j = argmax_{0 <= a <= C} of the dual along the half-space of largest loss ([SIMPROJ] sec. 8: MaxPA.M).
 
     Of equal losses the first. For plain weights it is `Largest`.
     """
@@ -248,7 +248,7 @@ cdef class LargestLineSearch(Scheme):
 cdef class EvenLineSearch(Scheme):
     """tau_j = alpha_j / n, each alpha_j = argmax_{0 <= a <= C} of the dual along its half-space alone.
 
-    ConProj.M on mistakes, SimProj.M on all that are violated ([SIMPROJ] sec. 6). For plain weights it is `Even`.
+    ConProj.M on mistakes, SimProj.M on all that are violated ([SIMPROJ] sec. 8). For plain weights it is `Even`.
     """
 
     cdef double share(
@@ -260,24 +260,6 @@ cdef class EvenLineSearch(Scheme):
             h[i].tau = geometry.line_search(r, &h[i], C) * part
             gain += h[i].tau * h[i].loss
         return gain
-
-
-cdef struct Program:
-    # max tau' loss - tau' G tau / 2 over tau >= 0, sum of tau in each part <= its share.
-    HalfSpace* h            # tau and loss
-    Py_ssize_t n
-    Py_ssize_t n_parts
-    const double* G
-    double* gradient        # loss - G tau
-    double* left            # of each part's share
-    Py_ssize_t* free        # of each tau: whether it may move; the others are zero
-    Py_ssize_t* slack       # of each part: whether the rest of its share may move; if not, it is zero
-    Py_ssize_t* pivot       # of each part: what gives what the others of the part take; -1: the rest
-    Py_ssize_t* moving      # the free taus but for the pivots
-    Py_ssize_t n_moving
-    double* H               # the second derivatives of moving taus, then their Cholesky factor
-    double* d               # of moving taus: how far to go
-    double* given           # of each part: how far its pivot goes
 
 
 cdef class Joint(Scheme):
@@ -362,7 +344,7 @@ cdef void choose_pivots(Program* p) noexcept nogil:
             p.n_moving += 1
 
 
-cdef inline double price(const Program* p, Py_ssize_t part) noexcept nogil:
+cdef double price(const Program* p, Py_ssize_t part) noexcept nogil:
     """What the pivot loses where it gives."""
     return p.gradient[p.pivot[part]] if p.pivot[part] >= 0 else 0
 

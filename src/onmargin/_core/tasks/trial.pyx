@@ -100,19 +100,21 @@ cdef class Ranking(Task):
     which must beat the others.
 
     The half-space of the worst pair alone, or with `every` the sides of all pairs: label r to be raised has the loss
-    margin - s_r and label q to be lowered s_q, so that the loss of a pair is their sum. No pair is ever listed.
+    margin - s_r and label q to be lowered s_q, so that the loss of a pair is their sum. No pair is ever listed. With
+    `met` there are also the sides of pairs that are met: where labels share weights, a move may violate those.
     """
 
     cdef readonly double margin
-    cdef readonly bint every, calibrated
+    cdef readonly bint every, calibrated, met
 
-    def __init__(self, double margin=1.0, bint every=False, bint calibrated=False):
+    def __init__(self, double margin=1.0, bint every=False, bint calibrated=False, bint met=False):
         self.margin = margin
         self.every = every
         self.calibrated = calibrated
+        self.met = met
 
     def __reduce__(self):
-        return type(self), (self.margin, self.every, self.calibrated)
+        return type(self), (self.margin, self.every, self.calibrated, self.met)
 
     cdef void constrain(self, Round* r) noexcept nogil:
         cdef const double* s = r.s
@@ -154,9 +156,9 @@ cdef class Ranking(Task):
         for c in range(r.n_scores - self.calibrated):
             if i < r.n_y and r.y[i] == c:
                 i += 1
-                if self.margin - (s[c] - top) > 0:
+                if self.met or self.margin - (s[c] - top) > 0:
                     demand(r, c, -1, self.margin - s[c], False)
-            elif self.margin - (bottom - s[c]) > 0:
+            elif self.met or self.margin - (bottom - s[c]) > 0:
                 demand(r, -1, c, s[c], False)
 
     def decode(self, scores):

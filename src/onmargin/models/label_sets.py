@@ -1,7 +1,7 @@
 """Examples with any number of labels, given as an indicator matrix or as label sets."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from numbers import Integral
 from typing import Any
@@ -15,6 +15,8 @@ from onmargin.learner import Offsets, Vector
 
 ACCEPTED = "Y must be an indicator matrix of shape (n_samples, n_labels) or a list of label sets"
 
+_SETS = (set, frozenset, list, tuple, np.ndarray)
+
 
 @dataclass(frozen=True)
 class LabelSets:
@@ -23,14 +25,19 @@ class LabelSets:
     labels: NDArray[Any]
     offsets: Offsets
     width: int | None = None  # the columns of the indicator matrix that they were; None: label sets
+    single: bool = False  # whether examples were given one label each, and not in sets
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def as_lists(self) -> list[list[Any]]:
+        """The labels of each example."""
+        return [self.labels[start:stop].tolist() for start, stop in pairwise(self.offsets.tolist())]
+
     def part(self, start: int, stop: int) -> "LabelSets":
         """Those of the examples from `start` up to `stop`."""
         offsets = self.offsets[start : stop + 1]
-        return LabelSets(self.labels[offsets[0] : offsets[-1]], offsets - offsets[0], self.width)
+        return replace(self, labels=self.labels[offsets[0] : offsets[-1]], offsets=offsets - offsets[0])
 
     def owners(self) -> Offsets:
         """The example of each label."""
@@ -66,6 +73,21 @@ class LabelSets:
 
     def _places(self, classes: NDArray[Any]) -> Offsets:
         return np.minimum(np.searchsorted(classes, self.labels), max(len(classes) - 1, 0))
+
+
+def are_label_sets(y: Any) -> bool:
+    """Whether targets have any number of labels each: an indicator matrix, or a sequence of sets, lists or tuples."""
+    if sparse.issparse(y):
+        return True
+    if isinstance(y, Sequence) and not isinstance(y, str | bytes):
+        return len(y) > 0 and isinstance(y[0], _SETS)
+    y = np.asarray(y)
+    return bool((y.ndim == 2 and y.shape[1] != 1) or (y.ndim == 1 and len(y) and isinstance(y[0], _SETS)))
+
+
+def one_each(labels: NDArray[Any]) -> LabelSets:
+    """Return labels, one per example, as label sets."""
+    return LabelSets(labels, np.arange(len(labels) + 1, dtype=np.intp), single=True)
 
 
 def read_label_sets(Y: Any, n_samples: int) -> LabelSets:
