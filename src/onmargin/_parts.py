@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from onmargin._core.calibration import Calibration
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.rounds import Totals
 from onmargin._core.steps.step import Step
@@ -32,7 +33,9 @@ class Pieces(NamedTuple):
 
 def parts() -> dict[str, type]:
     """The library's kinds of parts that are loaded, by name; an estimator's are as soon as it is."""
-    kinds = (kind for root in (Task, Step, Geometry, Totals, Index, Frequencies, Part) for kind in _family(root))
+    kinds = (
+        kind for root in (Task, Step, Geometry, Totals, Calibration, Index, Frequencies, Part) for kind in _family(root)
+    )
     return {kind.__name__: kind for kind in kinds if kind.__module__.startswith("onmargin.")}
 
 

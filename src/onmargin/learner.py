@@ -195,8 +195,14 @@ class Learner(Part, Generic[SomeGeometry]):
         """What the task makes of the scores: an index of a class, or a number."""
         return self.task.decode(self.scores(X))
 
+    def calibrate(self, *, on: bool) -> None:
+        """Learn probabilities from the scores of the next rounds, if there are classes, or do not."""
+        if self._totals.calibration is not None:
+            self._totals.calibration.learning = on
+
     def close(self) -> None:
-        """The rows learned last were seen for the last time; nothing to do, unless rows are known by their place."""
+        """The rows learned last were seen for the last time: scores of those to come are honest again."""
+        self.calibrate(on=True)
 
     def record_mistakes(self, n: int) -> NDArray[np.bool_]:
         """Return an array into which the next n rounds write whether each was a mistake."""

@@ -160,6 +160,41 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
         """
         return self.model.predict_one(_named(x))
 
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of each class, calibrated on the stream learned so far.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+        **kwargs : dict
+            Not used, present for river's sake.
+
+        Returns
+        -------
+        probabilities : dict
+            Probabilities by label; no labels if nothing was learned yet.
+        """
+        probabilities: dict[Any, float] = self.model.predict_proba_one(_named(x))
+        return probabilities
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return the probabilities of the rows of a frame: the same as so many calls of `predict_proba_one`.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Features by name.
+
+        Returns
+        -------
+        probabilities : DataFrame
+            One column per class.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([self.predict_proba_one(x) for x in _records(X)], index=X.index)
+
 
 class Regressor(_Supervised, base.MiniBatchRegressor):  # type: ignore[misc]
     """A regressor of river."""
@@ -286,7 +321,7 @@ class PassiveAggressiveClassifier(Classifier, ClassifierOptions):
 
     Use it as any classifier of river: in pipelines, in ``evaluate.progressive_val_score``, next to other models. Unlike
     ``river.linear_model.PAClassifier`` it learns any number of classes, jointly, and counts the intercept in the norm
-    of an example. It predicts labels, not probabilities.
+    of an example.
 
     Attributes
     ----------

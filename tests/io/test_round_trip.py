@@ -11,6 +11,7 @@ from safetensors import safe_open
 from sklearn.exceptions import ConvergenceWarning
 
 import onmargin
+from onmargin._core.calibration import Calibration
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.rounds import Totals
 from onmargin._core.steps.step import Step
@@ -112,7 +113,7 @@ def test_sparse_weights(name, dtype, path):
 
 
 def test_no_two_kinds_of_parts_share_a_name():
-    roots = (Task, Step, Geometry, Totals, Index, Frequencies, Part)
+    roots = (Task, Step, Geometry, Totals, Calibration, Index, Frequencies, Part)
     family = {kind for root in roots for kind in descendants(root)}
     assert set(parts().values()) == {kind for kind in family if kind.__module__.startswith("onmargin.")}
 

@@ -28,6 +28,13 @@ cdef struct HalfSpace:
     uint8_t mistaken  # whether it makes the prediction wrong: s[up] <= s[down]
 
 
+cdef struct Evidence:
+    # What the probabilities of classes are made of. Two classes have one score.
+    const double* s      # the scores; where several models learn, those of the leading one
+    const double* v      # the scores of their vote; NULL if they do not vote
+    Py_ssize_t n         # number of scores
+
+
 cdef struct Round
 
 
@@ -59,6 +66,7 @@ cdef struct Round:
     bint mistake
     double* change            # scratch memory of the geometry, as long as the scores
     double* work              # scratch memory of the step
+    double* predicted         # room for the scores that predict, where these are others than those that learn
     SequenceRound sequence
 
 

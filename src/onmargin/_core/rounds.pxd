@@ -1,5 +1,6 @@
 """The loop over rounds."""
 
+from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Round
 from onmargin._core.steps.step cimport Step
@@ -9,6 +10,7 @@ from onmargin._core.tasks.task cimport Task
 cdef class Totals:
     cdef public long long rounds, mistakes, updates
     cdef public double loss, squared_loss, dual_value, max_squared_norm, cost
+    cdef public Calibration calibration  # of the probabilities of classes; None where there are no classes
     cdef object recorded           # an array with one flag per round: whether it was a mistake
     cdef unsigned char* next_flag
     cdef Py_ssize_t flags_left

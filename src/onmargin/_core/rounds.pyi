@@ -1,8 +1,10 @@
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.calibration import Calibration
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
@@ -17,10 +19,12 @@ class Totals:
     dual_value: float
     max_squared_norm: float
     cost: float
+    calibration: Calibration | None
     def __getstate__(self) -> dict[str, Any]: ...
     def __setstate__(self, state: dict[str, Any]) -> None: ...
     def record_mistakes(self, out: NDArray[np.bool_]) -> None: ...
     def __copy__(self) -> Totals: ...
+    def meet(self, places: Sequence[int] | NDArray[Any], n_classes: int, stretch: float = 1.0) -> Totals: ...
 
 class Stage:
     def __init__(

@@ -1,5 +1,7 @@
 """The loop over rounds."""
 
+from copy import copy
+
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -45,6 +47,7 @@ cdef class Totals:
         other.rounds, other.mistakes, other.updates = self.rounds, self.mistakes, self.updates
         other.loss, other.squared_loss, other.dual_value = self.loss, self.squared_loss, self.dual_value
         other.max_squared_norm, other.cost = self.max_squared_norm, self.cost
+        other.calibration = None if self.calibration is None else self.calibration.__copy__()
         other.recorded, other.next_flag, other.flags_left = self.recorded, self.next_flag, self.flags_left
         return other
 
@@ -60,7 +63,14 @@ cdef class Totals:
             setattr(self, name, value)
 
     def __reduce__(self):
-        return type(self), (), self.__getstate__()
+        calibration = {} if self.calibration is None else {"calibration": self.calibration}
+        return type(self), (), self.__getstate__() | calibration
+
+    def meet(self, places, Py_ssize_t n_classes, double stretch=1.0):
+        """Return totals to go on with for more classes, as `Calibration.for_classes`."""
+        other = copy(self)
+        other.calibration = self.calibration.for_classes(places, n_classes, stretch)
+        return other
 
 
 cdef check_fit(Geometry geometry, Rows X):
@@ -81,14 +91,15 @@ cdef class Stage:
         self.owners = (
             np.zeros(rows * sizeof(Row), np.uint8),
             np.zeros(halfspaces * sizeof(HalfSpace), np.uint8),
-            np.zeros(2 * width + geometry.n_spare + (0 if step is None else step.room(halfspaces))),
+            np.zeros(3 * width + geometry.n_spare + (0 if step is None else step.room(halfspaces))),
             np.zeros(rows, np.int32),
         )
         self.r.x = <Row*>address(self.owners[0], "B", self.owners[0].size, writable=True)
         self.r.halfspaces = <HalfSpace*>address(self.owners[1], "B", self.owners[1].size, writable=True)
         self.r.s = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
         self.r.change = self.r.s + width
-        self.r.work = self.r.change + width + geometry.n_spare
+        self.r.predicted = self.r.change + width + geometry.n_spare
+        self.r.work = self.r.predicted + width
         self.r.sequence.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
         self.r.weight = self.r.n_rows = self.r.n_y = 1
 
@@ -97,7 +108,12 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     """One round with the rows, the target and the weight that the stage has."""
     cdef Round* r = &stage.r
     cdef double gain
+    cdef Py_ssize_t stands_for
     geometry.scores(r)                           # predict
+    if totals.calibration is not None:           # and say with which probability
+        stands_for = totals.calibration.due(r.n_scores)
+        if stands_for > 0:
+            totals.calibration.observe(task, geometry, r, stands_for)
     geometry.measure(r)
     stage.clear()
     task.constrain(r)                            # suffer the loss

@@ -12,7 +12,9 @@ from libc.math cimport isfinite
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
+from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.round cimport Evidence
 from onmargin._core.rounds cimport Stage, Totals, play_round
 from onmargin._core.rows cimport Row, Rows, address
 from onmargin._core.steps.step cimport Step
@@ -377,6 +379,22 @@ cdef class Player:
                 if s[c] > s[best]:
                     best = c
             return best
+        finally:
+            self.turns.leave()
+
+    def probabilities(self, x):
+        """The probabilities of the classes of an example."""
+        cdef Py_ssize_t k
+        cdef Evidence e
+        cdef Calibration calibration = self.totals.calibration
+        self.turns.enter()
+        try:
+            self.receive(x, self.outward, False)
+            self.geometry.mean_scores(&self.x, self.stage.r.s, self.stage.r.change)
+            e = self.task.evidence(self.stage.r.s, self.geometry.n_columns, self.stage.r.change)
+            calibration.infer(&e, calibration.p)
+            calibration.agree(&e, calibration.p)
+            return [calibration.p[k] for k in range(calibration.n_classes)]
         finally:
             self.turns.leave()
 

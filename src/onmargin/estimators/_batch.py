@@ -38,12 +38,14 @@ def _cycle(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], 
         estimator.n_iter_ += 1
         order_now = random.permutation(order) if estimator.shuffle else order
         estimator._learner.learn(rows, target, None, order_now, heed=True)
+        estimator._learner.calibrate(on=False)
 
 
 def _take_largest(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:
     """The example of largest loss, again and again; one that cannot be projected onto is left out."""
     live = live.copy()
     estimator.n_iter_ = 0
+    estimator._learner.calibrate(on=False)  # the worst examples do not tell how often predictions are right
     while step.left > 0 and live.any():
         estimator.n_iter_ += 1
         losses = np.where(live, estimator._learner.losses(rows, target), -1.0)

@@ -342,6 +342,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             before = learner.totals
             order = random.permutation(everything if train is None else train) if self.shuffle else train
             play(None if order is None else order.astype(np.intp))
+            learner.calibrate(on=False)  # weights that have learned an example are no judge of it
             after = learner.totals
             loss = (after.loss - before.loss) / max(after.rounds - before.rounds, 1)
             quality = -loss if judge is None else judge()

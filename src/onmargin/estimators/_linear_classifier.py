@@ -236,6 +236,41 @@ class LinearClassifier(LinearEstimator):
         scores = self._scores(X)
         return self._labels(scores)
 
+    def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Return the probability of each class, calibrated on the examples learned so far.
+
+        Scores are calibrated as they come, before each example is learned; `fit` calibrates in its first pass. The
+        class of highest score, which `predict` returns, need not be the most likely one: the probabilities correct
+        scores that favor a class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column per class of ``classes_``; rows sum to 1.
+        """
+        scores = self._raw_scores(X)
+        return self._model.probabilities(scores)
+
+    def predict_log_proba(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            The logarithms of what `predict_proba` returns.
+        """
+        return np.log(self.predict_proba(X))
+
     def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         labels: NDArray[Any] = self.classes_[self._model.judge.decode(scores)]
         return labels

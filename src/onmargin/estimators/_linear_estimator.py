@@ -91,10 +91,17 @@ class LinearEstimator(Estimator):
 
     def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
         """Examples by columns."""
-        check_is_fitted(self)
-        if not self._is_plain(X):
-            X = self._checked(X, keep=True)
+        X = self._rows_to_score(X)
         return self._scores_of(X, as_rows(X))
+
+    def _raw_scores(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Return the scores of all models side by side, examples by columns."""
+        X = self._rows_to_score(X)
+        return self._learner.scores(as_rows(X)) if self._sparse_coef is None else self._scores_of(X, as_rows(X))
+
+    def _rows_to_score(self, X: MatrixLike) -> Any:
+        check_is_fitted(self)
+        return X if self._is_plain(X) else self._checked(X, keep=True)
 
     def _scores_of(self, X: Any, rows: Rows) -> NDArray[np.float64]:
         """Return the scores of the rows of a checked X, by columns."""

@@ -58,6 +58,8 @@ class AutoClassifierOptions:
             ensemble=Ensemble(
                 CLASSIFIERS[self.experts], class_tasks, hedge=self.combine == "hedge", by_loss=False, retirable=True
             ),
+            calibrated=True,
+            weighted=self.class_weight is not None,
             fixed={"experts": self.experts},
         )
 

@@ -105,6 +105,7 @@ class KernelLearner(Learner[Expansion]):
 
     def close(self) -> None:
         """The rows learned last were seen for the last time: those that come next are others."""
+        super().close()
         self.first, self._received = self.first + self._received, 0
 
     def learn(

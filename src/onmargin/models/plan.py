@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.calibration import Calibration
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.geometries.standardized import StandardizedEntries
 from onmargin._core.rows import Rows
@@ -78,6 +79,8 @@ class Plan:
     simplex_margin: float | None = None  # the largest margin asked of weights on the simplex, which may be out of reach
     simplex_reach: Callable[[Any], float] = largest_entry  # of the rows of a matrix: the largest margin in reach
     simplex_margin_of_classes: float | None = None  # the same margin, where a threshold depends on the classes
+    calibrated: bool = False  # whether scores are of classes, whose probabilities are learned from them
+    weighted: bool = False  # whether options ask for other predictions than the most likely class
     plain: bool = True  # whether weights are added to, and not a link of a sum
     sparsifiable: bool = True  # whether a model can be kept as its weights that are not zero
     labels_at_once: bool = False  # whether the labels of a call are all known from its first round on
@@ -155,6 +158,8 @@ class Model(Part):
             members,
             dict(plan.fixed),
         )
+        if plan.calibrated:
+            model.learner._totals.calibration = Calibration()
         model.adopt(plan)
         return model
 
@@ -173,6 +178,8 @@ class Model(Part):
         self.check_fixed(plan)
         if self.fixed is None:
             self.fixed = dict(plan.fixed)
+        if self.learner._totals.calibration is not None:
+            self.learner._totals.calibration.agrees = not plan.weighted
         if plan.adjust is not None:
             plan.adjust(self.learner.geometry)
         self._experts = experts = self.experts(plan)
@@ -215,6 +222,16 @@ class Model(Part):
             self.arrange(labels)
             if _is_same_kind(task, learner.task):
                 learner.task = task
+        self._check_calibration(plan, len(labels))
+
+    def _check_calibration(self, plan: Plan, n_labels: int) -> None:
+        """Refuse a calibration of other classes. Files of version 0.1 have none: it begins with what comes next."""
+        totals = self.learner._totals
+        if plan.calibrated and totals.calibration is None:
+            totals.calibration = Calibration(n_labels)
+        found = None if totals.calibration is None else totals.calibration.n_classes
+        if found != (n_labels if plan.calibrated else None):
+            raise ValueError(f"probabilities are those of {found} classes, and there are {n_labels}")
 
     def _like(self, plan: Plan, *, sparse: bool, n_columns: int) -> Self:
         """Return a model of the same sizes that has learned nothing."""
@@ -260,6 +277,11 @@ class Model(Part):
             mixing = class_columns(places, n_labels, half(self.learner.geometry))
         else:
             mixing = self.plan.columns(places, n_labels)
+        totals = self.learner._totals
+        if totals.calibration is not None and known < n_labels:
+            # The score of two classes, which was the difference of theirs, is now 2 * half times that.
+            stretch = 2.0 * mixing[places[1], 0] if mixing is not None and known == 2 else 1.0
+            self.learner._totals = totals.meet(places, n_labels, stretch)
         if mixing is None:
             return
         if self.plan.ensemble is None:
@@ -283,6 +305,22 @@ class Model(Part):
         """Return the scores that predict, rows by columns."""
         scores, combined = self.learner.scores(rows), self.combined
         return scores if combined is None else combined.combine(scores)
+
+    @property
+    def calibration(self) -> Calibration:
+        """The calibration of the probabilities of classes, once it has learned something."""
+        calibration = self.learner._totals.calibration
+        if calibration is None or (calibration.n_classes > 1 and not calibration.judged):
+            raise ValueError(
+                "this model has no probabilities yet: it was saved by a version that did not learn them, or fitted "
+                "with selection='largest', which does not take the examples in turn. Call partial_fit or learn_one "
+                "with a few hundred more examples first"
+            )
+        return calibration
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probabilities of classes from the scores of all models, rows by columns."""
+        return self.calibration.probabilities(self.learner.task, scores)
 
     def mean(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the weights that predict, columns by features, and the intercepts; of several models the leader's.

@@ -104,7 +104,7 @@ class PerceptronOptions:
 
     def plan(self) -> Plan:
         """Return how these options learn."""
-        return of_classes(Fixed(self.C), margin=1.0, weights=link("euclidean", bias=bias(self)))
+        return of_classes(self, Fixed(self.C), margin=1.0, weights=link("euclidean", bias=bias(self)))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -128,7 +128,7 @@ class PNormPerceptronOptions:
 
     def plan(self) -> Plan:
         """Return how these options learn."""
-        return of_classes(Fixed(self.C), margin=1.0, weights=link("pnorm", p=self.p), fixed={"p": self.p})
+        return of_classes(self, Fixed(self.C), margin=1.0, weights=link("pnorm", p=self.p), fixed={"p": self.p})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -162,6 +162,7 @@ class WinnowOptions:
         """Return how these options learn."""
         proven = float(self.margin) * (1 if self.balanced else 4)
         return of_classes(
+            self,
             Fixed(proven if self.rate is None else float(self.rate)),
             margin=float(self.margin),
             simplex=True,
@@ -189,6 +190,7 @@ def bias(options: Any) -> float:
 def in_geometry(options: Any, step: Step, **rest: Any) -> Plan:
     """Return the plan of options with a `geometry`."""
     return of_classes(
+        options,
         step,
         margin=asked(options),
         simplex=options.geometry == "entropic",
@@ -198,12 +200,16 @@ def in_geometry(options: Any, step: Step, **rest: Any) -> Plan:
     )
 
 
-def of_classes(step: Step, *, margin: float, weights: dict[str, Any], simplex: bool = False, **rest: Any) -> Plan:
+def of_classes(
+    options: Any, step: Step, *, margin: float, weights: dict[str, Any], simplex: bool = False, **rest: Any
+) -> Plan:
     """Return how classes are learned, one column each, or one for two of them."""
     return Plan(
         task=lambda labels: class_task(len(labels), update="max", strategy="joint", margin=margin),
         step=step,
         half=half,
+        calibrated=True,
+        weighted=options.class_weight is not None,
         labels_at_once=True,
         simplex_margin_of_classes=margin if simplex else None,
         **weights | rest,

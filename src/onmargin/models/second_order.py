@@ -178,7 +178,13 @@ def _of_classes(options: Any, step: Step, *, eager: bool = False) -> Plan:
         return OneVsRest(eager=True) if options.strategy == "ovr" else Multiclass(eager=True)
 
     columns = partial(class_columns, half=0.5 if options.strategy == "joint" else 1.0)
-    return Plan(task=task, columns=columns, **_gaussian(options, step, by_loss=False))
+    return Plan(
+        task=task,
+        columns=columns,
+        calibrated=True,
+        weighted=options.class_weight is not None,
+        **_gaussian(options, step, by_loss=False),
+    )
 
 
 def _gaussian(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:

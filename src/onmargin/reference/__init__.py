@@ -25,6 +25,7 @@ from onmargin.reference.additive import (
     pnorm,
     proportional,
 )
+from onmargin.reference.calibration import Calibration, calibrate
 from onmargin.reference.change import adaptive_window
 from onmargin.reference.hedge import Hedged, adahedge, several, tempered, vote
 from onmargin.reference.kernel import (
@@ -94,6 +95,7 @@ from onmargin.reference.uniclass import Ball, simplex_uniclass, uniclass
 __all__ = [
     "Adaptive",
     "Ball",
+    "Calibration",
     "Confidence",
     "Expansion",
     "GradientAdaptive",
@@ -113,6 +115,7 @@ __all__ = [
     "binary",
     "block",
     "bounded",
+    "calibrate",
     "conopt",
     "conproj",
     "constant",

@@ -28,15 +28,19 @@ Models that learn side by side are mixed one by one, each as if it were alone, w
 them has lost is the sum over the shards, and their votes follow from these sums as in AdaHedge. For the regret bound to
 stay true, the gap of the mix is the sum of the gaps, or what the votes have lost more than the best model, if that is
 more: mixed <= min_m L_m + gap, and the bound adds to it.
+
+Probabilities of classes are calibrated by each shard. What the calibrations have learned is averaged as weights are;
+what they count, the squares of gradients among it, is summed.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.calibration import Calibration
 from onmargin._core.geometries.chain import EdgePaths, Paths
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.featureless import Featureless
@@ -145,12 +149,14 @@ class Learned:
     """What a model has learned: the weights that it holds, its totals, and what it has counted, by name.
 
     `votes` is the state of the task that combines models side by side; it is empty where there is one model.
+    `calibration` is what the probabilities of classes are made with; it is empty where there are no classes.
     """
 
     weights: list[Weights]
     totals: dict[str, Any]
     tallies: dict[str, Array]
     votes: dict[str, Any] = field(default_factory=dict)
+    calibration: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def of(model: Any) -> "Learned":
@@ -161,11 +167,13 @@ class Learned:
         if (frequencies := getattr(model, "_frequencies", None)) is not None:
             tallies |= {"documents": np.array([frequencies.documents]), "frequencies": frequencies.counts.copy()}
         votes = learner.task.state() if isinstance(learner.task, Several) else {}
+        calibration = learner._totals.calibration
         return Learned(
             [Weights.of(holder) for holder in holders(learner.geometry)],
             learner._totals.__getstate__(),
             tallies,
             {name: np.copy(value) for name, value in votes.items()},
+            {} if calibration is None else calibration.state(),
         )
 
     @staticmethod
@@ -183,6 +191,7 @@ class Learned:
             {name: type(value)() for name, value in known.totals.items()},
             tallies,
             votes,
+            Calibration(known.calibration["offsets"].shape[1]).state() if known.calibration else {},
         )
 
     def put_into(self, model: Any) -> None:
@@ -193,6 +202,8 @@ class Learned:
         learner._totals.__setstate__(self.totals)
         if self.votes:
             learner.task.__setstate__(self.votes)
+        if self.calibration:
+            learner._totals.calibration.__setstate__(self.calibration)
         if "class_counts_" in self.tallies:
             _set_counts(model, self.tallies["class_counts_"])
         if "documents" in self.tallies:
@@ -379,6 +390,41 @@ def _mixture_of(start: Weights, geometry: Any) -> WeightsMixture | RidgeMixture:
     return kind(start, geometry)
 
 
+class CalibrationMixture:
+    """Takes the calibrations of shards, one after the other, and mixes them.
+
+    Parameters
+    ----------
+    start : dict
+        The state that all of them started from.
+    """
+
+    # Of each array that has learned numbers, where these are; all other numbers are sums.
+    _LEARNED: ClassVar = {"factors": slice(2), "offsets": slice(1), "squares": slice(None)}
+
+    def __init__(self, start: dict[str, Any]) -> None:
+        self._start = start
+        self._summed = {name: np.zeros_like(value) for name, value in start.items()}
+        self._moved = {name: np.zeros_like(start[name]) for name in self._LEARNED if name in start}
+        self._count = 0.0
+
+    def add(self, state: dict[str, Any], count: float) -> None:
+        """Add that of a shard that counts so much."""
+        self._count += count
+        for name, value in state.items():
+            self._summed[name] = self._summed[name] + (value - self._start[name])
+        for name in self._moved:
+            self._moved[name] += count * (state[name] - self._start[name])
+
+    def result(self) -> dict[str, Any]:
+        """Return the state of the mix."""
+        mixed = {name: value + self._summed[name] for name, value in self._start.items()}
+        for name, moved in self._moved.items():
+            part = self._LEARNED[name]
+            mixed[name][part] = (self._start[name] + moved / max(self._count, 1e-300))[part]
+        return {name: int(value) if np.ndim(value) == 0 else value for name, value in mixed.items()}
+
+
 class Mixture:
     """Takes what shards have learned from the same start, one after the other, and mixes it.
 
@@ -397,6 +443,7 @@ class Mixture:
         self._task = task
         self._weights = list(map(_mixture_of, start.from_zero().weights, holders(geometry)))
         self._totals, self._tallies, self._votes = dict(start.totals), dict(start.tallies), dict(start.votes)
+        self._calibrations = CalibrationMixture(start.calibration)
         self._sums: dict[str, Any] = {}
         self._count = 0.0
         self._learners: list[Learned] = []  # at most two of those that have learned something
@@ -408,6 +455,7 @@ class Mixture:
         self._learners = [*self._learners, learned][:2]
         self._count += count
         self._add_totals(learned, count)
+        self._calibrations.add(learned.calibration, count)
         for mixture, weights in zip(self._weights, learned.from_zero().weights, strict=True):
             mixture.add(weights, count)
 
@@ -418,7 +466,8 @@ class Mixture:
         if self._count:
             self._totals["dual_value"] += self._sums["dual_value"] / self._count
         votes = combined_votes(self._task, self._votes) if self._votes else {}
-        return Learned([mixture.result() for mixture in self._weights], self._totals, self._tallies, votes)
+        weights = [mixture.result() for mixture in self._weights]
+        return Learned(weights, self._totals, self._tallies, votes, self._calibrations.result())
 
     def _add_totals(self, learned: Learned, count: float) -> None:
         """Add up what can be; the dual value grows by at least the mean of the growths, as it is concave."""

@@ -165,6 +165,30 @@ class LinearClassifier(StreamLearner):
                 scores = [-scores[0], scores[0]]
             return dict(zip(self.classes_, scores, strict=True))
 
+    def predict_proba_one(self, x: Any) -> dict[Label, float]:
+        """Return the probability of each class, calibrated on the stream learned so far.
+
+        The class of highest score need not be the most likely one: the probabilities correct scores that favor a
+        class.
+
+        Parameters
+        ----------
+        x : dict, list of str, str or vector
+            The example, as for `learn_one`; features that were never learned count for nothing.
+
+        Returns
+        -------
+        probabilities : dict
+            Probabilities by label, of sum 1; no labels if nothing was learned yet.
+        """
+        player = self._opened()
+        if player is None:
+            return {}
+        with self._turns:
+            if self._model.calibration.n_classes < 2:
+                return dict.fromkeys(self.classes_, 1.0)
+            return dict(zip(self.classes_, player.probabilities(x), strict=True))
+
     def _targets(self) -> dict[Any, float]:
         if len(self.classes_) == 2:
             return dict(zip(self.classes_, (-1.0, 1.0), strict=True))

@@ -71,6 +71,12 @@ class KernelPlayer(WindowPlayer):
             scores: list[float] = self.learner.scores(self._received())[0].tolist()
             return scores
 
+    def probabilities(self, x: Any) -> list[float]:
+        with self.turns:
+            scores, calibration = self.scores(x), self.learner._totals.calibration
+            shares: list[float] = calibration.probabilities(self.learner.task, np.array([scores]))[0].tolist()
+            return shares
+
     def best(self, x: Any) -> int:
         scores = self.scores(x)
         return int(scores[0] >= 0) if len(scores) == 1 else int(np.argmax(scores))

@@ -41,6 +41,9 @@ cdef class Changed(Geometry):
         self.change(x, &row)
         self.inner.mean_scores(&row, s, spare)
 
+    cdef bint averages(self) noexcept nogil:
+        return self.inner.averages()
+
     cdef void measure(self, Round* r) noexcept nogil:
         cdef Row* x = r.x
         self.take_in(x)

@@ -18,6 +18,7 @@ cdef class Geometry:
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t values)
     cdef void scores(self, Round* r) noexcept nogil
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil
+    cdef bint averages(self) noexcept nogil
     cdef void measure(self, Round* r) noexcept nogil
     cdef void norms(self, Round* r) noexcept nogil
     cdef void curvatures(self, Round* r) noexcept nogil

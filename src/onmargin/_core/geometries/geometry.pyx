@@ -32,6 +32,7 @@ cdef class Geometry:
     reserve      room for trials of so many rows, with so many stored values in all
     scores       of the rows of a round, s[c] = <W[:, c], x> for every column
     mean_scores  of one row, with the weights that predict: the averaged ones, if any
+    averages     whether those are other scores than the ones that learn
     measure      the round is being learned: count it and take the norms of its rows
     norms        take the norms of the rows, intercept coordinate included
     curvatures   the squared length of the direction of every half-space
@@ -52,6 +53,9 @@ cdef class Geometry:
 
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
         pass
+
+    cdef bint averages(self) noexcept nogil:
+        return False
 
     cdef void measure(self, Round* r) noexcept nogil:
         pass
@@ -262,6 +266,9 @@ cdef class Euclidean(Columns):
             self.project(x, &self.l, self.lb, spare)
             for c in range(self.n_columns):
                 s[c] -= spare[c] / rounds
+
+    cdef bint averages(self) noexcept nogil:
+        return self.average > 0
 
     cdef void measure(self, Round* r) noexcept nogil:
         Euclidean.measure_row(self, r.x)

@@ -65,6 +65,9 @@ cdef class SideBySide(Geometry):
         self.left.mean_scores(x, s, spare)
         self.right.mean_scores(x, s + self.left.n_scores, spare)
 
+    cdef bint averages(self) noexcept nogil:
+        return self.left.averages() or self.right.averages()
+
     cdef void measure(self, Round* r) noexcept nogil:
         self.left.measure(r)
         self.right.measure(r)

@@ -1,6 +1,6 @@
 """Several models that learn from the same examples: their tasks, and how their predictions are combined."""
 
-from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.round cimport Evidence, HalfSpace, Round
 from onmargin._core.tasks.task cimport Task
 
 
@@ -65,6 +65,7 @@ cdef class Several(Task):
         return (<const double*>outcome)[self.judged]
 
     cdef double mean_of(self, const double* s) noexcept nogil
+    cdef void poll(self, const double* s, double* votes) noexcept nogil
     cdef void take_units(self, const double* s) noexcept nogil
     cdef void grade(self, const double* s, double* votes) noexcept nogil
     cdef double temper(self, double distance) noexcept nogil

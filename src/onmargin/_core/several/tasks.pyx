@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, NAN, copysign, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int32_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
-from onmargin._core.round cimport HalfSpace, Round, finite
+from onmargin._core.round cimport Evidence, HalfSpace, Round, finite
 from onmargin._core.rows cimport address
 from onmargin._core.tasks.sequence cimport Sequence
 from onmargin._core.tasks.task cimport Task
@@ -246,17 +246,26 @@ cdef class Several(Task):
         cdef double* s = <double*>address(scores, "d", scores.size)
         cdef double* votes = <double*>address(out, "d", out.size, writable=True)
         for i in range(len(scores)):
-            self.first.vote(s + i * n_scores, self.place, self.width, self.p, votes + i * self.width)
-            if self.graded:
-                self.grade(s + i * n_scores, votes + i * self.width)
+            self.poll(s + i * n_scores, votes + i * self.width)
         return out + self.offset if self.from_first else out
+
+    cdef void poll(self, const double* s, double* votes) noexcept nogil:
+        """Set the scores of the vote, graded if they can be."""
+        memset(votes, 0, self.width * sizeof(double))
+        self.first.vote(s, self.place, self.width, self.p, votes)
+        if self.graded:
+            self.grade(s, votes)
+
+    cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
+        cdef Evidence found = Evidence(s + self.place[self.leader], NULL, self.width)
+        if self.hedge:
+            self.poll(s, room)
+            found.v = room
+        return found
 
     cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil:
         if self.hedge:
-            memset(self.votes, 0, self.width * sizeof(double))
-            self.first.vote(s, self.place, self.width, self.p, self.votes)
-            if self.graded:
-                self.grade(s, self.votes)
+            self.poll(s, self.votes)
             memcpy(s, self.votes, self.width * sizeof(double))
         else:
             memmove(s, s + self.place[self.leader], self.width * sizeof(double))

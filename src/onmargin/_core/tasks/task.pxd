@@ -1,6 +1,6 @@
 """A task turns scores and a target into half-spaces, and scores into a prediction."""
 
-from onmargin._core.round cimport Round
+from onmargin._core.round cimport Evidence, Round
 
 
 cdef class Task:
@@ -8,3 +8,4 @@ cdef class Task:
     cdef void constrain(self, Round* r) noexcept nogil
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil
     cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil
+    cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil

@@ -8,7 +8,7 @@ import numpy as np
 
 from libc.math cimport exp, fabs, log, log1p, sqrt
 
-from onmargin._core.round cimport Round, demand, suffer
+from onmargin._core.round cimport Evidence, Round, demand, suffer
 from onmargin._core.rows cimport address
 
 
@@ -52,6 +52,10 @@ cdef class Task:
     cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil:
         """Put the scores that predict in the first places of all n; answers how many they are."""
         return n
+
+    cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
+        """What probabilities are made of, from all n scores; there is room for as many."""
+        return Evidence(s, NULL, n)
 
     def __reduce__(self):
         return type(self), ()

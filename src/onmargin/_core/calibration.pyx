@@ -1,0 +1,272 @@
+"""Probabilities of classes, calibrated on the stream itself.
+
+The scores of a round are made before its example is learned, so that they are honest: no hold-out is needed. With s_k
+the score of class k and v_k that of the vote, where several models vote and s is the score of the leading one,
+
+    p_k = softmax_k(a s_k / dev(s) + b v_k / dev(v) + c_k).
+
+Scores are less their mean over the classes; two classes have one score s, which stands for -s / 2 and s / 2. dev is the
+running root mean square. Each pair (scores, label) is first judged, by log loss, Brier score and reliability, and then
+learned: a, b and c descend the log loss by AdaGrad ([ADAGRAD]), each by its own gradients. a and b stay above 0, so
+that a higher score is never a lower probability.
+
+The class of highest score, which is predicted, need not have the largest p: c corrects scores that favor a class. With
+`agrees` its p is then raised to the largest of the others, so that predictions and probabilities do not contradict each
+other. Options that ask for other predictions than the most likely class, such as class weights, turn that off.
+
+Rounds of a single model may take less time than a few exponentials. Past the first 4096 of them one of 16 is looked at,
+chosen by a hash of its number, and counts for 16. Where several models learn side by side every round is looked at.
+"""
+
+import numpy as np
+
+from onmargin._core.restore import fill, whole, zeros
+
+from libc.math cimport INFINITY, exp, isfinite, log, sqrt
+
+from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.round cimport Evidence, Round, finite
+from onmargin._core.rows cimport address
+from onmargin._core.tasks.task cimport Task
+
+# The rate of AdaGrad, and the squares of gradients that it begins with.
+cdef double RATE = 0.5, FIRST_SQUARES = 1.0
+# The smallest factor of scores, the longest memory of their deviation in rounds, and the largest number of deviations
+# that counts in a gradient.
+cdef double LEAST_FACTOR = 0.01, MEMORY = 1024, MOST_DEVIATIONS = 8
+# Logits further below the largest one count as if they were so far below: no probability is 0.
+cdef double DEPTH = 30
+# By which part of it the probability of a predicted class is above that of another one, if it is not by more.
+cdef double AHEAD = 1e-9
+
+
+cdef inline double centered(const double* s, Py_ssize_t n, Py_ssize_t k, double mean) noexcept nogil:
+    """The score of class k less the mean; one score is that of the second of two classes against the first."""
+    if n == 1:
+        return s[0] / 2 if k == 1 else -s[0] / 2
+    return s[k] - mean
+
+
+cdef inline double mean_of(const double* s, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef double sum = 0
+    if n == 1:
+        return 0
+    for k in range(n):
+        sum += s[k]
+    return sum / n
+
+
+cdef inline double unit_of(double square) noexcept nogil:
+    return 1 / sqrt(square) if square > 0 else 0
+
+
+cdef inline double followed(
+    double before, const double* s, Py_ssize_t n, Py_ssize_t classes, double n_seen
+) noexcept nogil:
+    """The running mean square after these scores; one that is 100 times as large as usual counts as if it were so."""
+    cdef double mean = mean_of(s, n), square = 0, z
+    cdef Py_ssize_t k
+    for k in range(classes):
+        z = centered(s, n, k, mean)
+        square += z * z
+    square = finite(square / classes)
+    if before > 0:
+        square = min(square, 1e4 * before)
+    return before + (square - before) / min(n_seen, MEMORY)
+
+
+cdef class Calibration:
+    """Learns the probabilities of `n_classes` classes from the scores of rounds, and judges them before.
+
+    With `learning` off only the deviations of scores are followed: those of later passes over the same examples are
+    made by weights that have learned these, and say nothing of how right they are.
+    """
+
+    def __init__(self, Py_ssize_t n_classes=0):
+        self.n_classes = whole(n_classes, "n_classes")
+        self.a = self.b = 0.5
+        self.a_squares = self.b_squares = FIRST_SQUARES
+        self.learning = self.agrees = True
+        self.take(zeros((3, n_classes)))
+        self.memory[1] = FIRST_SQUARES
+
+    cdef take(self, memory):
+        self.memory = memory
+        self.c = <double*>address(memory, "d", memory.size, writable=True)
+        self.c_squares = self.c + self.n_classes
+        self.p = self.c_squares + self.n_classes
+
+    def __copy__(self):
+        cdef Calibration other = Calibration.__new__(Calibration)
+        other.n_classes, other.rounds, other.judged = self.n_classes, self.rounds, self.judged
+        other.learning, other.agrees = self.learning, self.agrees
+        other.a, other.b, other.a_squares, other.b_squares = self.a, self.b, self.a_squares, self.b_squares
+        other.s_square, other.v_square = self.s_square, self.v_square
+        other.weight, other.log_loss, other.brier, other.bins = self.weight, self.log_loss, self.brier, self.bins
+        other.take(self.memory.copy())
+        return other
+
+    def for_classes(self, places, Py_ssize_t n_classes, double stretch=1.0):
+        """A copy for more classes, of which those known so far go to `places`; their odds stay as they are.
+
+        `stretch` is by how much differences of scores grow. A new class begins with the smallest offset.
+        """
+        cdef Calibration other = self.__copy__()
+        offsets = self.memory[:2]
+        other.n_classes = n_classes
+        other.take(zeros((3, n_classes)))
+        other.memory[0] = offsets[0].min(initial=0)
+        other.memory[1] = FIRST_SQUARES
+        other.memory[:2, places] = offsets
+        other.s_square *= stretch * stretch
+        return other
+
+    def __reduce__(self):
+        state = {
+            "rounds": self.rounds, "judged": self.judged, "offsets": self.memory[:2].copy(),
+            "factors": np.array([self.a, self.b, self.a_squares, self.b_squares]),
+            "squares": np.array([self.s_square, self.v_square]),
+            "sums": np.array([self.weight, self.log_loss, self.brier]), "bins": self.bins_so_far(),
+        }
+        return type(self), (self.n_classes,), state
+
+    def __setstate__(self, state):
+        cdef Py_ssize_t k
+        factors, squares, sums, bins = np.empty(4), np.empty(2), np.empty(3), np.empty((3, BINS))
+        for array, name in ((factors, "factors"), (squares, "squares"), (sums, "sums"), (bins, "bins")):
+            fill(array, state, name)
+        fill(self.memory[:2], state, "offsets")
+        self.rounds, self.judged = whole(state["rounds"], "rounds"), whole(state["judged"], "judged")
+        self.a, self.b, self.a_squares, self.b_squares = factors
+        self.s_square, self.v_square = squares
+        self.weight, self.log_loss, self.brier = sums
+        for k in range(3 * BINS):
+            self.bins[k] = bins.flat[k]
+
+    def bins_so_far(self):
+        """Of each bin of probabilities: the rounds, the sum of the probabilities, and how many came true."""
+        cdef Py_ssize_t k
+        return np.array([self.bins[k] for k in range(3 * BINS)]).reshape(3, BINS)
+
+    def state(self):
+        """What was learned, by name."""
+        return self.__reduce__()[2]
+
+    cdef void observe(self, Task task, Geometry geometry, Round* r, Py_ssize_t weight) noexcept nogil:
+        """Judge and learn the scores that predict the row of a round; the round counts for `weight` rounds."""
+        cdef double* s = r.s
+        cdef Py_ssize_t right = r.y[0] > 0 if self.n_classes == 2 else <Py_ssize_t>r.y[0]
+        if geometry.averages():
+            geometry.mean_scores(r.x, r.predicted, r.change)
+            s = r.predicted
+        cdef Evidence e = task.evidence(s, r.n_scores, r.change)
+        if e.n != (1 if self.n_classes == 2 else self.n_classes) or not self.infer(&e, self.p):
+            return
+        if self.learning:
+            self.judged += 1
+            self.learn(&e, right)
+            self.agree(&e, self.p)
+            self.judge(right, weight)
+        self.s_square = followed(self.s_square, e.s, e.n, self.n_classes, self.judged)
+        if e.v != NULL:
+            self.v_square = followed(self.v_square, e.v, e.n, self.n_classes, self.judged)
+
+    cdef bint infer(self, const Evidence* e, double* p) noexcept nogil:
+        """Set p; False, and equal ones, if the scores have left the range of numbers."""
+        cdef Py_ssize_t k
+        cdef double s_mean = mean_of(e.s, e.n), s_unit = self.a * unit_of(self.s_square)
+        cdef double v_mean = 0, v_unit = 0, top = -INFINITY, sum = 0
+        if e.v != NULL:
+            v_mean, v_unit = mean_of(e.v, e.n), self.b * unit_of(self.v_square)
+        for k in range(self.n_classes):
+            p[k] = s_unit * centered(e.s, e.n, k, s_mean) + self.c[k]
+            if e.v != NULL:
+                p[k] += v_unit * centered(e.v, e.n, k, v_mean)
+            top = max(top, p[k])
+            sum += p[k]
+        if not isfinite(sum):
+            for k in range(self.n_classes):
+                p[k] = 1.0 / self.n_classes
+            return False
+        sum = 0
+        for k in range(self.n_classes):
+            p[k] = exp(max(p[k] - top, -DEPTH))
+            sum += p[k]
+        for k in range(self.n_classes):
+            p[k] /= sum
+        return True
+
+    cdef void agree(self, const Evidence* e, double* p) noexcept nogil:
+        """Make the predicted class the most likely one, if it must be."""
+        cdef const double* s = e.s if e.v == NULL else e.v
+        cdef Py_ssize_t k, best = e.n == 1 and s[0] >= 0
+        cdef double top = 0, sum = 0
+        if not self.agrees:
+            return
+        for k in range(1, e.n):
+            best = k if s[k] > s[best] else best
+        for k in range(self.n_classes):
+            if k != best:
+                top = max(top, p[k])
+                sum += p[k]
+        if p[best] <= top:
+            p[best] = top * (1 + AHEAD)
+            sum += p[best]
+            for k in range(self.n_classes):
+                p[k] /= sum
+
+    cdef void judge(self, Py_ssize_t right, double weight) noexcept nogil:
+        cdef Py_ssize_t k, best = 0, place
+        cdef double square = 0, miss
+        for k in range(self.n_classes):
+            miss = self.p[k] - (k == right)
+            square += miss * miss
+            best = k if self.p[k] > self.p[best] else best
+        self.weight += weight
+        self.log_loss -= weight * log(self.p[right])
+        self.brier += weight * (square / 2 if self.n_classes == 2 else square)
+        best = 1 if self.n_classes == 2 else best
+        place = min(<Py_ssize_t>(BINS * self.p[best]), BINS - 1)
+        self.bins[place] += weight
+        self.bins[BINS + place] += weight * self.p[best]
+        self.bins[2 * BINS + place] += weight * (best == right)
+
+    cdef void learn(self, const Evidence* e, Py_ssize_t right) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef double s_mean = mean_of(e.s, e.n), s_unit = unit_of(self.s_square), s_gradient = 0
+        cdef double v_mean = 0, v_unit = unit_of(self.v_square), v_gradient = 0, z, g
+        if e.v != NULL:
+            v_mean = mean_of(e.v, e.n)
+        for k in range(self.n_classes):
+            g = self.p[k] - (k == right)
+            z = centered(e.s, e.n, k, s_mean) * s_unit
+            s_gradient += g * min(max(z, -MOST_DEVIATIONS), MOST_DEVIATIONS)
+            if e.v != NULL:
+                z = centered(e.v, e.n, k, v_mean) * v_unit
+                v_gradient += g * min(max(z, -MOST_DEVIATIONS), MOST_DEVIATIONS)
+            self.c_squares[k] += g * g
+            self.c[k] -= RATE * g / sqrt(self.c_squares[k])
+        self.a_squares += s_gradient * s_gradient
+        self.a = max(self.a - RATE * s_gradient / sqrt(self.a_squares), LEAST_FACTOR)
+        if e.v != NULL:
+            self.b_squares += v_gradient * v_gradient
+            self.b = max(self.b - RATE * v_gradient / sqrt(self.b_squares), LEAST_FACTOR)
+
+    def probabilities(self, Task task, scores):
+        """The probabilities of classes, one row each; `scores` are those of all models that the task combines."""
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        cdef Py_ssize_t i, n_scores = scores.shape[1]
+        out, votes = np.ones((len(scores), self.n_classes)), np.empty(n_scores)
+        cdef double* s = <double*>address(scores, "d", scores.size)
+        cdef double* p = <double*>address(out, "d", out.size, writable=True)
+        cdef double* room = <double*>address(votes, "d", votes.size, writable=True)
+        cdef Evidence e
+        if self.n_classes > 1:
+            for i in range(len(scores)):
+                e = task.evidence(s + i * n_scores, n_scores, room)
+                if e.n != (1 if self.n_classes == 2 else self.n_classes):
+                    raise ValueError(f"{e.n} scores are not those of {self.n_classes} classes")
+                self.infer(&e, p + i * self.n_classes)
+                self.agree(&e, p + i * self.n_classes)
+        return out

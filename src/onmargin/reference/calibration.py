@@ -1,0 +1,125 @@
+"""Probabilities of classes from scores, calibrated as the scores come."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+RATE, LEAST_FACTOR, MEMORY, MOST_DEVIATIONS, DEPTH, BINS = 0.5, 0.01, 1024, 8, 30, 10
+MASK = 2**64 - 1
+
+
+@dataclass
+class Calibration:
+    """``p = softmax(a s / dev(s) + b v / dev(v) + c)``, with a, b and c learned by AdaGrad ([ADAGRAD]).
+
+    s are the scores of a model, less their mean, and v those of a vote, if there is one. Each pair of scores and label
+    is judged before it is learned. A row of one score is that of the second of two classes.
+    """
+
+    n_classes: int
+    a: float = 0.5
+    b: float = 0.5
+    a_squares: float = 1.0
+    b_squares: float = 1.0
+    s_square: float = 0.0
+    v_square: float = 0.0
+    judged: int = 0
+    weight: float = 0.0
+    log_loss: float = 0.0
+    brier: float = 0.0
+    c: Vector = field(init=False)
+    c_squares: Vector = field(init=False)
+    bins: Matrix = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.c, self.c_squares = np.zeros(self.n_classes), np.ones(self.n_classes)
+        self.bins = np.zeros((3, BINS))
+
+    def probabilities(self, s: Vector, v: Vector | None = None) -> Vector:
+        """Return the probability of each class from scores, and from those of a vote."""
+        logits = self.a * _in_units(_centered(s), self.s_square) + self.c
+        if v is not None:
+            logits += self.b * _in_units(_centered(v), self.v_square)
+        p = np.exp(np.maximum(logits - logits.max(), -DEPTH))
+        normalized: Vector = p / p.sum()
+        return normalized
+
+    def learn(self, right: int, s: Vector, v: Vector | None = None, weight: float = 1.0) -> Vector:
+        """Learn, and judge and return the probabilities as they were before."""
+        p = self.probabilities(s, v)
+        g = p - np.eye(self.n_classes)[right]
+        self.judged += 1
+        self.a, self.a_squares = _descend(self.a, self.a_squares, g, _in_units(_centered(s), self.s_square))
+        self.c_squares += g**2
+        self.c -= RATE * g / np.sqrt(self.c_squares)
+        self.s_square = self._followed(self.s_square, s)
+        if v is not None:
+            self.b, self.b_squares = _descend(self.b, self.b_squares, g, _in_units(_centered(v), self.v_square))
+            self.v_square = self._followed(self.v_square, v)
+        shown = agreeing(p, s if v is None else v)
+        self._judge(shown, right, weight)
+        return shown
+
+    def _judge(self, p: Vector, right: int, weight: float) -> None:
+        g = p - np.eye(self.n_classes)[right]
+        shown = 1 if self.n_classes == 2 else int(p.argmax())
+        self.weight += weight
+        self.log_loss -= weight * np.log(p[right])
+        self.brier += weight * float(g @ g) / (2 if self.n_classes == 2 else 1)
+        self.bins[:, min(int(BINS * p[shown]), BINS - 1)] += weight * np.array([1, p[shown], shown == right])
+
+    def _followed(self, square: float, s: Vector) -> float:
+        """Return the running mean square after these scores."""
+        now = float(np.mean(_centered(s) ** 2))
+        now = min(now, 1e4 * square) if square > 0 else now
+        return square + (now - square) / min(self.judged, MEMORY)
+
+
+def calibrate(scores: Matrix, y: NDArray[np.intp], n_classes: int, votes: Matrix | None = None) -> Calibration:
+    """Calibrate the scores of a stream, one row per example; y are classes from 0.
+
+    Past the first 4096 rows one of 16 is looked at, and counts for 16, unless there are votes.
+    """
+    calibration = Calibration(n_classes)
+    for t, (s, right) in enumerate(zip(scores, y, strict=True), 1):
+        weight = 1 if t <= 4096 or votes is not None else 16 * is_chosen(t)
+        if weight:
+            calibration.learn(int(right), s, None if votes is None else votes[t - 1], weight)
+    return calibration
+
+
+def is_chosen(t: int) -> bool:
+    """Return whether a hash of the number of the round is one of 16."""
+    h = t * 0x9E3779B97F4A7C15 & MASK
+    return ((h ^ (h >> 32)) * 0xD6E8FEB86659FD93 & MASK) >> 60 == 0
+
+
+def agreeing(p: Vector, s: Vector) -> Vector:
+    """Return probabilities in which the class of highest score is the most likely one."""
+    best = int(s[0] >= 0) if len(s) == 1 else int(s.argmax())
+    top = np.delete(p, best).max()
+    if p[best] > top:
+        return p
+    raised = p.copy()
+    raised[best] = top * (1 + 1e-9)
+    raised /= raised.sum()
+    return raised
+
+
+def _centered(s: Vector) -> Vector:
+    return np.array([-s[0] / 2, s[0] / 2]) if len(s) == 1 else s - s.mean()
+
+
+def _in_units(s: Vector, square: float) -> Vector:
+    return s / np.sqrt(square) if square > 0 else np.zeros_like(s)
+
+
+def _descend(factor: float, squares: float, g: Vector, z: Vector) -> tuple[float, float]:
+    """Return the factor of scores z after a step of AdaGrad, and the squares of its gradients."""
+    gradient = float(g @ np.clip(z, -MOST_DEVIATIONS, MOST_DEVIATIONS))
+    squares += gradient**2
+    return max(factor - RATE * gradient / float(np.sqrt(squares)), LEAST_FACTOR), squares

@@ -1,0 +1,75 @@
+"""Compiled probabilities are those of the NumPy twin, round by round."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from onmargin import AROWClassifier, AutoClassifier, PassiveAggressiveClassifier
+from onmargin.learner import as_rows
+from onmargin.reference import Calibration, binary, calibrate, pa1, play
+from onmargin.reference.calibration import is_chosen
+
+
+def stream(n, n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    y = (X @ rng.standard_normal((4, n_classes)) + rng.gumbel(size=(n, n_classes))).argmax(axis=1)
+    return X, y
+
+
+def same(compiled, twin):
+    state = compiled.state()
+    assert_allclose(state["factors"], [twin.a, twin.b, twin.a_squares, twin.b_squares], rtol=1e-9)
+    assert_allclose(state["squares"], [twin.s_square, twin.v_square], rtol=1e-9)
+    assert_allclose(state["offsets"], [twin.c, twin.c_squares], rtol=1e-9, atol=1e-12)
+    assert_allclose(state["sums"], [twin.weight, twin.log_loss, twin.brier], rtol=1e-9)
+    assert_allclose(state["bins"], twin.bins, rtol=1e-9)
+    assert state["judged"] == twin.judged
+
+
+def evidence(model, x):
+    """The scores that a row is predicted with: those of the leading model, and those of the vote."""
+    task, scores = model._learner.task, model._learner.scores(as_rows(x))
+    if model._model.combined is None:
+        return scores[0], None
+    leading = scores[0, task.places[task.leader] :][: task.width]
+    return leading, task.combine(scores)[0] if task.hedge else None
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    "model",
+    [
+        PassiveAggressiveClassifier(),
+        PassiveAggressiveClassifier(average=True),
+        PassiveAggressiveClassifier(C=[0.01, 1.0], average=True),
+        PassiveAggressiveClassifier(kernel="rbf"),
+        AROWClassifier(),
+        AutoClassifier(experts="linear"),
+    ],
+    ids=lambda model: str(model)[:60],
+)
+def test_rounds(model, n_classes):
+    X, y = stream(60, n_classes)
+    model, twin = model.__class__(**model.get_params()), Calibration(n_classes)
+    model.partial_fit(X[:1], y[:1], classes=np.arange(n_classes))
+    nothing = np.zeros(1 if n_classes == 2 else n_classes)
+    combined = model._model.combined
+    # All models vote for the second of two classes, or for the first of more, as long as scores are 0.
+    twin.learn(int(y[0]), nothing, np.eye(len(nothing))[0] if combined is not None and combined.hedge else None)
+    for t in range(1, len(y)):
+        s, v = evidence(model, X[t : t + 1])
+        shown = model.predict_proba(X[t : t + 1])[0]
+        assert_allclose(twin.learn(int(y[t]), s, v), shown, rtol=1e-9)
+        model.partial_fit(X[t : t + 1], y[t : t + 1])
+    same(model._model.calibration, twin)
+
+
+def test_one_of_sixteen_rounds_counts_for_sixteen():
+    chosen = [is_chosen(t) for t in range(4097, 40_000)]
+    assert 1 / 17 < np.mean(chosen) < 1 / 15
+    assert 0.4 < np.mean(np.flatnonzero(chosen) % 2) < 0.6  # labels that alternate do not fool it
+    X, y = stream(6000, 2)
+    scores = play(X, y * 2.0 - 1, binary, pa1(0.01)).scores
+    model = PassiveAggressiveClassifier(C=0.01, fit_intercept=False).partial_fit(X, y, classes=[0, 1])
+    same(model._model.calibration, calibrate(scores, y, 2))
