@@ -205,3 +205,22 @@ def test_weights_are_those_of_a_linear_expert():
     with pytest.raises(AttributeError, match="no expert that is left weighs features"):
         model.coef_  # noqa: B018
     assert model.predict(X[:3]).shape == (3,)
+
+
+@pytest.mark.parametrize("forecast", [False, True])
+def test_looking_at_the_matrix_changes_no_bit(forecast):
+    """An update of it may be put off to the next round; who looks at it before does not notice."""
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(60, 37)), random.normal(size=60)
+    one, other = (
+        Learner(Regression(0.0), Residual(), Ridge(37, 1, np.float64, bias=0.5, forecast=forecast)) for _ in range(2)
+    )
+    one.learn(as_rows(X), y)
+    for i in range(len(X)):
+        other.learn(as_rows(X[i : i + 1]), y[i : i + 1])
+        assert other.geometry.inverse.shape == (38, 40)
+        other = pickle.loads(pickle.dumps(other)) if i % 7 == 0 else other
+    np.testing.assert_array_equal(one.geometry.weights, other.geometry.weights)
+    np.testing.assert_array_equal(one.geometry.inverse, other.geometry.inverse)
+    precision = np.eye(38) + np.column_stack([np.full(60, 0.5), X]).T @ np.column_stack([np.full(60, 0.5), X])
+    np.testing.assert_allclose(np.linalg.inv(one.geometry.full()), precision, rtol=1e-8, atol=1e-8)

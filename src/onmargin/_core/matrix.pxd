@@ -7,6 +7,9 @@ cdef extern from "matrix.h" nogil:
     ctypedef struct Matrix:
         void (*product)(const void* A, Py_ssize_t n, Py_ssize_t stride, const void* x, void* out) noexcept nogil
         void (*update)(void* A, Py_ssize_t n, Py_ssize_t stride, const void* u, double scale) noexcept nogil
+        void (*advance)(
+            void* A, Py_ssize_t n, Py_ssize_t stride, const void* u, double scale, const void* x, void* out
+        ) noexcept nogil
         void (*phases)(
             const Row* x, const void* turns, const void* shifts, Py_ssize_t n, void* out
         ) noexcept nogil

@@ -5,7 +5,7 @@ import numpy as np
 from onmargin._core.restore import zeros
 
 from libc.math cimport INFINITY
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from onmargin._core.geometries.geometry cimport Euclidean
 from onmargin._core.matrix cimport Matrix, matrix_for, matrix_stride
@@ -46,8 +46,8 @@ cdef class Ridge(Euclidean):
 
     cdef readonly double alpha
     cdef public double forgetting
-    cdef public bint forecast
-    cdef readonly object inverse     # (n_features + 1) x stride, from the diagonal on
+    cdef bint forecasts
+    cdef object stored               # A, (n_features + 1) x stride, from the diagonal on
     cdef readonly object faded       # what is left of the penalty of each feature; 0: it was not met yet
     cdef Py_ssize_t size, stride
     cdef const Matrix* primitives
@@ -56,6 +56,8 @@ cdef class Ridge(Euclidean):
     cdef double* u                   # A x of the round, A being that before or after it
     cdef double* x                   # the intercept's coordinate, and the row laid out
     cdef double* column              # one of A
+    cdef double* late                # A += delay late late' is put off to the next round, which goes over A anyway
+    cdef double delay
     cdef double* f                   # `faded`
     cdef double q
 
@@ -71,22 +73,39 @@ cdef class Ridge(Euclidean):
                 f"ridge regression keeps a number for each pair of features, and takes at most {MAX_FEATURES} "
                 f"features; got {n_features}: leave out or hash some, or use AROWRegressor"
             )
-        self.alpha, self.forgetting, self.forecast = alpha, forgetting, forecast
+        self.alpha, self.forgetting, self.forecasts = alpha, forgetting, forecast
         self.size = n_features + 1
         self.stride = matrix_stride(self.size, 8)
         self.primitives = matrix_for(8)
         raw = zeros((int(self.size) + 1) * self.stride + 8)
         first = -raw.ctypes.data % 64 // 8
-        self.inverse = raw[first:first + self.size * self.stride].reshape(self.size, self.stride)
-        np.fill_diagonal(self.inverse, 1 / alpha)
-        self.A = <double*>address(self.inverse, "d", self.inverse.size, writable=True)
+        self.stored = raw[first:first + self.size * self.stride].reshape(self.size, self.stride)
+        np.fill_diagonal(self.stored, 1 / alpha)
+        self.A = <double*>address(self.stored, "d", self.stored.size, writable=True)
         self.faded = zeros(self.size)
         self.f = <double*>address(self.faded, "d", self.size, writable=True)
-        self.owners = tuple([zeros(self.stride) for _ in range(3)])
+        self.owners = tuple([zeros(self.stride) for _ in range(4)])
         self.u = <double*>address(self.owners[0], "d", self.stride, writable=True)
         self.x = <double*>address(self.owners[1], "d", self.stride, writable=True)
         self.column = <double*>address(self.owners[2], "d", self.stride, writable=True)
+        self.late = <double*>address(self.owners[3], "d", self.stride, writable=True)
         self.n_spare = max(self.n_spare, 2 * self.stride)
+
+    @property
+    def forecast(self):
+        """Whether scores are those in which x counts already."""
+        return self.forecasts
+
+    @forecast.setter
+    def forecast(self, bint forecast):
+        self.catch_up()  # predictions, which look at A then, change nothing
+        self.forecasts = forecast
+
+    @property
+    def inverse(self):
+        """A, from the diagonal on."""
+        self.catch_up()
+        return self.stored
 
     def settings(self):
         options = {"alpha": self.alpha, "forgetting": self.forgetting, "forecast": self.forecast}
@@ -126,11 +145,21 @@ cdef class Ridge(Euclidean):
             out[1 + (k if x.indices == NULL else x.indices[k])] = values[k]
         out[0] = self.bias if self.bias == self.bias else 0
 
+    cdef void catch_up(self) noexcept nogil:
+        """Do what was put off."""
+        if self.delay != 0:
+            self.primitives.update(self.A, self.size, self.stride, self.late, self.delay)
+            self.delay = 0
+
     cdef double product(self, const double* x, double* out) noexcept nogil:
         """out = A x; x'Ax."""
         cdef Py_ssize_t k
         cdef double q = 0
-        self.primitives.product(self.A, self.size, self.stride, x, out)
+        if self.delay != 0:
+            self.primitives.advance(self.A, self.size, self.stride, self.late, self.delay, x, out)
+            self.delay = 0
+        else:
+            self.primitives.product(self.A, self.size, self.stride, x, out)
         for k in range(self.size):
             q += x[k] * out[k]
         return q
@@ -138,7 +167,7 @@ cdef class Ridge(Euclidean):
     cdef void scores(self, Round* r) noexcept nogil:
         cdef Py_ssize_t c
         Euclidean.scores(self, r)
-        if self.forecast:
+        if self.forecasts:
             self.lay_out(r.x, self.x)
             self.q = self.product(self.x, self.u) * r.weight
             for c in range(self.n_columns):
@@ -148,7 +177,7 @@ cdef class Ridge(Euclidean):
         cdef Py_ssize_t c
         cdef double q
         Euclidean.mean_scores(self, x, s, spare)
-        if self.forecast:
+        if self.forecasts:
             self.lay_out(x, spare + self.n_scores)
             q = self.product(spare + self.n_scores, spare + self.n_scores + self.stride)
             for c in range(self.n_columns):
@@ -156,7 +185,7 @@ cdef class Ridge(Euclidean):
 
     cdef void measure(self, Round* r) noexcept nogil:
         cdef Py_ssize_t c, k
-        cdef bint known = self.forecast and self.bias == self.bias  # A x, from the scores
+        cdef bint known = self.forecasts and self.bias == self.bias  # A x, from the scores
         Euclidean.measure(self, r)
         if not known:
             self.lay_out(r.x, self.x)
@@ -164,10 +193,13 @@ cdef class Ridge(Euclidean):
         if not 0 < self.q < INFINITY:
             memset(self.u, 0, self.size * sizeof(double))
             return
-        self.primitives.update(self.A, self.size, self.stride, self.u, -r.weight / (1 + self.q))
+        self.delay = -r.weight / (1 + self.q)
+        memcpy(self.late, self.u, self.stride * sizeof(double))
+        if self.forecasts or self.forgetting > 0:  # which look at A before the next round
+            self.catch_up()
         for k in range(self.size):
             self.u[k] /= 1 + self.q
-        if self.forecast:
+        if self.forecasts:
             for c in range(self.n_columns):  # from the weights of the rounds before to those of the forecast
                 self.shift_column(c, -self.q * r.s[c] * r.weight)
         if self.forgetting > 0:

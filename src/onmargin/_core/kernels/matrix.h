@@ -14,6 +14,8 @@ typedef struct {
     void (*product)(const void *A, ptrdiff_t n, ptrdiff_t stride, const void *x, void *out);
     /* A += scale u u' */
     void (*update)(void *A, ptrdiff_t n, ptrdiff_t stride, const void *u, double scale);
+    /* A += scale u u', and then out = A x */
+    void (*advance)(void *A, ptrdiff_t n, ptrdiff_t stride, const void *u, double scale, const void *x, void *out);
     /* out = shifts + sum_j x_j turns[j], rows of `turns` being n numbers: phases in whole turns */
     void (*phases)(const Row *x, const void *turns, const void *shifts, ptrdiff_t n, void *out);
     /* out = scale cos(2 pi phases), n numbers; out may be phases */

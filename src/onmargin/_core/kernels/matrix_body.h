@@ -92,6 +92,44 @@ TARGET static void NAME(update)(void *matrix, ptrdiff_t n, ptrdiff_t stride, con
     }
 }
 
+/* `update` and then `product`, in one pass over the matrix: each number comes to the same, to the last bit. */
+TARGET static void NAME(advance)(void *matrix, ptrdiff_t n, ptrdiff_t stride, const void *change, double scale,
+                                 const void *vector, void *result)
+{
+    const REAL *restrict u = change, *restrict x = vector;
+    REAL *restrict out = result;
+    const ptrdiff_t end = NAME(aligned)(n);
+    memset(out, 0, stride * sizeof(REAL));
+    for (ptrdiff_t i = 0; i < n; i += 2) {
+        REAL *restrict A = (REAL *)matrix + i * stride, *restrict B = A + stride;
+        const REAL p = (REAL)(scale * u[i]), q = (REAL)(scale * u[i + 1]), a = x[i], b = x[i + 1];
+        A[i] += p * u[i];
+        A[i + 1] += p * u[i + 1];
+        B[i + 1] += q * u[i + 1];
+        SOME first = {0}, second = {0};
+        REAL one = A[i] * a + A[i + 1] * b, two = A[i + 1] * a + B[i + 1] * b;
+        ptrdiff_t j = i + 2;
+        for (; j < NAME(aligned)(i + 2); j++) {
+            A[j] += p * u[j];
+            B[j] += q * u[j];
+            out[j] += A[j] * a + B[j] * b;
+            one += A[j] * x[j];
+            two += B[j] * x[j];
+        }
+        for (; j < end; j += LANES) {
+            const SOME t = NAME(get)(u + j), y = NAME(get)(x + j);
+            const SOME v = NAME(get)(A + j) + t * p, w = NAME(get)(B + j) + t * q;
+            NAME(put)(A + j, v);
+            NAME(put)(B + j, w);
+            NAME(put)(out + j, NAME(get)(out + j) + v * a + w * b);
+            first += v * y;
+            second += w * y;
+        }
+        out[i] += one + NAME(sum)(first);
+        out[i + 1] += two + NAME(sum)(second);
+    }
+}
+
 TARGET static void NAME(phases)(const Row *x, const void *all_turns, const void *shifts, ptrdiff_t n, void *result)
 {
     const REAL *v = x->values;
@@ -127,7 +165,7 @@ TARGET static void NAME(cosines)(const void *phases, ptrdiff_t n, double scale, 
     }
 }
 
-static const Matrix NAME(matrices) = {NAME(product), NAME(update), NAME(phases), NAME(cosines)};
+static const Matrix NAME(matrices) = {NAME(product), NAME(update), NAME(advance), NAME(phases), NAME(cosines)};
 
 #undef SOME
 #undef LANES
