@@ -1,5 +1,6 @@
 """One request costs no more than it says: bytes that are kept or sent, and time that others wait."""
 
+import random
 import socket
 import threading
 import time
@@ -7,6 +8,7 @@ import time
 import pytest
 
 from onmargin.apps.serve import costs
+from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.service import Settings
 from tests.apps.serving import create, learn, served
@@ -124,6 +126,36 @@ def test_a_request_has_an_end(tmp_path):
         assert answer.status_code == 413
         assert client.get("/v1/models/m").json()["seq"] == 3
         assert predict(client, sequences[:1]).status_code == 200
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_supports_of_kernels_are_bounded(tmp_path, monkeypatch, vectors):
+    """The estimate is an upper bound; what would be too many are refused, and a budget avoids it."""
+    random_ = random.Random(0)
+    rows = [[random_.gauss(0, 1) for _ in range(20)] for _ in range(60)]
+    pairs = [(x if vectors else {f"f{k}": v for k, v in enumerate(x)}, "ab"[i % 2]) for i, x in enumerate(rows)]
+    with served(tmp_path) as client:
+        create(client, kernel="rbf", gamma=0.1)
+        create(client, "n", kernel="rbf", gamma=0.1, budget=15)
+        for name in ("m", "n"):
+            assert learn(client, name, *pairs[:40]).status_code == 200
+        learner = client.service.models["m"].state.learner
+        n, values = learner.model.support_size_
+        assert n > 25
+        assert values == 20 * n
+        started = time.process_time()
+        learner.predict(pairs[0][0])
+        assert time.process_time() - started < 10 * learner.costs.work(pairs[0][0]) / 1e9
+        monkeypatch.setattr(costs, "MOST_WORK", 2 * learner.costs.of_supports(n + 10, values + 200))
+        answer = learn(client, "m", *pairs[40:])
+        assert answer.status_code == 422
+        assert '"budget"' in answer.json()["error"]
+        assert predict(client, [pairs[40][0]]).status_code == 200
+        assert learn(client, "n", *pairs[40:]).status_code == 200
+        monkeypatch.undo()
+        learner.room = Room(weights=22 * (n + 2))
+        assert learn(client, "m", *pairs[40:]).status_code == 422
+        assert learn(client, "m", pairs[40]).status_code == 200
 
 
 def test_bytes_in_flight_are_bounded(tmp_path):

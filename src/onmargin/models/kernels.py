@@ -175,6 +175,11 @@ class Supports(Part):
         self._n, self._memory, self._filled = rows.shape[0], rows, [rows.shape[0]]
 
     @property
+    def n_values(self) -> int:
+        """How many numbers they have; those that sparse rows leave out do not count."""
+        return int(self._memory.nnz) if sparse.issparse(self._memory) else self._n * self.width
+
+    @property
     def width(self) -> int:
         """The number of features of their rows."""
         return int(self._memory.shape[1])

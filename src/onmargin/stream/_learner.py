@@ -482,6 +482,12 @@ class StreamLearner:
         return {int(places[k]) if names is None else names[places[k]]: float(values[k]) for k in order}
 
     @property
+    def support_size_(self) -> tuple[int, int]:
+        """How many supports a kernel has and how many numbers these hold: what memory and time grow with."""
+        supports = getattr(self._learner, "supports", None) if "_model" in vars(self) else None
+        return (0, 0) if supports is None else (len(supports), supports.n_values)
+
+    @property
     def models_(self) -> list[str]:
         """The names of the models that learn side by side; before an example is seen those for named features."""
         plan = self.plan()

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 
+from onmargin._core.geometries.geometry import combined
 from onmargin._core.restore import fill, whole, zeros
 
 from libc.math cimport INFINITY, exp, fabs, frexp, ldexp, log, pow, sinh, sqrt
@@ -76,7 +77,7 @@ cdef class Additive(Geometry):
         """A copy whose theta are combinations of these: column c is sum_k mixing[c, k] times column k."""
         cdef Additive copy = self.alike(len(mixing))
         copy.clock = self.clock
-        copy.theta[:, :copy.n_columns] = self.theta[:, :self.n_columns] @ mixing.T
+        copy.theta[:, :copy.n_columns] = combined(self.theta[:, :self.n_columns], mixing)
         copy.sum_anew()
         return copy
 

@@ -6,6 +6,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.rows import Rows
 
+def between(tables: NDArray[Any], mixing: NDArray[np.float64]) -> NDArray[Any]: ...
+
 class Paths(Euclidean):
     def __init__(
         self,

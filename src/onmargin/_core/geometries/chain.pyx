@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from onmargin._core.geometries.geometry import combined
 from onmargin._core.restore import zeros
 
 from libc.math cimport isnan
@@ -17,6 +18,11 @@ cdef inline double square_and_clear(double* number) noexcept nogil:
     cdef double square = number[0] * number[0]
     number[0] = 0
     return square
+
+
+def between(tables, mixing):
+    """Combinations of labels in tables from label to label, which are last."""
+    return combined(combined(tables, mixing).swapaxes(-1, -2), mixing).swapaxes(-1, -2)
 
 
 cdef class Paths(Euclidean):
@@ -64,7 +70,7 @@ cdef class Paths(Euclidean):
     def hand_over(self, copy, mixing):
         """Give a copy its combinations of the transitions."""
         for name in self.tables():
-            getattr(copy, name)[:] = mixing @ getattr(self, name) @ mixing.T
+            getattr(copy, name)[:] = between(getattr(self, name), mixing)
 
     def mean_transitions(self):
         """The averaged transitions, padded as the scores are; the current ones until averaging has started."""
@@ -208,7 +214,7 @@ cdef class EdgePaths(Paths):
         shared = min(self.n_features, copy.n_features)
         copy.places[:shared] = self.places[:shared]
         for mine, other in zip(self.by_pair(), copy.by_pair(), strict=True):
-            other[:] = mixing @ mine @ mixing.T
+            other[:] = between(mine, mixing)
 
     def by_pair(self):
         """The weights of steps, and what averaging takes off them: chosen features by label by next label."""

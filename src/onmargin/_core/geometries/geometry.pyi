@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 def float_type(dtype: DTypeLike) -> np.dtype[Any]: ...
+def combined(columns: NDArray[Any], mixing: NDArray[np.float64]) -> NDArray[Any]: ...
 
 class Geometry:
     @property

@@ -26,6 +26,18 @@ def float_type(dtype):
     return found
 
 
+def combined(columns, mixing):
+    """Combinations of columns, which are last: column c is sum_k mixing[c, k] times column k.
+
+    Where each is a multiple of one of them, as it is when classes are met, a product of matrices would take far longer.
+    """
+    if mixing.shape[1] == 0 or (np.count_nonzero(mixing, axis=1) > 1).any():
+        return columns @ mixing.T.astype(columns.dtype)
+    source = np.abs(mixing).argmax(axis=1)
+    factors = mixing[np.arange(len(mixing)), source].astype(columns.dtype)
+    return columns[..., source] * factors + 0  # and not -0, as of a sum
+
+
 cdef class Geometry:
     """The interface.
 
@@ -237,7 +249,7 @@ cdef class Euclidean(Columns):
         if self.clock > 0:  # before that all is zero
             for name, array in self.columns().items():
                 # Transposed, the product is written in the order in which feature-major weights lie.
-                getattr(copy, name).T[:] = array.T @ mixing.T.astype(array.dtype)
+                getattr(copy, name).T[:] = combined(array.T, mixing)
         return copy
 
     def resized(self, Py_ssize_t n_features):

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from onmargin._core.geometries.geometry import float_type
+from onmargin._core.geometries.geometry import combined
 from onmargin._core.restore import fill, whole, zeros
 
 from libc.math cimport INFINITY, isnan, sqrt
@@ -121,7 +122,7 @@ cdef class Expansion(Columns):
         """A copy whose columns are combinations of these: column c is sum_k mixing[c, k] times column k."""
         copy = type(self)(self.n_features, len(mixing), self.dtype, **self.settings())
         mixed = {
-            name: array @ mixing.T if name in ("coef", "intercept", "lag", "lag_intercept") else array
+            name: combined(array, mixing) if name in ("coef", "intercept", "lag", "lag_intercept") else array
             for name, array in self.arrays().items()
         }
         copy.__setstate__({"clock": self.clock, **mixed})

@@ -18,8 +18,9 @@ LONGEST_NAME = 512  # characters, also of a word in a text
 LONGEST_LABEL = 256
 LONGEST_NGRAM = 10  # words
 # Upper ends of what was measured, in nanoseconds: a feature read, one looked up for a label, a word of an n-gram, a
-# pair of labels of a token, and an example of one of several models.
-READ, SCORED, WORD, PAIR, BASE = 75, 2, 25, 0.5, 10_000
+# pair of labels of a token, an example of one of several models, an example of a kernel, a support of it, and a number
+# that a support has.
+READ, SCORED, WORD, PAIR, BASE, KERNEL, SUPPORT, VALUE = 75, 2, 25, 0.5, 10_000, 1_000_000, 1000, 25
 
 
 class Costs:
@@ -33,6 +34,7 @@ class Costs:
     def work(self, x: Any) -> float:
         """Return what it takes to predict an example."""
         _, base, feature, words, token = self._current()
+        base += self.of_supports(*self._supports())
         if isinstance(x, str):
             return base + (len(x) + 1) // 2 * words
         if token and isinstance(x, list):
@@ -42,6 +44,7 @@ class Costs:
     def at_most(self, n: int, size: int) -> float:
         """Return what it can take to predict some examples that have so many bytes together, as JSON."""
         _, base, feature, words, token = self._current()
+        base += self.of_supports(*self._supports())
         return n * base + size / 2 * (max(feature, words) + token)  # none of them is shorter than two bytes
 
     def total(self, examples: list[Any]) -> float:
@@ -68,6 +71,29 @@ class Costs:
         words = (longest - shortest + 1) * ((shortest + longest) / 2 * WORD + feature)
         self._prices = columns, base, feature, words, columns**2 * PAIR if learner.task == "tag" else 0
         return self._prices
+
+    def _supports(self) -> tuple[int, int]:
+        """Return how many supports a kernel has, and how many numbers they hold; sequences have no kernel."""
+        return (0, 0) if self._learner.task == "tag" else self._learner.model.support_size_
+
+    def of_supports(self, n: int, values: int) -> float:
+        """Return what it takes to compare an example with so many supports of a kernel."""
+        return KERNEL + n * (SUPPORT + SCORED * self._current()[0]) + values * VALUE if n else 0.0
+
+    def check_supports(self, n_new: int, n_numbers: int, most: int) -> None:
+        """Refuse so many supports more of a kernel, if there is no time or memory for the numbers that they have."""
+        model = self._learner.model
+        if getattr(model, "kernel", None) is None:
+            return
+        n, values = self._supports()
+        n, values = min(n + n_new, model.budget or n + n_new), values + n_numbers
+        time, memory = self.of_supports(n, values), values + n * max(1, len(getattr(model, "classes_", ())))
+        if time > MOST_WORK / 2 or memory > most:
+            raise BadExampleError(
+                f"the kernel would have up to {n} supports with {values} numbers, and an example would take up to "
+                f"{time / 1e9:.2f} s; {most} numbers and {MOST_WORK / 2e9:g} s are allowed here: create the model with "
+                'a "budget"'
+            )
 
     def check(self, x: Any) -> None:
         """Refuse an example that takes too long."""

@@ -181,11 +181,12 @@ class JsonLearner:
     def _check_room(self, examples: list[Example], n_new: int) -> bool:
         """Refuse what would make the model too large; whether it comes close."""
         columns = len(self.classes) + n_new
+        most = sum(self._most(example.x) for example in examples)
+        self.costs.check_supports(len(examples), most, self.room.weights)
         if n_new:
             self._check_size(self.features, columns)
         if not self._named():
             return False
-        most = sum(self._most(example.x) for example in examples)
         limit = min(self.room.features, self.room.weights // (self.abreast * max(1, columns)))
         if self.features + self.promised + most <= limit:
             self.promised += most
