@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[2] / "src/onmargin"
 
 # From the bottom up. A module may import from its own part and from the layers below, never from a sibling.
 LAYERS = [
-    {"_late", "errors"},
+    {"_late", "_tables", "_warnings", "errors"},
     {"_core", "reference"},
     {"_parts"},
     {"learner", "_checks"},

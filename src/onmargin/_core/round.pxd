@@ -55,6 +55,7 @@ cdef struct Round:
     const double* y           # the target: one number, or several
     Py_ssize_t n_y
     double weight             # weight of the example, which scales C
+    double unit               # what C is in units of, where a task says so; otherwise 1
     double* s                 # the scores
     Py_ssize_t n_scores
     HalfSpace* halfspaces     # the violated half-spaces, and others if the step needs them

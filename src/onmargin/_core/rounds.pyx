@@ -101,7 +101,7 @@ cdef class Stage:
         self.r.predicted = self.r.change + width + geometry.n_spare
         self.r.work = self.r.predicted + width
         self.r.sequence.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
-        self.r.weight = self.r.n_rows = self.r.n_y = 1
+        self.r.weight = self.r.unit = self.r.n_rows = self.r.n_y = 1
 
 
 cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil:

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import TargetLoss
-from onmargin.estimators._warnings import warn_caller
+from onmargin._warnings import warn_caller
 from onmargin.learner import Vector
 
 

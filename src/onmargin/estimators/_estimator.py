@@ -23,13 +23,14 @@ from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.turns import TakingTurns
 from onmargin._late import fit_shards
+from onmargin._warnings import warn_caller, warn_of_margin
 from onmargin.estimators._batch import reach_target
 from onmargin.estimators._checks import live
-from onmargin.estimators._warnings import warn_caller, warn_of_margin
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
+from onmargin.models.compatible import several
 from onmargin.models.options import check_options, option
-from onmargin.models.plan import Model, Plan, Shape, check_begun
+from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_begun
 from onmargin.models.rules import FLAG, NONE, Instance, Number
 from onmargin.models.several import ModelOutcome
 
@@ -229,12 +230,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         with TakingTurns(self):
             point = RestorePoint(self)
+            before = self._n_rounds()
             try:
                 yield self.plan(), point
                 self._model.learner.close()
             except BaseException:
                 point.go_back()
                 raise
+            if before < ROUNDS_TO_DIFFER <= self._n_rounds():  # once in a stream
+                self._warn_if_alike()
 
     def _validate(
         self, X: Any, y: Any, *, keep: bool, dtypes: tuple[Any, ...] | None = None
@@ -352,12 +356,21 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 stale = 0 if quality >= best + self.tol else stale + 1  # a quality of nan is no improvement
                 best = max(best, quality)
                 if stale >= self.n_iter_no_change:
-                    return
-        if self.tol is not None:
-            warn_caller(
-                f"max_iter={self.max_iter} passes ended before tol={self.tol} was met: raise max_iter, or tol.",
-                ConvergenceWarning,
-            )
+                    break
+        else:
+            if self.tol is not None:
+                warn_caller(
+                    f"max_iter={self.max_iter} passes ended before tol={self.tol} was met: raise max_iter, or tol.",
+                    ConvergenceWarning,
+                )
+        self._warn_if_alike()
+
+    def _n_rounds(self) -> int:
+        return int(self._learner._totals.rounds) if "_model" in vars(self) else 0
+
+    def _warn_if_alike(self) -> None:
+        if several(getattr(self, "C", 1.0)):
+            self._model.warn_if_alike()
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from onmargin._checks import check_classes, check_labels, plain
+from onmargin._warnings import warn_of_margin
 from onmargin.estimators._checks import check_named, check_weight, live
 from onmargin.estimators._classes import segments
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._warnings import warn_of_margin
 from onmargin.learner import Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
 from onmargin.models.columns import check_known

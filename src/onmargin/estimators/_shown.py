@@ -78,7 +78,9 @@ def sweep_(self: Any) -> Standing:
     """How the models of all values of C stand."""
     if self.average == "best":
         raise AttributeError("there is one value of C only")
-    return _standing(self)
+    found = _standing(self)
+    self._model.warn_if_alike()
+    return found
 
 
 @property  # type: ignore[misc]

@@ -469,7 +469,9 @@ class SequenceTagger(Estimator, TaggerOptions):
     @property
     def sweep_(self) -> ChainStanding:
         """How the chains of all values of C stand."""
-        fixed = self._chain().model.fixed
+        model = self._chain().model
+        model.warn_if_alike()
+        fixed = model.fixed
         return self._chain().standing(names_of(grid(self.C) if fixed is None else fixed["C"]), self.n_features_in_)
 
     def _chain(self) -> Chain:

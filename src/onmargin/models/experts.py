@@ -1,6 +1,6 @@
 """The experts of the learners that choose for themselves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -299,6 +299,7 @@ class Ensemble:
     retirable: bool = False  # some may be left out as the stream goes on
     from_first: bool = False  # they learn how far targets are from the first one
     tempered: bool = False  # outliers among targets count as if they were none
+    units: Mapping[str, Any] | None = None  # what C is in units of; None: in those of the data
     side_by_side: Callable[..., Geometry] = side_by_side  # how their weights lie
     combination: Callable[..., Task] = combination  # the task that plays all of theirs
 

@@ -12,6 +12,8 @@ from onmargin.models.several import Kind, averaging, grid
 from onmargin.models.updates import projection
 
 METRICS: dict[str, type[Diagonal]] = {"adaptive": Adaptive, "normalized": Normalized}
+# By which power of 1 / |x|^2 a step scales.
+_PER_NORM: dict[Any, float] = {Euclidean: 1.0, Adaptive: 0.5, Normalized: 0.0}
 GEOMETRIES: dict[str, type[Geometry]] = {"euclidean": Euclidean, **METRICS}
 
 
@@ -37,7 +39,18 @@ def alternatives(options: Any, kind: Kind, step: Any, *, by_loss: bool) -> Ensem
         values = grid(getattr(options, "C", 1.0))
         experts = tuple(Expert(f"C={C:g}", kind, "", projection(C, options.loss)) for C in values)
     hedge = getattr(options, "combine", "leader") == "hedge"
-    return Ensemble(Experts(experts, experts), same_task, hedge=hedge, by_loss=by_loss) if experts else None
+    units = _units(options, kind) if isinstance(getattr(options, "C", 1.0), str) else None
+    return (
+        Ensemble(Experts(experts, experts), same_task, hedge=hedge, by_loss=by_loss, units=units) if experts else None
+    )
+
+
+def _units(options: Any, kind: Kind) -> dict[str, Any]:
+    """Return what C="auto" is in units of: 1 / q, q being the curvature, and for capped steps those of the loss.
+
+    For plain weights q is |x|^2. In the metric of AdaGrad it grows with |x|, and in the normalized one it does not.
+    """
+    return {"per_norm": _PER_NORM[kind], "in_targets": options.loss == "epsilon_insensitive"}
 
 
 def swept(options: Any) -> dict[str, Any]:

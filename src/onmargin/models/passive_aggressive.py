@@ -33,8 +33,10 @@ class ClassifierOptions:
     ----------
     C : float, sequence of floats or "auto", default=1.0
         Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always restores the margin. Of several values
-        all are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
+        cautious and better under noise; ``inf`` gives plain PA, which always restores the margin. If a sequence,
+        one model per value is trained in the same pass, and the best so far predicts. "auto" is a grid of nine, from
+        0.001 to 10 in units of 1 / M, where M is the mean of ‖x‖² over the rows so far, or what takes its place in
+        another `geometry`.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" is PA-I, "squared_hinge" is PA-II.
     margin : float or None, default=None
@@ -124,8 +126,11 @@ class RegressorOptions:
     ----------
     C : float, sequence of floats or "auto", default=1.0
         Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube. Of several values all
-        are learned in one pass, and the best so far predict; "auto" is a grid of nine from 0.001 to 10.
+        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube. If a
+        sequence, one model per value is trained in the same pass, and the best so far predicts. "auto" is a grid of
+        nine, from 0.001 to 10 in units of 1 / M, where M is the mean of ‖x‖² over the rows so far, or what takes its
+        place in another `geometry`; with the first `loss` in units of D / M, where D is the deviation of the targets so
+        far.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         The first is PA-I, the second PA-II.
     epsilon : float, default=0.1

@@ -20,6 +20,7 @@ from onmargin._core.several.tasks import Several
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
 from onmargin._parts import Part, take_apart
+from onmargin._warnings import warn_caller
 from onmargin.errors import ParameterError
 from onmargin.learner import Learner
 from onmargin.models.columns import Places, class_columns
@@ -40,6 +41,8 @@ from onmargin.models.several import (
 )
 
 Labels = Sequence[Any] | NDArray[Any]
+# Rounds after which models that differ in C should have differed in something.
+ROUNDS_TO_DIFFER = 20
 
 
 class Shape(NamedTuple):
@@ -255,6 +258,7 @@ class Model(Part):
             hedge=ensemble.hedge,
             by_loss=ensemble.by_loss,
             **{name: True for name in ("from_first", "tempered") if getattr(ensemble, name)},
+            **({"units": ensemble.units} if ensemble.units else {}),
         )
 
     def experts(self, plan: Plan) -> Sequence[Expert]:
@@ -380,6 +384,19 @@ class Model(Part):
             learner.geometry = geometry.resized(geometry.room(n_features))
         self.learner.__dict__ = vars(learner)
         self.members, self._experts = members, experts
+
+    def warn_if_alike(self) -> None:
+        """Warn if values of C made no difference to any prediction so far."""
+        combined = self.combined
+        if combined is None or self.learner._totals.rounds < ROUNDS_TO_DIFFER:
+            return
+        outcomes = combined.state()["outcomes"]
+        if len(outcomes) > 1 and outcomes[0].any() and (outcomes == outcomes[0]).all():
+            warn_caller(
+                f"all {len(outcomes)} values of C behaved the same: they are too large to limit a step on these rows, "
+                "or too small to tell apart. Use C='auto', whose values are in units of the rows, or other values.",
+                UserWarning,
+            )
 
     def retire(self, plan: Plan, keep: Any) -> None:
         """Go on with the `keep` models that have lost least; averages and what they are of stay together."""

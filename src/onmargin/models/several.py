@@ -1,6 +1,6 @@
 """Models that learn side by side from the same rows and predict as one: what both faces share."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, starmap
 from operator import attrgetter
@@ -24,7 +24,7 @@ from onmargin.learner import Learner
 Kind = Callable[..., Geometry]
 # As many columns of one geometry, but no more, have the scores that each would have alone (see vec_body.h).
 MAX_COLUMNS = 16
-# The grid of C="auto": from steps that hardly move to steps that nothing caps.
+# The grid of C="auto", in units of 1 / |x|^2: from steps that hardly move to steps that nothing caps.
 AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
 # Of the rate at which votes shrink with mistakes. The bound pays ln(M) / 0.1 for it; the vote of several that are about
 # as good is better than any, where a faster rate would leave one alone.
@@ -51,6 +51,8 @@ class Standing:
         With ``combine="hedge"``: the losses so far, weighted by what each vote counted for, and how much more than
         those of the best model they can be. A loss is 1 for a mistake; of regressors it is that of the task, with
         outliers among targets as `AutoRegressor` learns them.
+    unit : float
+        With ``C="auto"``: what the values of C in the names are multiplied by, as of the last example. Otherwise 1.
     """
 
     names: list[str]
@@ -63,6 +65,7 @@ class Standing:
     intercept: list[NDArray[np.float64] | None]
     mixed_loss: float
     regret_bound: float
+    unit: float
 
     def with_coef(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
         """Return the same with other weights, each made of one of these."""
@@ -246,11 +249,16 @@ def combination(
     by_loss: bool,
     from_first: bool = False,
     tempered: bool = False,
+    units: Mapping[str, Any] | None = None,
 ) -> Several:
-    """The task of models that have `width` scores each; votes are weighed as by the one before, if there was any."""
+    """The task of models that have `width` scores each; votes are weighed as by the one before, if there was any.
+
+    `units` are those of C, as at the first round: files of version 0.1 have none.
+    """
     places = list(map(attrgetter("place"), models(geometry, width)))
     experts = before.experts if isinstance(before, Several) else 0
     ceiling = np.inf if by_loss else CEILING
+    units = before.units() if isinstance(before, Several) else units or {}
     task = Several(
         tasks,
         places,
@@ -262,6 +270,7 @@ def combination(
         experts=experts,
         from_first=from_first,
         tempered=tempered,
+        **units,
     )
     if isinstance(before, Several):
         task.__setstate__(before.state())
@@ -296,6 +305,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
         experts=task.experts,
         from_first=task.from_first,
         tempered=task.tempered,
+        **task.units(),
     )
     state = task.state()
     squares = {"squares": state["squares"][[*kept, -1]]} if "squares" in state else {}
@@ -371,4 +381,5 @@ def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
         intercept,
         task.mixed if task.hedge else np.nan,
         task.regret_bound() if task.hedge else np.nan,
+        task.unit,
     )

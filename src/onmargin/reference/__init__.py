@@ -27,7 +27,7 @@ from onmargin.reference.additive import (
 )
 from onmargin.reference.calibration import Calibration, calibrate
 from onmargin.reference.change import adaptive_window
-from onmargin.reference.hedge import Hedged, adahedge, several, tempered, vote
+from onmargin.reference.hedge import Hedged, adahedge, several, tempered, units_of_c, vote
 from onmargin.reference.kernel import (
     Expansion,
     forgetron,
@@ -186,6 +186,7 @@ __all__ = [
     "tempered",
     "uniclass",
     "uniclass_kernel",
+    "units_of_c",
     "viterbi",
     "vote",
     "with_intercept",

@@ -58,6 +58,25 @@ def tempered(y: Vector, origin: float) -> Vector:
     return np.array(learned)
 
 
+def units_of_c(squared_norms: Vector, y: Vector | None = None, power: float = 1.0) -> Vector:
+    """What ``C="auto"`` is in units of, in each round: ``deviation(y) / mean(squared_norms)^power``, both so far.
+
+    The deviation is of the targets and 0; without y it is 1. A row counts for at most 100 times the mean before it, and
+    a target for what is ten deviations off.
+    """
+    norms: list[float] = []
+    targets, units = [0.0], []
+    for t, square in enumerate(squared_norms):
+        if square > 0:
+            norms.append(min(square, 100 * float(np.mean(norms))) if norms else square)
+            if y is not None:
+                mean, limit = np.mean(targets), 10 * np.std(targets)
+                targets.append(float(np.clip(y[t], mean - limit, mean + limit) if limit > 0 else y[t]))
+        unit = np.mean(norms) ** -power if norms else 1.0
+        units.append(unit * (1.0 if y is None else np.std(targets)))
+    return np.array(units)
+
+
 class Several(NamedTuple):
     """What several models came to together: mistakes of their prediction, mistakes of each, and AdaHedge's weights."""
 

@@ -11,6 +11,7 @@ def sweep_(self: Any) -> Standing:
     if self.average == "best":
         raise AttributeError("there is one value of C only")
     standing: Standing = self._standing()
+    self._model.warn_if_alike()
     return standing
 
 

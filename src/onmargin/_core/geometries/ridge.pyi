@@ -5,8 +5,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from onmargin._core.geometries.geometry import Euclidean
 
-MAX_FEATURES: int
-
 class Ridge(Euclidean):
     def __init__(
         self,

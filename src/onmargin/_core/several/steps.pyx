@@ -73,7 +73,10 @@ cdef class Steps(Step):
 
 
 cdef class Projections(Step):
-    """The passive-aggressive steps of models that differ in C alone: model m has caps[m] and dampings[m]."""
+    """The passive-aggressive steps of models that differ in C alone: model m has caps[m] and dampings[m].
+
+    The weight of an example and the unit of the round scale C.
+    """
 
     cdef readonly object caps, dampings
     cdef double* cap
@@ -91,12 +94,12 @@ cdef class Projections(Step):
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
-        cdef double damping, gain = 0
+        cdef double scale = r.weight * r.unit, damping, gain = 0
         geometry.curvatures(r)
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
-            damping = self.damping[h.model] / r.weight
-            h.tau = projection(h, self.cap[h.model] * r.weight, damping)
+            damping = self.damping[h.model] / scale
+            h.tau = projection(h, self.cap[h.model] * scale, damping)
             if h.tau > 0:
                 gain += h.tau * (h.loss - h.tau * damping / 2)
         return gain

@@ -40,7 +40,8 @@ cdef class Several(Task):
     cdef readonly object places
     cdef readonly Py_ssize_t width, experts
     cdef readonly Task judge
-    cdef readonly bint hedge, by_loss, from_first, tempered
+    cdef readonly bint hedge, by_loss, from_first, tempered, in_targets
+    cdef readonly double per_norm
     cdef readonly double ceiling, gap, mixed, origin
     cdef readonly Py_ssize_t leader  # the model that has lost least, of several the first
     cdef double reach                # how far from the origin targets were so far, outliers aside; 0 if not known
@@ -60,6 +61,7 @@ cdef class Several(Task):
     cdef double* squares             # of the scores of each model, summed; and how many there were
     cdef double* grades
     cdef HalfSpace* spare
+    cdef double* sizes               # how many rows there were, and the sums of |x|^2, y and y^2
 
     cdef inline double lost(self, const Outcome* outcome) noexcept nogil:
         return (<const double*>outcome)[self.judged]
@@ -70,6 +72,10 @@ cdef class Several(Task):
     cdef void grade(self, const double* s, double* votes) noexcept nogil
     cdef double temper(self, double distance) noexcept nogil
     cdef bint is_wrong_origin(self, double target) noexcept nogil
+    cdef void measure(self, const Round* r) noexcept nogil
+    cdef bint scaled(self) noexcept nogil
+    cdef double unit_of_C(self) noexcept nogil
+    cdef double deviation(self) noexcept nogil
     cdef void begin(self, Round* r, Round* own) noexcept nogil
     cdef Py_ssize_t best(self) noexcept nogil
     cdef double rate(self) noexcept nogil

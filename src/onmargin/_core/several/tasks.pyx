@@ -6,7 +6,7 @@ import numpy as np
 
 from onmargin._core.restore import fill, whole, zeros
 
-from libc.math cimport INFINITY, NAN, copysign, exp, fabs, isnan, log, sqrt
+from libc.math cimport INFINITY, NAN, copysign, exp, fabs, isnan, log, pow, sqrt
 from libc.stdint cimport int32_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
@@ -148,6 +148,10 @@ cdef class Several(Task):
     scores of model m, less their mean over the classes, by the root of their mean square so far. They are changed as
     little as possible where their best class is not that of the votes.
 
+    With `per_norm` above 0 the C of all steps is in units of 1 / M, where M is the mean of |x|^2 over all rows so far
+    that are not zero, to that power; with `in_targets` also in units of the deviation of the targets so far and of the
+    0 that models begin with. A row or target far beyond what is usual so far counts as if it were less far.
+
     With `from_first` targets are numbers, and models learn how far they are from the first of them, the `origin`, which
     all begin with: its round predicts 0 and moves nothing.
 
@@ -158,7 +162,8 @@ cdef class Several(Task):
     """
 
     def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
-                 double ceiling=INFINITY, Py_ssize_t experts=0, bint from_first=False, bint tempered=False):
+                 double ceiling=INFINITY, Py_ssize_t experts=0, bint from_first=False, bint tempered=False,
+                 double per_norm=0, bint in_targets=False):
         self.tasks = check_models(tasks)
         self.places = np.ascontiguousarray(places, dtype=np.intp)
         if self.places.shape != (len(self.tasks),):
@@ -168,6 +173,7 @@ cdef class Several(Task):
         self.hedge = hedge
         self.by_loss = by_loss
         self.ceiling = ceiling
+        self.per_norm, self.in_targets = per_norm, in_targets
         self.from_first = from_first
         self.tempered = tempered
         self.origin = NAN if from_first else 0
@@ -180,6 +186,7 @@ cdef class Several(Task):
         self.owners = (
             np.zeros((2, self.n, 4)), np.full(self.n, 1.0 / self.n), zeros(width),
             zeros((width + 1) * sizeof(HalfSpace), np.uint8), np.zeros(self.n + 1), zeros(width),
+            np.zeros(4),
         )
         self.total = <Outcome*>address(self.owners[0], "d", 8 * self.n, writable=True)
         self.now = self.total + self.n
@@ -189,11 +196,13 @@ cdef class Several(Task):
         self.graded = hedge and not by_loss and type(self) is Several
         self.squares = <double*>address(self.owners[4], "d", self.n + 1, writable=True)
         self.grades = <double*>address(self.owners[5], "d", width, writable=True)
+        self.sizes = <double*>address(self.owners[6], "d", 4, writable=True)
 
     def __reduce__(self):
         make = partial(
             type(self), hedge=self.hedge, by_loss=self.by_loss, ceiling=self.ceiling, experts=self.experts,
             **({"from_first": True} if self.from_first else {}), **({"tempered": True} if self.tempered else {}),
+            **self.units(),
         )
         return make, (self.tasks, self.places, self.width, self.judge), self.state()
 
@@ -206,7 +215,21 @@ cdef class Several(Task):
             state["distances"] = np.array([self.reach, self.nearest, self.n_far])
         if self.graded:
             state["squares"] = self.owners[4]
+        if self.scaled():
+            state["sizes"] = self.owners[6]
         return state
+
+    def units(self):
+        """What C is in units of, as it was made with."""
+        return {"per_norm": self.per_norm, "in_targets": self.in_targets} if self.scaled() else {}
+
+    cdef bint scaled(self) noexcept nogil:
+        return self.per_norm > 0 or self.in_targets
+
+    @property
+    def unit(self):
+        """What C is in units of now."""
+        return self.unit_of_C() if self.scaled() else 1.0
 
     def losses(self):
         """What each model has lost so far."""
@@ -223,6 +246,8 @@ cdef class Several(Task):
             self.reach, self.nearest, self.n_far = distances[0], distances[1], min(max(int(distances[2]), 0), CHANGED)
         if self.graded and "squares" in state:
             fill(self.owners[4], state, "squares")
+        if self.scaled() and "sizes" in state:
+            fill(self.owners[6], state, "sizes")
         self.leader = self.best()
 
     @property
@@ -296,6 +321,9 @@ cdef class Several(Task):
             self.first.vote(r.s, self.place, self.width, self.p, self.votes)
         if self.graded:
             self.take_units(r.s)
+        if self.scaled():
+            self.measure(r)
+            r.unit = self.unit_of_C()
         clear(&own)
         self.judge.constrain(&own)
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
@@ -303,6 +331,31 @@ cdef class Several(Task):
             distance = self.temper(distance)
         self.first.constrain(r, &own, self.place, 0, self.now)
         self.weigh()
+
+    cdef void measure(self, const Round* r) noexcept nogil:
+        """Add up the sizes of rows and targets, each held to 100 mean squared norms, or ten deviations."""
+        cdef double square = r.x.squared_norm, y = r.y[0], n = self.sizes[0], deviation, mean
+        if square > 0:
+            if n > 0:
+                square = min(square, 100 * self.sizes[1] / n)
+            if self.in_targets:
+                deviation = self.deviation()
+                if deviation > 0:
+                    mean = self.sizes[2] / (n + 1)
+                    y = min(max(y, mean - 10 * deviation), mean + 10 * deviation)
+                self.sizes[2] = finite(self.sizes[2] + y)
+                self.sizes[3] = finite(self.sizes[3] + y * y)
+            self.sizes[0] += 1
+            self.sizes[1] = finite(self.sizes[1] + square)
+
+    cdef double deviation(self) noexcept nogil:
+        """Of the targets so far, and 0."""
+        cdef double mean = self.sizes[2] / (self.sizes[0] + 1)
+        return sqrt(max(self.sizes[3] / (self.sizes[0] + 1) - mean * mean, 0))
+
+    cdef double unit_of_C(self) noexcept nogil:
+        cdef double unit = pow(self.sizes[0] / self.sizes[1], self.per_norm) if self.sizes[1] > 0 else 1
+        return unit * (self.deviation() if self.in_targets else 1)
 
     cdef double mean_of(self, const double* s) noexcept nogil:
         """What scores of one model are taken from: their mean, of one column 0."""

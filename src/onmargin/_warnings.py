@@ -7,7 +7,7 @@ from inspect import currentframe
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn the line that called the library."""
     frame, level = currentframe(), 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("onmargin."):
+    while frame is not None and f"{frame.f_globals.get('__name__', '')}.".startswith(("onmargin.", "contextlib.")):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
