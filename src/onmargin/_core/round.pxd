@@ -1,6 +1,7 @@
 """What a task, a step and a geometry pass to each other in one round."""
 
 from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 from onmargin._core.rows cimport Row
@@ -56,6 +57,7 @@ cdef struct Round:
     Py_ssize_t n_y
     double weight             # weight of the example, which scales C
     double unit               # what C is in units of, where a task says so; otherwise 1
+    const double* prices      # what a step along the half-space of each row takes of C; NULL: as much as its length
     double* s                 # the scores
     Py_ssize_t n_scores
     HalfSpace* halfspaces     # the violated half-spaces, and others if the step needs them
@@ -69,6 +71,17 @@ cdef struct Round:
     double* work              # scratch memory of the step
     double* predicted         # room for the scores that predict, where these are others than those that learn
     SequenceRound sequence
+
+
+cdef inline double price_of(const Round* r, const HalfSpace* h) noexcept nogil:
+    """What a step of length 1 along a half-space takes of C."""
+    return 1 if r.prices == NULL else r.prices[max(h.up, h.down)]
+
+
+cdef inline double capped(const Round* r, const HalfSpace* h, double C) noexcept nogil:
+    """The longest step along a half-space by itself."""
+    cdef double price = price_of(r, h)
+    return C / price if price > 0 else INFINITY
 
 
 cdef inline void demand(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, bint mistaken) noexcept nogil:

@@ -103,3 +103,24 @@ def two_classes(labels: NDArray[Any], call: str) -> NDArray[Any]:
             f"it has {len(labels)} labels, such as {labels[:3].tolist()}. Use PassiveAggressiveClassifier."
         )
     return labels
+
+
+def with_prices(target: Vector, ends: Offsets, prices: ArrayLike | None) -> tuple[Vector, Offsets]:
+    """The targets of each trial and then its prices, if there are any, and where those of each trial begin."""
+    if prices is None:
+        return target, ends
+    try:
+        numbers = np.asarray(prices, dtype=np.float64)
+        if numbers.shape != target.shape:
+            raise ValueError(f"got shape {numbers.shape}")
+        wrong = ~(np.isfinite(numbers) & (numbers >= 0))
+        if wrong.any():
+            raise ValueError(f"row {wrong.argmax()} has {numbers[wrong][0]:g}")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"prices must be an array of {len(target)} finite numbers of at least 0, one per row of X: {error}"
+        ) from error
+    joined, rows, lengths = np.empty(2 * len(target)), np.arange(len(target)), np.diff(ends)
+    joined[rows + np.repeat(ends[:-1], lengths)] = target
+    joined[rows + np.repeat(ends[1:], lengths)] = numbers
+    return joined, 2 * ends

@@ -14,8 +14,8 @@ from onmargin._checks import check_classes, check_labels, plain
 from onmargin.estimators._checks import check_weight, live
 from onmargin.estimators._estimator import MatrixLike
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._trials import read_trials, trial_weights, two_classes
-from onmargin.learner import Vector
+from onmargin.estimators._trials import read_trials, trial_weights, two_classes, with_prices
+from onmargin.learner import Offsets, Vector
 from onmargin.models.columns import check_known
 from onmargin.models.described import described
 from onmargin.models.plan import Plan
@@ -99,6 +99,11 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     and those of "simperc" if :math:`C' = C < 2\gamma/R^2`. If no weights on the simplex give any row of the first call
     the margin, a warning says so.
 
+    With prices :math:`\nu_j` the steps of a trial obey :math:`\sum_j \nu_j \tau_j \le C`: the dual of the problem above
+    with :math:`1 - \nu_j \xi` for :math:`1 - \xi` ([SIMPROJ] sec. 10). Each row by itself goes at most :math:`C/\nu_j`,
+    and "simopt", "conopt" and "exact" share C under that constraint. ``totals_.loss`` has no prices in it; the dual
+    value is one of losses divided by them.
+
     Deviations from the paper: SimOpt has no guarantee, though Cor. 4 claims one; "conopt" is SimOpt on wrong instances,
     which has it for small C. Corollary 5 holds for the part of imperfect sets and not for the hinge loss. Thm. 6 and
     Cor. 8 are printed without the :math:`\gamma` of the denominator, and do not hold so. Rows that are zero, and on the
@@ -142,6 +147,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         sets: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        prices: ArrayLike | None = None,
     ) -> Self:
         """Learn from all the trials in as many passes as it takes.
 
@@ -159,6 +165,9 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
             and every set has an equal share of C. None: a trial is one set.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C, the same for all rows of a trial; a trial of weight 0 is skipped.
+        prices : array-like of shape (n_samples,), default=None
+            What a step of size 1 along each row takes of the C of its trial, at least 0: rows of a high price may move
+            the weights less, and a row of price 0 as far as its loss asks for. None: 1 for all rows.
 
         Returns
         -------
@@ -181,7 +190,8 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
             self._model.arrange()
             self._last_group = None if ids is None else plain(ids[-1])
-            self._run_passes(rows, target, weight, trials=ends, targets=ends)
+            target, targets = self._priced(target, ends, prices)
+            self._run_passes(rows, target, weight, trials=ends, targets=targets)
         return self
 
     def partial_fit(
@@ -193,6 +203,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         classes: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
+        prices: ArrayLike | None = None,
     ) -> Self:
         """Learn these trials in the given order, one round each. How a stream is cut between trials does not matter.
 
@@ -213,6 +224,9 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
             Both labels; needed in the first call if its y has one only.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C, the same for all rows of a trial; a trial of weight 0 is skipped.
+        prices : array-like of shape (n_samples,), default=None
+            What a step of size 1 along each row takes of the C of its trial, at least 0: rows of a high price may move
+            the weights less, and a row of price 0 as far as its loss asks for. None: 1 for all rows.
 
         Returns
         -------
@@ -239,6 +253,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
             self._check_known(labels)
             self._check_group(ids)
             target, weight = self._target(y, numbers), trial_weights(weight, ends)
+            target, targets = self._priced(target, ends, prices)
             self._model.arrange()
             self.n_iter_ = 1
             for start, stop in self._learner.stretches(rows, 0, len(ends) - 1, ends):
@@ -247,10 +262,10 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
                 self._last_group = None if ids is None else plain(ids[part.stop - 1])
                 self._learner.learn(
                     rows.part(part.start, part.stop),
-                    target[part],
+                    target[targets[start] : targets[stop]],
                     None if weight is None else weight[start:stop],
                     trials=offsets,
-                    targets=offsets,
+                    targets=targets[start : stop + 1] - targets[start],
                 )
         return self
 
@@ -323,6 +338,15 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         """Labels as the task wants them: -1 and +1, times the number of the row's set."""
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
         return signs if numbers is None else signs * numbers
+
+    def _priced(self, target: Vector, ends: Offsets, prices: ArrayLike | None) -> tuple[Vector, Offsets]:
+        joined, targets = with_prices(target, ends, prices)
+        if prices is not None and (self.update == "simperc" or self.geometry == "entropic") and not np.all(prices):
+            raise ValueError(
+                'prices must be above 0 with update="simperc" and with geometry="entropic", whose steps only C limits; '
+                "got 0"
+            )
+        return joined, targets
 
     def _check_group(self, ids: NDArray[Any] | None) -> None:
         """Refuse the rest of a trial that was learned in the call before."""

@@ -290,7 +290,12 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         """Costs are of all classes, and must fit them."""
         if self.cost is None:
             return None
-        return lambda classes: check_cost(self.cost, classes) if len(classes) > 1 else None
+
+        def foresee(classes: NDArray[Any]) -> None:
+            if len(classes) > 1:
+                check_cost(self.cost, classes)
+
+        return foresee
 
     def _begin_with(self, plan: Plan, rows: Any) -> None:
         self.n_features_in_ = rows.shape[1]

@@ -351,7 +351,7 @@ class _Counted:
         """Values of words that are frequent and that are rare in each class, words by columns."""
         c = self.held.take(words, axis=0)
         usual, unusual = (c >= self.least[0]).view(np.int8), (c < self.least[1]).view(np.int8)
-        return np.int8(frequent) * usual + np.int8(rare) * unusual
+        return np.asarray(np.int8(frequent) * usual + np.int8(rare) * unusual)
 
     def tfidf(self, words: Codes, counts: NDArray[Any]) -> NDArray[np.float64]:
         """Counts of words times the logarithm of m / df, words by columns."""

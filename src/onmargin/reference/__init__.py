@@ -89,6 +89,7 @@ from onmargin.reference.trials import (
     ordinal_trial,
     play_additive_trials,
     play_trials,
+    priced,
 )
 from onmargin.reference.uniclass import Ball, simplex_uniclass, uniclass
 
@@ -160,6 +161,7 @@ __all__ = [
     "play_trials",
     "pnorm",
     "predicted_rival",
+    "priced",
     "projected",
     "projection",
     "proportional",

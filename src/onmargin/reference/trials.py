@@ -139,6 +139,24 @@ def each_part(step: Step) -> TrialStep:
     return solve
 
 
+def priced(step: TrialStep, prices: Vector, *, largest: bool = False) -> TrialStep:
+    """The step where ``sum(prices * tau) <= C`` ([SIMPROJ] sec. 10), for prices above 0: in units of ``prices * tau``.
+
+    A step onto the `largest` loss alone chooses by the losses themselves.
+    """
+
+    def solve(
+        loss: Vector, G: Matrix, mistaken: NDArray[np.bool_], parts: NDArray[np.intp], weight: float
+    ) -> tuple[Vector, float]:
+        takes_part = np.arange(len(loss)) == loss.argmax() if largest else np.ones(len(loss), bool)
+        tau, gain = step(
+            np.where(takes_part, loss / prices, 0.0), G / np.outer(prices, prices), mistaken, parts, weight
+        )
+        return np.asarray(tau / prices), gain
+
+    return solve
+
+
 def joint(C: float, *, accuracy: float = 1e-13, most: int = 100_000) -> TrialStep:
     """The dual itself, ``max tau loss - tau G tau / 2`` with each part's sum at most its share of C.
 

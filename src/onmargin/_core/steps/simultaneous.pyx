@@ -4,12 +4,12 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.string cimport memmove, memset
 
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport HalfSpace, Round
+from onmargin._core.round cimport HalfSpace, Round, capped, price_of
 from onmargin._core.steps.step cimport Step, projection
 
 
 cdef class Scheme(Step):
-    """Simultaneous projections onto the half-spaces of a trial: sum_j tau_j <= C ([SIMPROJ]).
+    """Simultaneous projections onto the half-spaces of a trial: sum_j nu_j tau_j <= C, nu_j its price or 1 ([SIMPROJ]).
 
     With `mistaken` only those that make the prediction wrong take part. Each part of the trial, if it falls into
     several, has an equal share of C.
@@ -88,7 +88,7 @@ cdef class Largest(Scheme):
             h[i].tau = 0
             if h[i].loss > worst.loss:
                 worst = &h[i]
-        worst.tau = projection(worst, INFINITY if self.squared else C, damping)
+        worst.tau = projection(worst, INFINITY if self.squared else capped(r, worst, C), damping)
         return worst.tau * (worst.loss - worst.tau * damping / 2)
 
 
@@ -110,9 +110,10 @@ cdef class Even(Scheme):
         self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
     ) noexcept nogil:
         cdef Py_ssize_t i
-        cdef double part = 1 / <double>n, gain = 0
+        cdef double part = 1 / <double>n, gain = 0, cap
         for i in range(n):
-            h[i].tau = (C if self.fixed else min(C, h[i].loss / h[i].q)) * part
+            cap = capped(r, &h[i], C)
+            h[i].tau = (cap if self.fixed else min(cap, h[i].loss / h[i].q)) * part
             gain += h[i].tau * h[i].loss
         return gain
 
@@ -145,26 +146,30 @@ cdef inline double excess(
 
 
 cdef class Separable(Scheme):
-    """max sum_j tau_j loss_j - tau_j^2 q_j / 2, tau >= 0, sum tau <= C: the dual without its cross terms.
+    """max sum_j tau_j loss_j - tau_j^2 q_j / 2, tau >= 0, sum nu_j tau_j <= C: the dual without its cross terms.
 
-    tau_j = [loss_j - theta]_+ / q_j with theta = 0, or so large that they sum to C. SimOpt on all that are violated,
-    ConOpt on mistakes ([SIMPROJ] sec. 5.4). SimOpt has no mistake bound, whatever the paper says (E9); ConOpt has one
-    for C < 2 / R^2.
+    tau_j = [loss_j - theta nu_j]_+ / q_j with theta = 0, or so large that nu_j tau_j sum to C. In units of nu_j tau_j
+    losses are loss_j / nu_j and lengths q_j / nu_j^2; what has no price is projected onto by itself. SimOpt on all that
+    are violated, ConOpt on mistakes ([SIMPROJ] sec. 5.4). SimOpt has no mistake bound, whatever the paper says (E9);
+    ConOpt has one for C < 2 / R^2.
     """
 
     cdef double share(
         self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
     ) noexcept nogil:
-        cdef Py_ssize_t i, above = n
+        cdef Py_ssize_t i, above = 0
         cdef double* loss = r.work
         cdef double* rate = r.work + n
-        cdef double theta = 0, q = 0, inverse = 0, step, rates, gain = 0
+        cdef double theta = 0, q = 0, inverse = 0, step, rates, gain = 0, nu
         for i in range(n):
             if h[i].q != q:
                 q, inverse = h[i].q, 1 / h[i].q
-            h[i].tau = rate[i] = inverse
-            loss[i] = h[i].loss
-            theta = max(theta, h[i].loss - C * q)  # where it would end alone
+            nu = price_of(r, &h[i])
+            h[i].tau = inverse
+            if nu > 0:
+                loss[above], rate[above] = h[i].loss / nu, nu * nu * inverse
+                theta = max(theta, loss[above] - C * (q / (nu * nu)))  # where it would end alone
+                above += 1
         # Newton's method from the left on a sum that is convex and piecewise linear in theta: it ends on its piece.
         while True:
             above = keep_above(loss, rate, above, theta)
@@ -173,7 +178,7 @@ cdef class Separable(Scheme):
                 break
             theta += step
         for i in range(n):
-            h[i].tau *= max(h[i].loss - theta, 0)
+            h[i].tau *= max(h[i].loss - theta * price_of(r, &h[i]), 0)
             gain += h[i].tau * h[i].loss
         return gain
 
@@ -241,7 +246,7 @@ cdef class LargestLineSearch(Scheme):
             h[i].tau = 0
             if h[i].loss > worst.loss:
                 worst = &h[i]
-        worst.tau = geometry.line_search(r, worst, C)
+        worst.tau = geometry.line_search(r, worst, capped(r, worst, C))
         return worst.tau * worst.loss
 
 
@@ -257,7 +262,7 @@ cdef class EvenLineSearch(Scheme):
         cdef Py_ssize_t i
         cdef double part = 1 / <double>n, gain = 0
         for i in range(n):
-            h[i].tau = geometry.line_search(r, &h[i], C) * part
+            h[i].tau = geometry.line_search(r, &h[i], capped(r, &h[i], C)) * part
             gain += h[i].tau * h[i].loss
         return gain
 
@@ -265,7 +270,8 @@ cdef class EvenLineSearch(Scheme):
 cdef class Joint(Scheme):
     """max tau' loss - tau' G tau / 2, tau >= 0, each part's sum <= its share of C: the dual itself ([SIMPROJ] sec. 2).
 
-    G holds the inner products of the directions. An active-set method: the free taus go to the maximum on their plane,
+    G holds the inner products of the directions. With prices nu_j, tau is in units of nu_j tau_j, and what has no price
+    is a part of its own that nothing limits. An active-set method: the free taus go to the maximum on their plane,
     or as far as the first of them allows, which is no longer free then; at the maximum the tau that gains most becomes
     free, until none gains.
     """
@@ -277,7 +283,7 @@ cdef class Joint(Scheme):
         return type(self), (self.C,)
 
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
-        return 2 * n * n + 8 * n
+        return 2 * n * n + 8 * n + 4
 
     cdef void select(self, Round* r) noexcept nogil:
         """Half-spaces that are met stay: the others may move the weights out of them."""
@@ -296,25 +302,48 @@ cdef class Joint(Scheme):
         self.select(r)
         lay_out(&p, r)
         geometry.gram(r, r.work)
+        for i in range(p.n_parts):
+            p.left[i] = self.C * r.weight / r.n_parts if i < r.n_parts else INFINITY
+            p.slack[i] = True
+        if r.prices != NULL:
+            in_units_of_prices(&p, r)
         for i in range(p.n):
             p.h[i].tau = 0
             p.gradient[i] = p.h[i].loss
             p.free[i] = False
-        for i in range(p.n_parts):
-            p.left[i] = self.C * r.weight / p.n_parts
-            p.slack[i] = True
         for _round in range(100 + 20 * p.n):
             choose_pivots(&p)
             if not (climb(&p) or set_free(&p)):
                 break
         for i in range(p.n):
             gain += p.h[i].tau * p.h[i].loss
+            if r.prices != NULL:
+                p.h[i].tau /= unit(r, &p.h[i])
+                p.h[i].q *= unit(r, &p.h[i]) * unit(r, &p.h[i])  # of which a move along one row makes use
         return gain
 
 
+cdef inline double unit(const Round* r, const HalfSpace* h) noexcept nogil:
+    """The price of a half-space, or 1 if it has none."""
+    cdef double price = price_of(r, h)
+    return price if price > 0 else 1
+
+
+cdef void in_units_of_prices(Program* p, const Round* r) noexcept nogil:
+    cdef Py_ssize_t i, j
+    for i in range(p.n):
+        if price_of(r, &p.h[i]) == 0:
+            p.h[i].part = <int>r.n_parts
+        p.h[i].loss /= unit(r, &p.h[i])
+        p.h[i].q /= unit(r, &p.h[i]) * unit(r, &p.h[i])
+        for j in range(p.n):
+            (<double*>p.G)[i * p.n + j] /= unit(r, &p.h[i]) * unit(r, &p.h[j])
+
+
 cdef void lay_out(Program* p, const Round* r) noexcept nogil:
-    """Where everything stands in the scratch of a round; there are at most as many parts as half-spaces."""
-    cdef Py_ssize_t n = r.n_halfspaces, parts = r.n_parts
+    """Where everything stands in the scratch of a round; there are at most as many parts as half-spaces, and one more
+    for those without a price."""
+    cdef Py_ssize_t n = r.n_halfspaces, parts = r.n_parts + (r.prices != NULL)
     cdef double* work = r.work
     p.h, p.n, p.n_parts, p.G = r.halfspaces, n, parts, work
     p.H = work + n * n

@@ -48,6 +48,8 @@ cdef class Block(Task):
 
     The loss is the mean over the sets of max_j [margin - sign(y_j) s_j]_+ over their rows ([SIMPROJ] Cor. 5).
     One row that is wrong makes the trial imperfect, a mistake; the cost is the part of the sets that are imperfect.
+    Behind the targets of a trial there may be as many prices, which say what the steps along its rows take of C
+    ([SIMPROJ] sec. 10).
     """
 
     cdef readonly double margin
@@ -63,6 +65,7 @@ cdef class Block(Task):
         cdef HalfSpace* h = r.halfspaces
         cdef double margin, largest, loss = 0, imperfect = 0
         cdef bint mistaken
+        r.prices = r.y + r.n_scores if r.n_y == 2 * r.n_scores else NULL
         for j in range(r.n_scores):
             margin = r.s[j] if r.y[j] > 0 else -r.s[j]
             demand(r, j if r.y[j] > 0 else -1, -1 if r.y[j] > 0 else j, self.margin - margin, margin <= 0)
