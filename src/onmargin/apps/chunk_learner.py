@@ -172,6 +172,8 @@ class ChunkLearner:
         met = False
         for x in chunk.X:
             names = self.model.names_one(self._reader.tokens(x) if self.task == "tag" else x)
+            if self.features:  # every sentence has a first and a last token
+                names = [name for name in names if name not in {"first", "last"}]
             met = met or bool(names)
             if any(map(self.model.knows, names)):
                 return True, True

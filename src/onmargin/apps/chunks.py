@@ -75,11 +75,11 @@ def _rows_at(X: SparseRows, places: NDArray[np.int64]) -> SparseRows:
 def joined(chunks: list[Chunk]) -> Chunk:
     """All examples of several chunks."""
     if not chunks or not isinstance(chunks[0].X, SparseRows):
-        merged = (
-            None if all(part[k] is None for part in chunks) else [v for part in chunks for v in _filled(part, k)]
-            for k in range(4)
-        )
-        return Chunk(*merged)
+        y = None if all(part.y is None for part in chunks) else [label for part in chunks for label in part.y]
+        weights = None
+        if any(part.weights is not None for part in chunks):
+            weights = [weight for part in chunks for weight in part.weights or [1.0] * len(part)]
+        return Chunk([x for part in chunks for x in part.X], y, weights)
     parts = [part.X for part in chunks]
     ends = np.cumsum([0, *(len(part.data) for part in parts)])
     X = SparseRows(
@@ -90,13 +90,9 @@ def joined(chunks: list[Chunk]) -> Chunk:
         ),
         (sum(part.shape[0] for part in parts), max(part.shape[1] for part in parts)),
     )
-    y = [part.y for part in chunks]
-    return Chunk(X, np.concatenate(y) if isinstance(y[0], np.ndarray) else [label for part in y for label in part])
-
-
-def _filled(chunk: Chunk, k: int) -> Any:
-    """A list of a chunk, with the usual value where it has none."""
-    return chunk[k] if chunk[k] is not None else [1.0 if k == 2 else None] * len(chunk)
+    labels = [part.y for part in chunks]
+    several = not isinstance(labels[0], np.ndarray)
+    return Chunk(X, [label for part in labels for label in part] if several else np.concatenate(labels))
 
 
 @dataclass

@@ -303,7 +303,7 @@ def train(
 @click.option(
     "-o",
     "--out",
-    type=click.File("w", encoding="utf-8", atomic=True),
+    type=click.Path(dir_okay=False, allow_dash=True),
     default="-",
     help="File for the predictions (default: printed). A .csv, .tsv or .jsonl file also gets the columns of FILES.",
 )
@@ -320,7 +320,7 @@ def predict(
     *,
     model: str,
     files: tuple[str, ...],
-    out: Any,
+    out: str,
     keep: tuple[str, ...],
     proba: bool,
     strict: bool,
@@ -333,17 +333,19 @@ def predict(
 
     The files may have labels or not. --json adds the scores.
     """
-    from onmargin.apps.outputs import check_output
+    from onmargin.apps.outputs import check_output, written
     from onmargin.apps.predict import Order
     from onmargin.apps.predict import predict as run
 
-    if not _is_printed(out):
-        check_output(out.name, (*files, model), ours=lambda _: False, force=force)
+    if out != "-":
+        check_output(out, (*files, model), ours=lambda _: False, force=force)
     elif force:
         raise click.UsageError("--force is for -o FILE")
-    if keep and (_is_printed(out) or not out.name.endswith((".csv", ".tsv", ".jsonl"))):
+    if keep and not out.endswith((".csv", ".tsv", ".jsonl")):
         raise click.UsageError("--keep is for -o with a .csv, .tsv or .jsonl file")
-    run(Order(model, files, _chosen(format), _reading(**where), as_json, proba, strict, keep), out)
+    order = Order(model, files, _chosen(format), _reading(**where), as_json, proba, strict, keep)
+    with written(out) as file:
+        run(order, out, file)
 
 
 @main.command()
@@ -361,10 +363,6 @@ def evaluate(model: str, files: tuple[str, ...], strict: bool, format: str, as_j
     report.show(run(model, files, _chosen(format), _reading(**where), strict=strict), as_json=as_json)
 
 
-def _is_printed(out: Any) -> bool:
-    return out.name in {"-", "<stdout>"}
-
-
 @main.command()
 @model_file
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many of the heaviest features.")
@@ -380,37 +378,42 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 @main.command()
 @files
 @click.option("--to", "target", type=click.Choice(WRITTEN), required=True, help="The format to write.")
-@click.option(
-    "-o", "--out", type=click.File("w", encoding="utf-8", atomic=True), default="-", help="By default printed."
-)
-@click.option(
-    "--names", type=click.File("w", encoding="utf-8", atomic=True), help="For svmlight: the names of its features."
-)
+@click.option("-o", "--out", type=click.Path(dir_okay=False, allow_dash=True), default="-", help="By default printed.")
+@click.option("--names", type=click.Path(dir_okay=False), help="For svmlight: the names of its features.")
 @click.option(
     "--labels",
-    type=click.File("w", encoding="utf-8", atomic=True),
+    type=click.Path(dir_okay=False),
     help="For svmlight and vw: the names of labels, one per line; labels are numbered by lines, from 1.",
 )
 @force
 @format_option
 @reading
 def convert(
-    files: tuple[str, ...], *, target: str, out: Any, names: Any, labels: Any, force: bool, format: str, **where: Any
+    *,
+    files: tuple[str, ...],
+    target: str,
+    out: str,
+    names: str | None,
+    labels: str | None,
+    force: bool,
+    format: str,
+    **where: Any,
 ) -> None:
     """Write the examples of FILES in another format."""
     from onmargin.apps.convert import Files
     from onmargin.apps.convert import convert as run
-    from onmargin.apps.outputs import check_output
+    from onmargin.apps.outputs import check_output, written
 
-    written = {"--out": out, "--names": names, "--labels": labels}
     places: dict[str, str] = {}
-    for flag, file in written.items():
-        if file is not None and not _is_printed(file):
-            check_output(file.name, files, ours=lambda _: False, force=force)
-            other = places.setdefault(os.path.realpath(file.name), flag)
+    for flag, path in {"--out": out, "--names": names, "--labels": labels}.items():
+        if path not in {None, "-"}:
+            check_output(path, files, ours=lambda _: False, force=force)
+            other = places.setdefault(os.path.realpath(path), flag)
             if other != flag:
                 raise click.UsageError(f"{other} and {flag} must be two files")
-    run(Files(files, _chosen(format), _reading(**where)), target=target, out=out, names=names, labels=labels)
+    given = Files(files, _chosen(format), _reading(**where))
+    with written(out) as file, written(names) as names_file, written(labels) as labels_file:
+        run(given, target=target, out=file, names=names_file, labels=labels_file)
 
 
 @main.command()

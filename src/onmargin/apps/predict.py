@@ -31,11 +31,10 @@ class Order:
     keep: tuple[str, ...] = ()
 
 
-def predict(order: Order, out: IO[str]) -> None:
-    """Write predictions. Examples that come through a pipe are answered one by one."""
+def predict(order: Order, name: str, out: IO[str]) -> None:
+    """Write predictions to a file of that name. Examples that come through a pipe are answered one by one."""
     learner, settings = load_learner(order.model)
     live = "-" in order.files
-    name = str(getattr(out, "name", ""))
     ending = next((one for one in (*_TABLES, ".jsonl") if name.endswith(one)), "")
     passed = _Passed(order, settings) if ending else None
     write = _writer(out, ending, as_json=order.as_json)

@@ -297,8 +297,8 @@ def _shuffled(run: Run, size: int, meter: Meter) -> Iterator[Chunk]:
     """All examples in an order that depends on the pass alone. They are kept in memory."""
     if run._all is None:
         parts = [chunk for path in run.request.files for chunk in _chunks(run, path, CHUNK, meter)]
-        run._all = joined(parts)._replace(rows=None)
-    n = len(run._all) if run._all.X is not None else 0
+        run._all = joined(parts)
+    n = len(run._all)
     order = np.random.default_rng([0, run.position.passes]).permutation(n)
     for start in range(0, n, size):
         yield run._all.take(order[start : start + size])

@@ -94,7 +94,10 @@ def _by_lines(lines: list[str], filled: list[str]) -> str | None:
     """Guess the format by all lines of the first block, of which some are `filled`."""
     if _mostly("svmlight", filled) and any(":" in line for line in filled):
         return "svmlight"
-    if "" in lines[1:-1] and len(filled) > 1 and (found := _sequences(filled)) is not None:
+    blank = [k for k, line in enumerate(lines) if not line.strip()]
+    # A table may have a blank line at its end.
+    parted = blank and (blank[0] < len(filled) or not any(mark in filled[0] for mark in DELIMITERS))
+    if parted and len(filled) > 1 and (found := _sequences(filled)) is not None:
         return found
     if _mostly("vw", filled):
         return "vw"
