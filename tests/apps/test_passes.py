@@ -148,3 +148,20 @@ def test_a_run_that_reads_nothing_does_not_boast(tmp_path):
     one = jsonl(tmp_path / "one.jsonl", 1)
     one.write_text(one.read_text() + "{broken\n")
     assert "1 example is learned" in onmargin("train", one, "-o", tmp_path / "b", code=1)
+
+
+def test_a_tracker_that_leads_is_named(tmp_path):
+    """What drifts is followed closely, and the model is wrong about old examples."""
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    numbers = np.random.default_rng(0).normal(size=(1500, 3)).tolist()
+    rows = [f"{a},{b},{100 * np.sin(k / 60) * a + b + c / 10:.3f}" for k, (a, b, c) in enumerate(numbers)]
+    data.write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    from click.testing import CliRunner
+
+    from onmargin.apps.cli import main
+
+    result = CliRunner().invoke(main, ["train", str(data), "-o", str(out), "--quiet"])
+    assert result.stderr.startswith("warning: '")
+    assert "train with --shuffle" in result.stderr
+    shuffled = CliRunner().invoke(main, ["train", str(data), "-o", str(out), "--quiet", "--shuffle"])
+    assert shuffled.stderr == ""

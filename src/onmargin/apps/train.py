@@ -18,6 +18,7 @@ from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, 
 from onmargin.apps.evaluate import measure_chunk, new_measure
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import FORMATS, TEXT_PARAMETERS, Look, Settings, check_files, guessed, look_at, named_options
+from onmargin.apps.learners import leading
 from onmargin.apps.progress import Progress
 from onmargin.apps.report import Report
 from onmargin.apps.signals import Signals, Stopped
@@ -29,6 +30,8 @@ START = Position()
 _EVERY = 60.0  # seconds between checkpoints, unless examples are counted
 _SHARE = 20  # and how many times as long as writing one takes, at least
 _PIECE = 0.2  # seconds that a piece of a block takes to learn, about: how long a signal waits
+# Names of experts whose predictions are good for what comes next.
+_TRACKERS = ("that forgets", "last value")
 _NAMED = 10  # records that are named when they are skipped, at most
 
 
@@ -146,6 +149,16 @@ class Run:
         if self.held_out:
             report["held_out"] = {f"pass {k}": _numbers(one) for k, one in enumerate(self.held_out, 1)}
         return report
+
+    def warning(self) -> str | None:
+        """Say why the model may be worse than its progressive error, if it may."""
+        leader = None if self.learner is None else leading(self.learner.model)
+        if leader is None or not any(words in leader for words in _TRACKERS):
+            return None
+        return (
+            f"{leader!r} leads, which follows the last examples: the model is for those that come next in this order. "
+            "For examples from all of the files train with --shuffle"
+        )
 
     def skip(self, error: ReadError) -> None:
         """Count a record that is skipped, and name the first ones."""
