@@ -30,6 +30,9 @@ def inspect(path: str, top: int) -> Report:
         if (leader := leading(model)) is not None:
             report["leading_model"] = leader
         report |= _heaviest(model, top, _first_index(notes))
+        if top and hasattr(model, "strongest_transitions"):
+            steps = model.strongest_transitions(top)
+            report["strongest_transitions"] = {f"{a} -> {b}": weight for (a, b), weight in steps.items()}
     return report
 
 
