@@ -64,7 +64,7 @@ def test_models_of_streams_need_neither_scikit_learn_nor_scipy(tmp_path, format)
         "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onmargin', standalone_mode=False); "
         "sys.exit(str(sorted({'sklearn', 'scipy', 'rich', 'pandas', 'pyarrow'} & set(sys.modules)) or ''))"
     )
-    for arguments in (["train", data, "-o", tmp_path / "model"], ["predict", tmp_path / "model", data]):
+    for arguments in (["train", data, "-o", tmp_path / "model", "-q"], ["predict", tmp_path / "model", data]):
         command = [sys.executable, "-c", code, *map(str, arguments)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         assert result.stderr.strip() == ""

@@ -86,8 +86,8 @@ def test_sequences_are_predicted_token_by_token(tmp_path):
     bare.write_text("\n".join(" ".join(line.split()[:-1]) for line in data.read_text().splitlines()) + "\n")
     assert onmargin("predict", path, bare).splitlines() == labels
     done = report("evaluate", path, data)
-    assert done["F1"] == done["accuracy"] == 1.0
-    assert done["spans"]["NP"]["there"] == 30
+    assert done["f1"] == done["accuracy"] == 1.0
+    assert done["spans"]["NP"]["examples"] == 30
     assert "B-NP" in onmargin("inspect", path)
 
 
@@ -97,7 +97,7 @@ def test_classes_are_evaluated(rows):
     predicted = np.array(onmargin("predict", path, data).split(), int)
     ((_, y, _),) = read_svmlight(data)
     assert done["accuracy"] == np.mean(predicted == y)
-    confusion = done["confusion (row: right, column: predicted)"]
+    confusion = done["confusion"]
     assert confusion["-1"]["1"] == np.sum((y == -1) & (predicted == 1))
     assert "confusion" in onmargin("evaluate", path, data)
 
@@ -108,9 +108,9 @@ def test_numbers_are_evaluated(tmp_path):
     done = report("evaluate", path, data)
     predicted = np.array(onmargin("predict", path, data).split(), float)
     ((_, y, _),) = read_svmlight(data)
-    assert done["mean absolute error"] == pytest.approx(np.abs(predicted - y).mean())
-    assert done["root mean squared error"] == pytest.approx(np.sqrt(((predicted - y) ** 2).mean()))
-    assert done["R squared"] == pytest.approx(1 - ((predicted - y) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+    assert done["mae"] == pytest.approx(np.abs(predicted - y).mean())
+    assert done["rmse"] == pytest.approx(np.sqrt(((predicted - y) ** 2).mean()))
+    assert done["r2"] == pytest.approx(1 - ((predicted - y) ** 2).sum() / ((y - y.mean()) ** 2).sum())
 
 
 def test_label_sets_are_evaluated(tmp_path):
@@ -124,7 +124,7 @@ def test_label_sets_are_evaluated(tmp_path):
             read_jsonl(data), map(json.loads, onmargin("predict", path, data, "--json").splitlines()), strict=True
         )
     ]
-    assert done["sets right"] == pytest.approx(np.mean([a == b for a, b in pairs]))
+    assert done["exact_match"] == pytest.approx(np.mean([a == b for a, b in pairs]))
     assert done["recall"] == pytest.approx(sum(len(a & b) for a, b in pairs) / sum(len(a) for a, _ in pairs))
 
 
@@ -132,17 +132,17 @@ def test_inspect_shows_what_is_there(records, rows):
     _, path = rows
     done = report("inspect", path, "--top", 3)
     model = library.load(path)
-    assert done["class"] == "PassiveAggressiveClassifier"
+    assert done["class"] == "AutoClassifier"
     assert done["totals"] == dict(model.totals_)
     # Features of svmlight files count from 1.
-    assert done["heaviest features"] == {str(k + 1): w for k, w in model.weights(top=3).items()}
-    assert done["parameters"]["C"] == repr(1.0)
+    assert done["heaviest_features"] == {str(k + 1): w for k, w in model.weights(top=3).items()}
+    assert done["parameters"]["experts"] == "all"
 
 
 def test_inspect_takes_any_model(tmp_path):
     path = tmp_path / "model"
     library.save(library.PassiveAggressiveClassifier().partial_fit([[0.0, 1.0], [2.0, 0.0]], ["a", "b"]), path)
-    assert report("inspect", path)["heaviest features"].keys() == {"0"}
+    assert report("inspect", path)["heaviest_features"].keys() == {"0"}
     library.save(stream.PassiveAggressiveRegressor(), path)
     assert report("inspect", path)["features"] == 0
 
@@ -183,3 +183,99 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path):
     data.write_text('{"text": "a\\tb c", "y": "p"}\n')
     assert onmargin("convert", data, "--to", "text") == "p\ta b c\n"
     assert "write it as jsonl or text" in onmargin("convert", data, "--to", "svmlight", code=1)
+
+
+def test_classes_are_measured_as_scikit_learn_measures_them(tmp_path):
+    from sklearn import metrics
+
+    for n_classes, average in ((2, "binary"), (3, "macro")):
+        data = svmlight(tmp_path / "a.svm", label=lambda score, n=n_classes: int((score > 0) + (n > 2 and score > 2)))
+        path = tmp_path / "model"
+        onmargin("train", data, "-o", path)
+        done = report("evaluate", path, data)
+        ((_, y, _),) = read_svmlight(data)
+        lines = [json.loads(line) for line in onmargin("predict", path, data, "--json").splitlines()]
+        predicted = [line["prediction"] for line in lines]
+        scores = np.array([[line["scores"][str(k)] for k in range(n_classes)] for line in lines])
+        expected = metrics.precision_recall_fscore_support(y, predicted, average=average, zero_division=0)
+        for name, value in zip(("precision", "recall", "f1"), expected, strict=False):
+            assert done[name] == pytest.approx(value), name
+        areas = [metrics.roc_auc_score(y == k, scores[:, k]) for k in range(n_classes)]
+        assert done["auc"] == pytest.approx(areas[1] if n_classes == 2 else np.mean(areas))
+        assert done["per_class"]["1"]["examples"] == (y == 1).sum()
+
+
+def keys(value):
+    """The keys of a report, but for the names of classes, features and passes."""
+    named = {"per_class", "confusion", "heaviest_features", "spans", "labels", "later_passes", "held_out", "parameters"}
+    for key, inner in value.items():
+        yield key
+        if isinstance(inner, dict) and key not in {*named, "strongest_transitions"}:
+            yield from keys(inner)
+
+
+def test_keys_of_json_are_identifiers(tmp_path):
+    numbers = svmlight(tmp_path / "b.svm", label=lambda score: round(score, 3))
+    sets = jsonl(tmp_path / "c.jsonl", label=lambda score: ["p"] if score > 0 else ["q", "r"])
+    path = tmp_path / "model"
+    for data in (svmlight(tmp_path / "a.svm"), numbers, sets, conll(tmp_path / "a.conll")):
+        reports = [report("train", data, "-o", path, "--passes", 2, "--holdout", 5), report("evaluate", path, data)]
+        for found in (*reports, report("inspect", path)):
+            assert [key for key in keys(found) if not key.isidentifier()] == []
+
+
+def test_a_file_of_unknown_features_is_noticed(tmp_path):
+    from click.testing import CliRunner
+
+    from onmargin.apps.cli import main
+
+    texts = {"text": "spam\tcheap pills now\nham\tlunch at noon\n" * 20, "strange": "ham\tsie lacht\nspam\tdu nicht\n"}
+    tables = {"text": "age,size,y\n" + "1,2,p\n3,1,q\n" * 20, "strange": "a;b;y\n1;2;p\n3;1;q\n"}
+    rows = {"text": "1 1:1\n-1 2:1\n" * 20, "strange": "1 7:1\n-1 8:1\n"}
+    tags = {"text": "the DT B\ndog NN I\n\n" * 20, "strange": "der ART B\nHund N I\n\n"}
+    model = tmp_path / "model"
+    for files in (texts, tables, rows, tags):
+        known, strange = tmp_path / "known", tmp_path / "strange"
+        known.write_text(files["text"])
+        strange.write_text(files["strange"])
+        template = ["--template", "w[0]"] if files is tags else []
+        onmargin("train", known, "-o", model, *template)
+        for command in ("predict", "evaluate"):
+            result = CliRunner().invoke(main, [command, str(model), str(strange)])
+            assert result.exit_code == 0, result.output
+            assert result.stderr.startswith("warning: ")
+            assert "known" not in CliRunner().invoke(main, [command, str(model), str(known)]).stderr
+            onmargin(command, model, known, "--strict")
+            assert "Error: " in onmargin(command, model, strange, "--strict", code=1)
+
+
+def test_predictions_go_to_a_file_with_the_columns_of_the_input(tmp_path):
+    data, model = tmp_path / "a.csv", tmp_path / "model"
+    data.write_text("id,size,note,y\n" + "".join(f"{k:03d},{k % 5},'{k}',{'ab'[k % 5 > 2]}\n" for k in range(40)))
+    onmargin("train", data, "-o", model)
+    new = tmp_path / "new.csv"
+    new.write_text('id,size,note\n007,4,"x, y"\n008,0,\n')
+    out = tmp_path / "out.csv"
+    assert onmargin("predict", model, new, "-o", out) == ""
+    assert out.read_text() == 'id,size,note,prediction\n007,4,"x, y",b\n008,0,,a\n'
+    assert "already" in onmargin("predict", model, new, "-o", out, code=1)
+    onmargin("predict", model, new, "-o", out, "--force", "--keep", "id")
+    assert out.read_text() == "id,prediction\n007,b\n008,a\n"
+    onmargin("predict", model, new, "-o", tmp_path / "out.jsonl")
+    first, _ = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert (first["id"], first["prediction"]) == ("007", "b")
+    onmargin("predict", model, new, "-o", tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == "b\na\n"
+    assert "is an input" in onmargin("predict", model, new, "-o", new, "--force", code=1)
+
+
+def test_labels_that_become_numbers_keep_their_names(tmp_path):
+    data, names, labels = tmp_path / "a.csv", tmp_path / "names", tmp_path / "labels"
+    data.write_text("size,kind\n1.5,red\n2,blue\n3,red\n")
+    assert "--labels FILE" in onmargin("convert", data, "--to", "svmlight", "--names", names, code=1)
+    assert not names.exists()
+    out = onmargin("convert", data, "--to", "svmlight", "--names", names, "--labels", labels)
+    assert out == "1 1:1.5\n2 1:2.0\n1 1:3.0\n"
+    assert labels.read_text() == "red\nblue\n"
+    assert onmargin("convert", data, "--to", "vw", "--labels", labels, "--force").startswith("1 | size:1.5\n2 | ")
+    assert "--labels is for" in onmargin("convert", data, "--to", "jsonl", "--labels", labels, "--force", code=2)

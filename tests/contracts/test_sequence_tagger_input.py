@@ -45,7 +45,7 @@ def test_bad_input_is_refused_and_nothing_is_lost(X, y, message):
     ("sequence", "labels", "message"),
     [
         ([["a"], ["b"]], ["X"], "sequence 0 has 2 tokens and 1 labels"),
-        ([["a:1e999"]], ["X"], "sequence 0 of X, token 0: .* finite"),
+        ([{"a": float("inf")}], ["X"], "sequence 0 of X, token 0: .* finite"),
         ("text", ["X"], "sequence 0 of X must be a list of tokens"),
         ([["a"]], [3], "labels must be all strings or all integers"),
         ([["a"]], "X", "sequence 0 of y must be a list of labels"),
@@ -190,3 +190,50 @@ def test_other_refusals():
         tagger.score([[]], [[]])
     with pytest.raises(ValueError, match="met no label"):
         SequenceTagger().fit([[]], [[]])
+
+
+def test_a_colon_is_part_of_a_name():
+    """A time of day used to become the feature "w=12" of value 30."""
+    tagger = SequenceTagger().partial_fit([[["w=12:30"], ["w=noon"]]], [["TIME", "O"]])
+    assert tagger.feature_names_ == ["w=12:30", "w=noon"]
+    parted = SequenceTagger(separator=":").partial_fit([[["length:3"]]], [["O"]])
+    assert parted.feature_names_ == ["length"]
+
+
+def test_values_may_be_lists_sets_and_dicts():
+    """As python-crfsuite takes them."""
+    token = {"w": "the", "prefix": ["t", "th"], "in": {"list"}, "shape": {"length": 3, "kind": "lower", "has": ("x",)}}
+    names = ["w=the", "prefix:t", "prefix:th", "in:list", "shape:length", "shape:kind=lower", "shape:has:x"]
+    tagger = SequenceTagger().partial_fit([[token, {"w": "dog"}]], [["DET", "NOUN"]])
+    assert tagger.feature_names_ == [*names, "w=dog"]
+    flat = {"w": "the", "prefix:t": 1, "prefix:th": 1, "in:list": 1, "shape:length": 3, "shape:kind": "lower"}
+    same = SequenceTagger().partial_fit([[flat | {"shape:has:x": 1}, {"w": "dog"}]], [["DET", "NOUN"]])
+    np.testing.assert_array_equal(tagger.coef_, same.coef_)
+    with pytest.raises(
+        TypeError, match="the value of feature 'a' must be a number or a string, or a dict, list or set"
+    ):
+        tagger.predict([[{"a": [1]}]])
+
+
+def test_a_label_is_explained():
+    sentences = [[["w=the"], ["w=dog"], ["w=barks"]], [["w=a"], ["w=cat"], ["w=sleeps"]]] * 5
+    tagger = SequenceTagger(random_state=0).fit(sentences, [["DET", "NOUN", "VERB"]] * 10)
+    sentence = sentences[0]
+    for label in (None, "VERB"):
+        found = tagger.explain(sentence, 1, label)
+        code = tagger.classes_.tolist().index(label or "NOUN")
+        j = tagger.feature_names_.index("w=dog")
+        assert found.get("w=dog", 0.0) == tagger.coef_[code, j]
+        assert found.get("(from DET)", 0.0) == tagger.transitions_[0, code]
+        assert found.get("(to VERB)", 0.0) == tagger.transitions_[code, 2]
+        sizes = [abs(value) for value in found.values()]
+        assert sizes == sorted(sizes, reverse=True)
+    assert tagger.explain(sentence, -1).keys() == tagger.explain(sentence, 2).keys()
+    assert len(tagger.explain(sentence, 0, top=1)) == 1
+    (step, weight), *_ = tagger.strongest_transitions().items()
+    assert weight == max(tagger.transitions_.ravel(), key=abs)
+    assert step in {(a, b) for a in ("DET", "NOUN", "VERB") for b in ("DET", "NOUN", "VERB")}
+    with pytest.raises(ValueError, match="token must be a place in a sequence of 3 tokens; got 3"):
+        tagger.explain(sentence, 3)
+    with pytest.raises(ValueError, match="label must be one of"):
+        tagger.explain(sentence, 0, "ADJ")

@@ -18,6 +18,9 @@ TEXTS = {
     "text": "spam\tcheap, cheap pills\n",
     "conll": "He PRP B-NP\nleft VBD B-VP\n\nShe PRP B-NP\n",
     "crfsuite": "B\tw=He\nI\tw=said so\n\nB\tw=She\n",
+    "conllu": "# text = He left\n1\tHe" + "\t_" * 8 + "\n2\tleft" + "\t_" * 8 + "\n\n1\tShe" + "\t_" * 8 + "\n\n",
+    "json": '[\n {"x": {"a | b": 1}, "y": 2},\n {"x": {}}\n]\n',
+    "arff": "% comment, comment\n@relation r\n@attribute a numeric\n@data\n1\n",
 }
 
 
@@ -27,6 +30,23 @@ def test_first_bytes_tell(tmp_path, format, packed):
     path = tmp_path / "data"
     path.write_bytes(gzip.compress(TEXTS[format].encode()) if packed else TEXTS[format].encode())
     assert guess_format(path) == format
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("He\tPRP\tB-NP\nleft\tVBD\tB-VP\n\nShe\tPRP\tB-NP\n", "conll"),
+        ("He\tB-NP\nleft\tB-VP\n\nShe\tB-NP\n", "conll"),
+        ("B-NP\tw=He\tpos=PRP\nB-VP\tw=left\n\nB-NP\tw=She\n", "crfsuite"),
+        ("name|size\nbig|1\nsmall|2\n", "csv"),
+        ("1|a b|x\n2|c|y\nthree|d|z\n", "csv"),
+        ("id,note\n1,a | b\n2,c\n", "csv"),
+    ],
+)
+def test_the_whole_first_block_tells(tmp_path, text, format):
+    """One line is not enough: a bar in the first one made Vowpal Wabbit's format of anything."""
+    (tmp_path / "data").write_text(text)
+    assert guess_format(tmp_path / "data") == format
 
 
 def test_unlabelled_rows_are_rows(tmp_path):
@@ -40,6 +60,7 @@ def test_unlabelled_rows_are_rows(tmp_path):
         ("a.SVM", "svmlight"),
         ("a.tsv.gz", "csv"),
         ("a.ndjson.zst", "jsonl"),
+        ("a.arff", "arff"),
         ("a.parquet", "arrow"),
         ("a.conllu", "conllu"),
     ],

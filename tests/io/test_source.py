@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from onmargin.io import ReadError, read_crfsuite
-from onmargin.io._source import Place, RecordError, lines, opened
+from onmargin.io._source import Lines, Place, RecordError, opened
 
 TEXT = "A\tx\nB\ty:2\n\nA\tz\n"
 EXPECTED = [([{"x": 1}, {"y": 2}], ["A", "B"]), ([{"z": 1}], ["A"])]
@@ -129,7 +129,7 @@ def test_slow_streams(pack):
 def lines_of(data, newline=None):
     at = Place("data")
     with opened(io.BytesIO(data)) as stream:
-        yield from ((at.line, line) for line in lines(stream, at, newline))
+        yield from ((at.line, line) for line in Lines(stream, at, newline))
 
 
 @given(

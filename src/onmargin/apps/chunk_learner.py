@@ -1,7 +1,8 @@
 """A learner of the chunks of examples that files are read in."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
-from onmargin.apps.learners import is_fitted, leading, learner_class, make_learner, n_features
+from onmargin.apps.learners import is_fitted, leading, learner_class, make_learner, n_features, usual_learner
 from onmargin.apps.tasks import TARGETS
 from onmargin.errors import ExampleError, ParameterError
 from onmargin.io.sharding import Batch
 from onmargin.io.svmlight import SparseRows
+from onmargin.stream import AutoRegressor
 
 Notes = dict[str, Any]
 
@@ -23,6 +25,7 @@ def begin(model: str | None, task: str, settings: Settings, parameters: dict[str
     if (task == "tag") != (settings.kind == "sequences"):
         raise Failure(f"--task {task} does not go with {settings.format} files")
     parameters = dict(parameters)
+    model = model or usual_learner(task, parameters)
     bits = parameters.pop("hash", None)
     if bits is not None and settings.kind == "sequences":
         raise click.UsageError(f"--hash is for records and rows; {settings.format} files have features of tokens")
@@ -56,7 +59,7 @@ def task_of(model: str | None, task: str | None) -> str | None:
 def row_type(model: str | None, task: str, parameters: dict[str, Any]) -> str:
     """Return the type of weights for rows of numbers: single precision, where a learner can do with it."""
     options = {name: value for name, value in parameters.items() if name not in {"dtype", "hash"}}
-    dtypes = made(model, task, options).plan().dtypes
+    dtypes = made(model or usual_learner(task, options), task, options).plan().dtypes
     return "float32" if np.dtype(np.float32) in dtypes else "float64"
 
 
@@ -112,6 +115,7 @@ class ChunkLearner:
         self.task = task
         self.model = model
         self.features = features
+        self.n_tokens = 0  # of the sequences learned
         self._reader = ChunkReader(task, features)
 
     @property
@@ -158,6 +162,22 @@ class ChunkLearner:
                 self.model.partial_fit([self._reader.tokens(x)], [y])
             except (TypeError, ValueError) as error:
                 raise ExampleError(str(error), k) from error
+            self.n_tokens += len(x)
+
+    def familiar(self, chunk: Chunk) -> tuple[bool, bool]:
+        """Return whether a feature of some example was learned, and whether the examples have features at all."""
+        if isinstance(chunk.X, SparseRows):
+            indices = chunk.X.indices
+            return bool((indices < self.model.n_features_).any()), len(indices) > 0
+        met = False
+        for x in chunk.X:
+            names = self.model.names_one(self._reader.tokens(x) if self.task == "tag" else x)
+            if self.features:  # every sentence has a first and a last token
+                names = [name for name in names if name not in {"first", "last"}]
+            met = met or bool(names)
+            if any(map(self.model.knows, names)):
+                return True, True
+        return False, met
 
     def predict(self, chunk: Chunk) -> list[Any]:
         """Return what is predicted: a label, a number, a tuple of labels, or a list of those of a sequence."""
@@ -170,34 +190,90 @@ class ChunkLearner:
         """Return scores by label, or how far inside the usual; None where a prediction is all there is."""
         if self.task in {"regress", "tag"}:
             return [None] * len(chunk)
+        return [self.model.scores_one(x) for x in self._singles(chunk)]
+
+    def probabilities(self, chunk: Chunk) -> list[dict[Any, float]]:
+        """Return the probability of each class."""
+        if not hasattr(self.model, "predict_proba_one"):
+            raise Failure(f"a {type(self.model).__name__} has no probabilities: leave --proba out")
+        return [self.model.predict_proba_one(x) for x in self._singles(chunk)]
+
+    def _singles(self, chunk: Chunk) -> Any:
         X = self._examples(chunk.X)
-        singles = [X.part(k, k + 1) for k in range(len(chunk))] if isinstance(X, SparseRows) else X
-        return [self.model.scores_one(x) for x in singles]
+        return [X.part(k, k + 1) for k in range(len(chunk))] if isinstance(X, SparseRows) else X
 
     def _examples(self, X: Any) -> Any:
         """Features that were never learned count for nothing."""
         return X.fitted(self.model.n_features_) if isinstance(X, SparseRows) else X
 
-    def measure(self) -> str:
-        """Return how good the predictions were, each before its example was learned."""
+    def mark(self) -> "Mark":
+        """Return what all rounds so far came to."""
+        if not is_fitted(self.model):
+            return Mark()
         totals = self.model.totals_
-        rounds = max(1, totals.rounds)
-        if self.task in {"regress", "novelty"}:
-            return f"mean loss {totals.loss / rounds:.4g}"
-        return f"error {totals.mistakes / rounds:.2%}"
+        cost = float(totals.cost) if self._counts_tokens else 0.0
+        return Mark(totals.rounds, totals.mistakes, totals.loss, totals.squared_loss, cost, self.n_tokens)
 
-    def summary(self) -> dict[str, Any]:
-        """Return what was learned, for a report."""
+    @property
+    def _counts_tokens(self) -> bool:
+        """Whether the cost of a labeling is the number of wrong tokens."""
+        return self.task == "tag" and self.model.cost == "hamming" and self.model.label_cost is None
+
+    def scores_of(self, since: "Mark", until: "Mark") -> dict[str, float]:
+        """Return how good predictions were between two marks, each before its example was learned."""
+        rounds = max(1, until.rounds - since.rounds)
+        loss = (until.loss - since.loss) / rounds
+        if self.task == "tag":
+            tokens = until.tokens - since.tokens
+            scores = {"sequence_error": (until.mistakes - since.mistakes) / rounds, "loss": loss}
+            if self._counts_tokens and tokens:
+                return {"token_accuracy": 1 - (until.cost - since.cost) / tokens, **scores}
+            return scores
+        if self.task == "regress" and isinstance(self.model, AutoRegressor):
+            # Its loss is the absolute error.
+            rmse = (max(0.0, until.squared_loss - since.squared_loss) / rounds) ** 0.5
+            return {"mae": loss, "rmse": rmse, "loss": loss}
+        if self.task in {"regress", "novelty"}:
+            return {"loss": loss}
+        return {"error": (until.mistakes - since.mistakes) / rounds, "loss": loss}
+
+    def measure(self, since: "Mark") -> str:
+        """Say how good the predictions were since then."""
+        scores = self.scores_of(since, self.mark())
+        if "token_accuracy" in scores:
+            return f"token accuracy {scores['token_accuracy']:.2%}"
+        if "sequence_error" in scores:
+            return f"error per sequence {scores['sequence_error']:.2%}"
+        if "mae" in scores:
+            return f"MAE {scores['mae']:.4g}"
+        return f"error {scores['error']:.2%}" if "error" in scores else f"mean loss {scores['loss']:.4g}"
+
+    def summary(self, marks: Sequence["Mark"]) -> dict[str, Any]:
+        """Return what was learned, for a report; `marks` are those of the start and of the end of each pass."""
         totals = self.model.totals_
-        rounds = max(1, totals.rounds)
         classes = list(getattr(self.model, "classes_", []))
         leader = leading(self.model)
+        first, *later = (self.scores_of(*pair) for pair in pairwise(marks))
+        names = {"error": "progressive_error", "loss": "progressive_loss"}
+        passes = {f"pass {k}": scores for k, scores in enumerate(later, 2)}
         return {
             "examples": totals.rounds,
-            **({} if leader is None else {"leading model": leader}),
+            "learner": type(self.model).__name__,
+            **({} if leader is None else {"leading_model": leader}),
             **({"classes": len(classes)} if classes else {}),
             "features": n_features(self.model),
             "updates": totals.updates,
-            **({} if self.task in {"regress", "novelty"} else {"progressive error": totals.mistakes / rounds}),
-            "progressive loss": totals.loss / rounds,
+            **{names.get(name, name): value for name, value in first.items()},
+            **({"later_passes": passes} if passes else {}),
         }
+
+
+class Mark(NamedTuple):
+    """Sums over the rounds up to a moment; `cost` and `tokens` are of sequences."""
+
+    rounds: int = 0
+    mistakes: int = 0
+    loss: float = 0.0
+    squared_loss: float = 0.0
+    cost: float = 0.0
+    tokens: int = 0

@@ -1,7 +1,7 @@
 """Examples of files, some at a time, and how far one has come."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
+from onmargin.apps.columns import RowFeatures
 from onmargin.apps.formats import Settings
-from onmargin.io import prefetch
+from onmargin.io import ReadError, prefetch
 from onmargin.io.grouping import grouped
 from onmargin.io.svmlight import SparseRows
 
@@ -28,11 +30,15 @@ class Position(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Examples: rows of numbers, or a list; `y` and `weights` are None where there are none."""
+    """Examples: rows of numbers, or a list; `y` and `weights` are None where there are none.
+
+    Of tables `rows` has the rows that the examples were made of.
+    """
 
     X: Any
     y: Any = None
     weights: list[float] | None = None
+    rows: list[Any] | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0]) if isinstance(self.X, SparseRows) else len(self.X)
@@ -40,11 +46,53 @@ class Chunk(NamedTuple):
     def part(self, start: int, stop: int) -> "Chunk":
         """Some of the examples."""
         X = self.X.part(start, stop) if isinstance(self.X, SparseRows) else self.X[start:stop]
-        return Chunk(
-            X,
-            None if self.y is None else self.y[start:stop],
-            None if self.weights is None else self.weights[start:stop],
+        rest = (None if values is None else values[start:stop] for values in (self.y, self.weights, self.rows))
+        return Chunk(X, *rest)
+
+    def take(self, places: NDArray[np.int64]) -> "Chunk":
+        """The examples at these places, in their order."""
+        X = _rows_at(self.X, places) if isinstance(self.X, SparseRows) else [self.X[k] for k in places]
+        y = (
+            self.y[places]
+            if isinstance(self.y, np.ndarray)
+            else None
+            if self.y is None
+            else [self.y[k] for k in places]
         )
+        rest = (None if values is None else [values[k] for k in places] for values in (self.weights, self.rows))
+        return Chunk(X, y, *rest)
+
+
+def _rows_at(X: SparseRows, places: NDArray[np.int64]) -> SparseRows:
+    lengths = np.diff(X.indptr)[places]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    values = np.arange(ends[-1]) + np.repeat(X.indptr[places] - ends[:-1], lengths)
+    return X._replace(
+        data=X.data[values], indices=X.indices[values], indptr=ends.astype(np.int32), shape=(len(places), X.shape[1])
+    )
+
+
+def joined(chunks: list[Chunk]) -> Chunk:
+    """All examples of several chunks."""
+    if not chunks or not isinstance(chunks[0].X, SparseRows):
+        y = None if all(part.y is None for part in chunks) else [label for part in chunks for label in part.y]
+        weights = None
+        if any(part.weights is not None for part in chunks):
+            weights = [weight for part in chunks for weight in part.weights or [1.0] * len(part)]
+        return Chunk([x for part in chunks for x in part.X], y, weights)
+    parts = [part.X for part in chunks]
+    ends = np.cumsum([0, *(len(part.data) for part in parts)])
+    X = SparseRows(
+        np.concatenate([part.data for part in parts]),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([*(part.indptr[:-1] + end for part, end in zip(parts, ends, strict=False)), ends[-1:]]).astype(
+            np.int32
+        ),
+        (sum(part.shape[0] for part in parts), max(part.shape[1] for part in parts)),
+    )
+    labels = [part.y for part in chunks]
+    several = not isinstance(labels[0], np.ndarray)
+    return Chunk(X, [label for part in labels for label in part] if several else np.concatenate(labels))
 
 
 @dataclass
@@ -84,9 +132,15 @@ class Meter:
 
 
 def read_chunks(
-    path: str, settings: Settings, *, labelled: bool = True, size: int = CHUNK, meter: Meter | None = None
+    path: str,
+    settings: Settings,
+    *,
+    labelled: bool = True,
+    size: int = CHUNK,
+    meter: Meter | None = None,
+    on_error: Callable[[ReadError], None] | None = None,
 ) -> Iterator[Chunk]:
-    """The examples of a file; all before a record that is wrong come before its error."""
+    """The examples of a file; all before a record that is wrong come before its error, or `on_error` is told of it."""
     meter = meter or Meter()
     with ExitStack() as stack:
         source: Any = path
@@ -96,10 +150,12 @@ def read_chunks(
             source = meter.file = stack.enter_context(open(path, "rb"))
             meter.size = os.fstat(source.fileno()).st_size
         records = settings.read(source, labelled=labelled)
+        records.on_error = on_error
         if settings.kind == "rows":
             chunks = (Chunk(X, y) for X, y, _ in records)
         else:
-            chunks = (_chunk(group, settings) for group in grouped(records, size))
+            made = settings.row_features()
+            chunks = (_chunk(group, settings, made) for group in grouped(records, size))
         # A thread that waits for a pipe could not be stopped.
         for chunk in chunks if path == "-" else prefetch(chunks):
             yield from _cut(chunk, size)
@@ -115,11 +171,10 @@ def _cut(chunk: Chunk, size: int) -> Iterator[Chunk]:
         yield chunk.part(start, stop)
 
 
-def _chunk(group: list[Any], settings: Settings) -> Chunk:
+def _chunk(group: list[Any], settings: Settings, features: RowFeatures | None) -> Chunk:
     x, y = list(map(itemgetter(0), group)), list(map(itemgetter(1), group))
     if settings.kind == "sequences":
         return Chunk(x, None if y[0] is None else y)
     weights = list(map(itemgetter(2), group))
-    if settings.text is not None:
-        x = [record.get(settings.text, "") for record in x]
-    return Chunk(x, y, None if set(weights) == {1.0} else weights)
+    examples = x if features is None else list(map(features, x))
+    return Chunk(examples, y, None if set(weights) == {1.0} else weights, x)

@@ -1,5 +1,6 @@
 """The command line. Commands import what they need when they run, so that the program starts at once."""
 
+import ast
 import json
 import os
 from pathlib import Path
@@ -9,7 +10,10 @@ import click
 
 from onmargin.apps.failure import Failure
 
-FORMATS = ("svmlight", "csv", "jsonl", "vw", "text", "arrow", "folder", "mbox", "conll", "conllu", "crfsuite")
+FORMATS = (
+    *("svmlight", "csv", "jsonl", "json", "arff", "vw", "text", "arrow", "folder", "mbox"),
+    *("conll", "conllu", "crfsuite"),
+)
 TASKS = ("classify", "regress", "rank", "ordinal", "novelty", "tag")
 WRITTEN = ("svmlight", "csv", "jsonl", "vw", "text")
 
@@ -23,7 +27,8 @@ class Program(click.Group):
         except BrokenPipeError:  # who reads the output has enough
             raise
         except OSError as error:
-            raise Failure(f"{error.filename or 'a file'}: {error.strerror or error}") from error
+            where = f"{error.filename}: " if error.filename else ""
+            raise Failure(f"{where}{error.strerror or error}") from error
         except ImportError as error:
             raise Failure(str(error)) from error
         except ValueError as error:
@@ -39,45 +44,61 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 force = click.option("--force", is_flag=True, help="Replace a file that is there.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 format_option = click.option(
-    "--format", "format", type=click.Choice(["auto", *FORMATS]), default="auto", help="By default guessed."
+    "--format", "format", type=click.Choice(["auto", *FORMATS]), default="auto", help="File format (default: detected)."
 )
+label_option = click.option(
+    "--label",
+    metavar="COLUMN",
+    help="Column or JSON key of the label, header of a mail, or column number of CoNLL (default: the last column).",
+)
+text_option = click.option(
+    "--text", multiple=True, metavar="COLUMN", help="Column of a table that is a text; may be repeated."
+)
+ignore_option = click.option(
+    "--ignore", multiple=True, metavar="COLUMN", help="Column of a table to leave out; may be repeated."
+)
+only_option = click.option(
+    "--only", multiple=True, metavar="COLUMN", help="Column of a table to keep, and no others; may be repeated."
+)
+strict_option = click.option(
+    "--strict", is_flag=True, help="Fail if a file has no known features, or lacks columns that the model learned from."
+)
+
+
+def table_options(command: Any) -> Any:
+    """Options about the columns of the files that a model is used on."""
+    for option in (only_option, ignore_option, text_option, label_option):
+        command = option(command)
+    return command
 
 
 def reading(command: Any) -> Any:
     """Options about where in a file things are."""
     for option in (
         click.option("--zero-based", is_flag=True, help="Indices of svmlight files start at 0."),
+        click.option("--thousands", metavar="MARK", help="Mark between thousands in numbers of CSV files."),
+        click.option("--decimal", metavar="MARK", help="Decimal mark in numbers of CSV files (default: detected)."),
         click.option(
-            "--no-header", is_flag=True, help="The first row of a CSV file is data; columns have numbers, from 0."
+            "--header/--no-header",
+            default=None,
+            help="Whether the first row of a CSV file has the names of columns (default: detected). Without names, "
+            "columns have numbers, from 0.",
         ),
-        click.option("--delimiter", help="What parts the fields of a CSV file; by default guessed."),
-        click.option(
-            "--text", metavar="COLUMN", help="Column of a table that is a text to learn from, and nothing else."
-        ),
+        click.option("--delimiter", help="CSV field separator (default: detected)."),
         click.option("--weight", metavar="COLUMN", help="Column of a table that has the weights."),
-        click.option(
-            "--label", metavar="COLUMN", help="Column of a table, or header of a mail; by default the last column."
-        ),
     ):
         command = option(command)
-    return command
+    return table_options(command)
 
 
-def _reading(
-    *, label: str | None, weight: str | None, text: str | None, delimiter: str | None, no_header: bool, zero_based: bool
-) -> dict[str, Any]:
-    if delimiter is not None:
-        delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-        if len(delimiter) != 1:
-            raise click.BadParameter(f"one character; got {delimiter!r}", param_hint="--delimiter")
-    return {
-        "label": label,
-        "weight": weight,
-        "text": text,
-        "delimiter": delimiter,
-        "header": not no_header,
-        "zero_based": zero_based,
-    }
+def _reading(**given: Any) -> dict[str, Any]:
+    """Options of reading that are given, checked."""
+    for name in ("delimiter", "decimal", "thousands"):
+        if given.get(name) is not None:
+            given[name] = {"\\t": "\t", "tab": "\t", "space": " "}.get(given[name], given[name])
+            if len(given[name]) != 1:
+                raise click.BadParameter(f"one character; got {given[name]!r}", param_hint=f"--{name}")
+    return given
 
 
 def _chosen(word: str) -> str | None:
@@ -85,15 +106,27 @@ def _chosen(word: str) -> str | None:
 
 
 def _value(text: str) -> Any:
-    """A number, true, false or null as JSON writes it; or a string."""
+    """A value as JSON or Python write it, such as 0.5, true, [1, 2], (1, 2) or inf; or else a string."""
     try:
         return json.loads(text)
     except ValueError:
-        return float(text) if text in {"inf", "-inf"} else text
+        pass
+    try:
+        return float(text) if text in {"inf", "-inf"} else ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
 
 
-def _aggressiveness(word: str) -> float | str:
-    return word if word == "auto" else float(word)
+class Aggressiveness(click.ParamType):  # type: ignore[type-arg]
+    """A number, or "auto"."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
+        try:
+            return "auto" if value == "auto" else float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor auto", param, ctx)
 
 
 def _parameters(options: dict[str, Any], others: tuple[str, ...]) -> dict[str, Any]:
@@ -111,8 +144,8 @@ def _parameters(options: dict[str, Any], others: tuple[str, ...]) -> dict[str, A
 def main() -> None:
     """Online learning on the margin.
 
-    FILES are svmlight, CSV, JSON lines, Vowpal Wabbit text, lines of label, tab and text, Parquet, Arrow, folders of
-    texts, mailboxes, CoNLL or CRFsuite files, compressed or not; - is the standard input.
+    FILES are svmlight, CSV, TSV, JSON, JSON lines, ARFF, Vowpal Wabbit text, lines of label, tab and text, Parquet,
+    Arrow, folders of texts, mailboxes, CoNLL or CRFsuite files, compressed or not; - is the standard input.
     """
     # Nothing here uses the threads that NumPy's OpenBLAS would start, which takes a sixth of a prediction's time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -125,14 +158,42 @@ def main() -> None:
 @click.option(
     "--model",
     metavar="NAME",
-    help="The learner, a name of onmargin.stream such as AROWClassifier; by default that of the task.",
+    help="The learner, a name of onmargin.stream such as AROWClassifier (default: AutoClassifier or AutoRegressor by "
+    "the labels; the passive-aggressive learner if a parameter of it is given, such as --C).",
 )
 @format_option
 @reading
 @click.option(
+    "--cross",
+    "cross",
+    nargs=2,
+    multiple=True,
+    metavar="COLUMN COLUMN",
+    help="Add the product of two columns as a feature; may be repeated.",
+)
+@click.option(
     "--passes", type=click.IntRange(1), default=1, show_default=True, help="How often to go through all files."
 )
-@click.option("--C", "C", type=_aggressiveness, help="Above 0; 1 by default. With auto nine values learn at once.")
+@click.option("--shuffle", is_flag=True, help="Shuffle the examples of all files before each pass, in memory.")
+@click.option(
+    "--holdout",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Do not learn every N-th example, but measure the model on those after each pass.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="What to do about a record that cannot be read or learned; those skipped are counted and named.",
+)
+@click.option(
+    "--C",
+    "C",
+    type=Aggressiveness(),
+    help="Aggressiveness of the passive-aggressive learner, above 0. With auto, nine values are trained at once.",
+)
 @click.option("--loss", help="hinge (PA-I) or squared_hinge (PA-II), and their kin for other tasks.")
 @click.option("--update", help="Which rivals move the weights, such as max, simproj or exact.")
 @click.option("--average", is_flag=True, help="Predict with the mean of the weights.")
@@ -172,7 +233,11 @@ def train(
     task: str,
     model: str | None,
     format: str,
+    cross: tuple[tuple[str, str], ...],
     passes: int,
+    shuffle: bool,
+    holdout: int | None,
+    on_error: str,
     C: float | str | None,
     loss: str | None,
     update: str | None,
@@ -208,10 +273,13 @@ def train(
         files,
         _chosen(task),
         _chosen(format),
-        _reading(**where) | ({"templates": list(templates)} if templates else {}),
+        _reading(**where, cross=cross, template=templates),
         _parameters(options, others),
         passes,
         model,
+        holdout or 0,
+        shuffle,
+        on_error == "skip",
     )
     elsewhere = {"--workers": workers, "--address": address, "--mixing": mixing}
     given = [name for name, value in elsewhere.items() if value is not None]
@@ -223,38 +291,78 @@ def train(
         from onmargin.apps import scaled
 
         if start is not None or every is not None:
-            raise click.UsageError("--engine begins anew and saves after each pass: no --from, no --checkpoint-every")
+            raise click.UsageError("--engine starts over and saves after each pass: no --from, no --checkpoint-every")
         place = scaled.Place(engine, workers, address, mixing or "updates")
         done = scaled.train(request, out, place, resume=resume, quiet=quiet)
-    report.show(report.trained(done), as_json=as_json)
+    if (warning := done.warning()) is not None:
+        click.echo(f"warning: {warning}", err=True)
+    report.show(done.report(), as_json=as_json)
 
 
 @main.command()
 @model_file
 @files
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    default="-",
+    help="File for the predictions (default: printed). A .csv, .tsv or .jsonl file also gets the columns of FILES.",
+)
+@click.option(
+    "--keep", multiple=True, metavar="COLUMN", help="For -o: column to pass through, such as an id (default: all)."
+)
+@click.option("--proba", is_flag=True, help="Add the probability of the prediction.")
+@strict_option
+@force
 @format_option
+@table_options
 @as_json
-def predict(model: str, files: tuple[str, ...], format: str, as_json: bool) -> None:
-    """Print what MODEL predicts for the examples of FILES, a line each.
+def predict(
+    *,
+    model: str,
+    files: tuple[str, ...],
+    out: str,
+    keep: tuple[str, ...],
+    proba: bool,
+    strict: bool,
+    force: bool,
+    format: str,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Print what MODEL predicts for the examples of FILES, one line each.
 
     The files may have labels or not. --json adds the scores.
     """
+    from onmargin.apps.outputs import check_output, written
+    from onmargin.apps.predict import Order
     from onmargin.apps.predict import predict as run
 
-    run(model, files, _chosen(format), as_json=as_json)
+    if out != "-":
+        check_output(out, (*files, model), ours=lambda _: False, force=force)
+    elif force:
+        raise click.UsageError("--force is for -o FILE")
+    if keep and not out.endswith((".csv", ".tsv", ".jsonl")):
+        raise click.UsageError("--keep is for -o with a .csv, .tsv or .jsonl file")
+    order = Order(model, files, _chosen(format), _reading(**where), as_json, proba, strict, keep)
+    with written(out) as file:
+        run(order, out, file)
 
 
 @main.command()
 @model_file
 @files
+@strict_option
 @format_option
+@table_options
 @as_json
-def evaluate(model: str, files: tuple[str, ...], format: str, as_json: bool) -> None:
+def evaluate(model: str, files: tuple[str, ...], strict: bool, format: str, as_json: bool, **where: Any) -> None:
     """Measure how good the predictions of MODEL are on FILES that have labels."""
     from onmargin.apps import report
     from onmargin.apps.evaluate import evaluate as run
 
-    report.show(run(model, files, _chosen(format)), as_json=as_json)
+    report.show(run(model, files, _chosen(format), _reading(**where), strict=strict), as_json=as_json)
 
 
 @main.command()
@@ -272,28 +380,42 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 @main.command()
 @files
 @click.option("--to", "target", type=click.Choice(WRITTEN), required=True, help="The format to write.")
+@click.option("-o", "--out", type=click.Path(dir_okay=False, allow_dash=True), default="-", help="By default printed.")
+@click.option("--names", type=click.Path(dir_okay=False), help="For svmlight: the names of its features.")
 @click.option(
-    "-o", "--out", type=click.File("w", encoding="utf-8", atomic=True), default="-", help="By default printed."
-)
-@click.option(
-    "--names", type=click.File("w", encoding="utf-8", atomic=True), help="For svmlight: the names of its features."
+    "--labels",
+    type=click.Path(dir_okay=False),
+    help="For svmlight and vw: the names of labels, one per line; labels are numbered by lines, from 1.",
 )
 @force
 @format_option
 @reading
 def convert(
-    files: tuple[str, ...], *, target: str, out: Any, names: Any, force: bool, format: str, **where: Any
+    *,
+    files: tuple[str, ...],
+    target: str,
+    out: str,
+    names: str | None,
+    labels: str | None,
+    force: bool,
+    format: str,
+    **where: Any,
 ) -> None:
     """Write the examples of FILES in another format."""
+    from onmargin.apps.convert import Files
     from onmargin.apps.convert import convert as run
-    from onmargin.apps.outputs import check_output
+    from onmargin.apps.outputs import check_output, written
 
-    for file in (out, names):
-        if file is not None and file.name not in {"-", "<stdout>"}:
-            check_output(file.name, files, ours=lambda _: False, force=force)
-    if names is not None and os.path.realpath(names.name) == os.path.realpath(out.name):
-        raise click.UsageError("--names and --out must be two files")
-    run(files, format=_chosen(format), reading=_reading(**where), target=target, out=out, names=names)
+    places: dict[str, str] = {}
+    for flag, path in {"--out": out, "--names": names, "--labels": labels}.items():
+        if path not in {None, "-"}:
+            check_output(path, files, ours=lambda _: False, force=force)
+            other = places.setdefault(os.path.realpath(path), flag)
+            if other != flag:
+                raise click.UsageError(f"{other} and {flag} must be two files")
+    given = Files(files, _chosen(format), _reading(**where))
+    with written(out) as file, written(names) as names_file, written(labels) as labels_file:
+        run(given, target=target, out=file, names=names_file, labels=labels_file)
 
 
 @main.command()

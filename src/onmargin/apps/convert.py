@@ -2,14 +2,15 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import click
 
 from onmargin.apps.chunks import read_chunks
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import Settings, check_files, complete, guessed, has_labels
+from onmargin.apps.formats import Settings, check_files, has_labels, look_at
 from onmargin.apps.tasks import whole
 from onmargin.io.svmlight import SparseRows
 
@@ -20,30 +21,64 @@ class UnwritableError(Exception):
     """An example that a format cannot hold."""
 
 
-def convert(
-    files: tuple[str, ...],
-    *,
-    format: str | None,
-    reading: dict[str, Any],
-    target: str,
-    out: IO[str],
-    names: IO[str] | None,
-) -> None:
-    """Write the examples of files to `out`."""
-    check_files(files)
+@dataclass(frozen=True)
+class Files:
+    """What is converted, and how it is read."""
+
+    paths: tuple[str, ...]
+    format: str | None
+    reading: Mapping[str, Any]
+
+
+def convert(files: Files, *, target: str, out: IO[str], names: IO[str] | None, labels: IO[str] | None) -> None:
+    """Write the examples of files to `out`, and the names of features and labels that become numbers to other files."""
+    check_files(files.paths)
     if names is not None and target != "svmlight":
         raise click.UsageError("--names is for svmlight, whose features have numbers: other formats keep their names")
-    write = _WRITERS[target](out, names)
-    for path in files:
-        settings = complete(Settings(guessed(path, format), dtype="float64", **reading), path)
+    if labels is not None and target not in {"svmlight", "vw"}:
+        raise click.UsageError("--labels is for svmlight and vw, whose labels are numbers: other formats keep names")
+    write = _WRITERS[target](out, names, _Labels(labels))
+    for path in files.paths:
+        settings = look_at(path, files.format, files.reading, dtype="float64").settings
         if settings.kind == "sequences":
             raise Failure(f"{path} is {settings.format}: sequences have no other format to go to")
+        if settings.is_table:
+            settings = _as_it_is(settings, files.reading)
         labelled = has_labels(settings, path)
         for k, (x, y, weight) in enumerate(_examples(path, settings, labelled=labelled), 1):
             try:
                 write(x, y, weight)
             except UnwritableError as error:
                 raise Failure(f"{path}, record {k}: {error}") from error
+
+
+def _as_it_is(settings: Settings, given: Mapping[str, Any]) -> Settings:
+    """Settings that keep all columns but those that the user leaves out, and a text as one that is asked for."""
+    text = tuple(given.get("text") or ())
+    bare = text[0] if len(text) == 1 else settings.bare if not text else None
+    return replace(settings, ignored=tuple(given.get("ignore") or ()), texts=() if bare is None else (bare,), bare=bare)
+
+
+class _Labels:
+    """Labels as numbers: their own, or the lines of a file of names."""
+
+    def __init__(self, out: IO[str] | None) -> None:
+        self._out = out
+        self._numbers: dict[Any, int] = {}
+
+    def text(self, y: Any) -> str:
+        if isinstance(y, list):
+            return ",".join(map(self.text, y))
+        if self._out is not None:
+            if y not in self._numbers:
+                self._numbers[y] = len(self._numbers) + 1
+                self._out.write(f"{whole(y)}\n")
+            return str(self._numbers[y])
+        if isinstance(y, bool) or not isinstance(y, int | float):
+            raise UnwritableError(
+                f"labels are numbers in this format; got {y!r:.60}. Number them with --labels FILE, which keeps names"
+            )
+        return repr(whole(y))
 
 
 def _examples(path: str, settings: Settings, *, labelled: bool) -> Iterator[tuple[Any, Any, float]]:
@@ -59,7 +94,7 @@ def _examples(path: str, settings: Settings, *, labelled: bool) -> Iterator[tupl
             yield from zip(chunk.X, labels, chunk.weights or [1.0] * len(chunk), strict=True)
 
 
-def _jsonl(out: IO[str], _: IO[str] | None) -> Write:
+def _jsonl(out: IO[str], _: IO[str] | None, __: _Labels) -> Write:
     def write(x: Any, y: Any, weight: float) -> None:
         record = {"text" if isinstance(x, str) else "x": x}
         if y is not None:
@@ -71,7 +106,7 @@ def _jsonl(out: IO[str], _: IO[str] | None) -> Write:
     return write
 
 
-def _text(out: IO[str], _: IO[str] | None) -> Write:
+def _text(out: IO[str], _: IO[str] | None, __: _Labels) -> Write:
     def write(x: Any, y: Any, weight: float) -> None:
         if not isinstance(x, str):
             raise UnwritableError("only a text can be written as text: name the column with --text")
@@ -90,15 +125,7 @@ def _named(x: Any) -> dict[str, float]:
     return {f"{name}={v}" if isinstance(v, str) else name: 1.0 if isinstance(v, str) else v for name, v in x.items()}
 
 
-def _labels(y: Any) -> str:
-    if isinstance(y, list):
-        return ",".join(map(_labels, y))
-    if isinstance(y, bool) or not isinstance(y, int | float):
-        raise UnwritableError(f"labels are numbers in this format; got {y!r:.60}")
-    return repr(whole(y))
-
-
-def _svmlight(out: IO[str], names: IO[str] | None) -> Write:
+def _svmlight(out: IO[str], names: IO[str] | None, labels: _Labels) -> Write:
     """Features get numbers in the order in which they are met, unless all are numbers already."""
     numbers: dict[str, int] = {}
 
@@ -118,19 +145,19 @@ def _svmlight(out: IO[str], names: IO[str] | None) -> Write:
         if weight != 1.0:
             raise UnwritableError("svmlight has no weights")
         pairs = sorted((number(name), value) for name, value in _named(x).items())
-        label = "0" if y is None else _labels(y)
+        label = "0" if y is None else labels.text(y)
         out.write(" ".join([label, *(f"{k}:{value!r}" for k, value in pairs)]) + "\n")
 
     return write
 
 
-def _vw(out: IO[str], _: IO[str] | None) -> Write:
+def _vw(out: IO[str], _: IO[str] | None, labels: _Labels) -> Write:
     def write(x: Any, y: Any, weight: float) -> None:
         features: dict[str, float] = {}
         for name, value in _named(x).items():
             word = name.translate(_VW_ESCAPES)
             features[word] = features.get(word, 0.0) + value
-        label = "" if y is None else _labels(y)
+        label = "" if y is None else labels.text(y)
         head = f"{label} {weight!r}" if label and weight != 1.0 else label
         out.write(f"{head} | {' '.join(f'{name}:{value!r}' for name, value in features.items())}\n".lstrip())
 
@@ -141,7 +168,7 @@ def _vw(out: IO[str], _: IO[str] | None) -> Write:
 _VW_ESCAPES = {ord(c): "_" for c in " \t\n\r:|"}
 
 
-def _csv(out: IO[str], _: IO[str] | None) -> Write:
+def _csv(out: IO[str], _: IO[str] | None, __: _Labels) -> Write:
     """Columns are those of the first example, and the label comes last."""
     rows = csv.writer(out, lineterminator="\n")
     columns: list[str] = []
@@ -162,7 +189,7 @@ def _csv(out: IO[str], _: IO[str] | None) -> Write:
     return write
 
 
-_WRITERS: dict[str, Callable[[IO[str], IO[str] | None], Write]] = {
+_WRITERS: dict[str, Callable[[IO[str], IO[str] | None, _Labels], Write]] = {
     "jsonl": _jsonl,
     "text": _text,
     "svmlight": _svmlight,

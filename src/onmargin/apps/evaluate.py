@@ -1,8 +1,9 @@
 """How good predictions are, in memory that does not grow with the files."""
 
 import re
+from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from onmargin.apps.chunk_learner import ChunkLearner
@@ -18,19 +19,23 @@ _SHOWN = 20  # classes of a confusion table, at most
 class Measure(Protocol):
     """Takes in what is right and what was predicted, and says how good that is."""
 
-    def add(self, y: Any, predicted: Any) -> None: ...
+    def add(self, y: Any, predicted: Any, scores: Any) -> None: ...
 
     def report(self) -> Report: ...
 
 
-def evaluate(model: str, files: tuple[str, ...], format: str | None) -> Report:
+def evaluate(
+    model: str, files: tuple[str, ...], format: str | None, given: Mapping[str, Any], *, strict: bool = False
+) -> Report:
     """What there is to say about a model's predictions on files."""
     learner, settings = load_learner(model)
-    measure = _MEASURES[learner.task]()
+    measure = new_measure(learner)
     n_examples = 0
-    for path, first, chunk in examples(files, settings, format, labels=learner.task != "novelty"):
+    for path, first, chunk in examples(
+        files, learner, settings, format, given, labels=learner.task != "novelty", strict=strict
+    ):
         try:
-            _add(measure, learner, chunk)
+            measure_chunk(measure, learner, chunk)
         except (TypeError, ValueError) as error:
             raise Failure(f"{path}, records {first} to {first + len(chunk) - 1}: {error}") from error
         n_examples += len(chunk)
@@ -39,34 +44,92 @@ def evaluate(model: str, files: tuple[str, ...], format: str | None) -> Report:
     return {"model": model, "task": learner.task, "examples": n_examples, **measure.report()}
 
 
-def _add(measure: Measure, learner: ChunkLearner, chunk: Chunk) -> None:
+def new_measure(learner: ChunkLearner) -> Measure:
+    """Return the measure for the task of a learner."""
+    return _MEASURES[learner.task]()
+
+
+def measure_chunk(measure: Measure, learner: ChunkLearner, chunk: Chunk) -> None:
+    """Take in the predictions for a chunk."""
     labels = chunk.y if chunk.y is not None else [None] * len(chunk)
     target = TARGETS[learner.task]
     # Numbers of an array become Python's, for equality and for JSON.
     labels = labels.tolist() if hasattr(labels, "tolist") else labels
-    for y, predicted in zip(labels, learner.predict(chunk), strict=True):
-        measure.add(target(y), predicted)
+    scores = learner.scores(chunk) if learner.task == "classify" else [None] * len(chunk)
+    for y, predicted, score in zip(labels, learner.predict(chunk), scores, strict=True):
+        measure.add(target(y), predicted, score)
 
 
 class Classes:
-    """Accuracy, and what was taken for what."""
+    """Accuracy, precision, recall, F1, the area under the ROC curve, and what was taken for what.
+
+    With two classes the numbers are those of the second, in their order; with more they are means over classes. The
+    scores of all examples are kept for the ROC curve: 8 bytes each, for up to 20 classes.
+    """
 
     def __init__(self) -> None:
         self.pairs: Counter[tuple[Any, Any]] = Counter()
+        self.true: list[Any] = []
+        self.scores: dict[Any, array[float]] = {}
 
-    def add(self, y: Any, predicted: Any) -> None:
+    def add(self, y: Any, predicted: Any, scores: Mapping[Any, float] | None) -> None:
         self.pairs[y, predicted] += 1
+        if scores is not None and len(scores) <= _SHOWN:
+            self.true.append(y)
+            for label, score in scores.items():
+                self.scores.setdefault(label, array("d")).append(score)
 
     def report(self) -> Report:
         total = sum(self.pairs.values())
         right = sum(n for (y, predicted), n in self.pairs.items() if y == predicted)
         labels = sorted({label for pair in self.pairs for label in pair}, key=lambda label: (str(type(label)), label))
+        classes = {label: self._of_class(label) for label in labels}
+        chosen = [classes[labels[-1]]] if len(labels) == 2 else list(classes.values())
         report: Report = {"accuracy": right / total, "error": 1 - right / total}
+        if len(labels) == 2:
+            report["positive_class"] = labels[1]
+        report |= {name: sum(one[name] for one in chosen) / len(chosen) for name in ("precision", "recall", "f1")}
+        if (area := self._area(labels)) is not None:
+            report["auc"] = area
         if len(labels) <= _SHOWN:
-            report["confusion (row: right, column: predicted)"] = {
+            report["per_class"] = {str(label): one for label, one in classes.items()}
+            report["confusion"] = {
                 str(y): {str(predicted): self.pairs[y, predicted] for predicted in labels} for y in labels
             }
         return report
+
+    def _of_class(self, label: Any) -> dict[str, Any]:
+        hits = self.pairs[label, label]
+        true = sum(n for (y, _), n in self.pairs.items() if y == label)
+        found = sum(n for (_, predicted), n in self.pairs.items() if predicted == label)
+        return {
+            "precision": hits / found if found else 0.0,
+            "recall": hits / true if true else 0.0,
+            "f1": 2 * hits / (true + found) if true + found else 0.0,
+            "examples": true,
+        }
+
+    def _area(self, labels: list[Any]) -> float | None:
+        """The area under the ROC curve: of the second class, or the mean over classes, each against the others."""
+        if any(len(scores) != len(self.true) for scores in self.scores.values()):
+            return None
+        wanted = labels[-1:] if len(labels) == 2 else labels
+        areas = [_area_under_curve([y == label for y in self.true], self.scores.get(label)) for label in wanted]
+        known = [area for area in areas if area is not None]
+        return sum(known) / len(known) if known else None
+
+
+def _area_under_curve(true: list[bool], scores: "array[float] | None") -> float | None:
+    """The chance that an example of the class has a higher score than another one; ties count a half."""
+    import numpy as np
+
+    positive = np.array(true, bool)
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    if scores is None or not n_positive or not n_negative:
+        return None
+    _, ranks, counts = np.unique(np.array(scores), return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - (counts - 1) / 2
+    return float((middle[ranks[positive]].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative))
 
 
 class Ranks(Classes):
@@ -75,7 +138,7 @@ class Ranks(Classes):
     def report(self) -> Report:
         total = sum(self.pairs.values())
         distance = sum(n * abs(y - predicted) for (y, predicted), n in self.pairs.items())
-        return {"mean absolute error": distance / total, **super().report()}
+        return {"mae": distance / total, **super().report()}
 
 
 class Numbers:
@@ -85,7 +148,7 @@ class Numbers:
         self.n = 0
         self.absolute = self.squared = self.mean = self.spread = 0.0
 
-    def add(self, y: float, predicted: float) -> None:
+    def add(self, y: float, predicted: float, scores: None) -> None:
         error = y - predicted
         self.n += 1
         self.absolute += abs(error)
@@ -97,10 +160,10 @@ class Numbers:
 
     def report(self) -> Report:
         report: Report = {
-            "mean absolute error": self.absolute / self.n,
-            "root mean squared error": (self.squared / self.n) ** 0.5,
+            "mae": self.absolute / self.n,
+            "rmse": (self.squared / self.n) ** 0.5,
         }
-        return report | ({"R squared": 1 - self.squared / self.spread} if self.spread > 0 else {})
+        return report | ({"r2": 1 - self.squared / self.spread} if self.spread > 0 else {})
 
 
 class Sets:
@@ -109,7 +172,7 @@ class Sets:
     def __init__(self) -> None:
         self.n = self.right = self.true = self.found = self.correct = 0
 
-    def add(self, y: list[Any], predicted: Any) -> None:
+    def add(self, y: list[Any], predicted: Any, scores: None) -> None:
         true, found = set(y), set(predicted)
         self.n += 1
         self.right += true == found
@@ -119,10 +182,10 @@ class Sets:
 
     def report(self) -> Report:
         return {
-            "sets right": self.right / self.n,
+            "exact_match": self.right / self.n,
             "precision": self.correct / self.found if self.found else 0.0,
             "recall": self.correct / self.true if self.true else 0.0,
-            "F1": 2 * self.correct / (self.true + self.found) if self.true + self.found else 0.0,
+            "f1": 2 * self.correct / (self.true + self.found) if self.true + self.found else 0.0,
         }
 
 
@@ -132,12 +195,12 @@ class Novelties:
     def __init__(self) -> None:
         self.n = self.outside = 0
 
-    def add(self, y: None, predicted: Any) -> None:
+    def add(self, y: None, predicted: Any, scores: None) -> None:
         self.n += 1
         self.outside += predicted == -1
 
     def report(self) -> Report:
-        return {"outside": self.outside, "part outside": self.outside / self.n}
+        return {"outside": self.outside, "outside_share": self.outside / self.n}
 
 
 class Tags:
@@ -147,7 +210,7 @@ class Tags:
         self.true: list[list[str]] = []
         self.predicted: list[list[str]] = []
 
-    def add(self, y: list[str], predicted: list[str]) -> None:
+    def add(self, y: list[str], predicted: list[str], scores: None) -> None:
         self.true.append(y)
         self.predicted.append(predicted)
 
@@ -156,7 +219,13 @@ class Tags:
 
         def table(parts: dict[Any, Any]) -> Report:
             return {
-                str(name): {"there": m.true, "found": m.found, "precision": m.precision, "recall": m.recall, "F1": m.f1}
+                str(name): {
+                    "examples": m.true,
+                    "found": m.found,
+                    "precision": m.precision,
+                    "recall": m.recall,
+                    "f1": m.f1,
+                }
                 for name, m in parts.items()
             }
 
@@ -164,14 +233,14 @@ class Tags:
         total: Report = {
             "tokens": report.n_tokens,
             "accuracy": report.accuracy,
-            "sequences right": report.sequence_accuracy,
+            "sequence_accuracy": report.sequence_accuracy,
         }
         if report.spans is None:
             return total | {"labels": table(report.labels)}
         return total | {
             "precision": report.precision,
             "recall": report.recall,
-            "F1": report.f1,
+            "f1": report.f1,
             "spans": table(report.types),
         }
 

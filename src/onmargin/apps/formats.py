@@ -1,40 +1,78 @@
 """How files are read: by which reader, and where in them labels are."""
 
-import csv
+import io as streams
 import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from typing import Any, Literal
 
 import click
 
 from onmargin import io
+from onmargin.apps.columns import LABELS, RowFeatures, is_label, is_text, judge
 from onmargin.apps.failure import Failure
 from onmargin.io import Reader, ReadError
+from onmargin.io._source import RecordError
 from onmargin.io.guess import first_lines, guess_format, head
 
 _BLOCK = 1 << 22  # bytes of svmlight text that are parsed at once
-_DELIMITERS = ",\t;"
+_SAMPLE = 1000  # rows that columns are judged by, at most
+# Fields of a CSV file that stand for nothing.
+_MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 
 Kind = Literal["rows", "records", "sequences"]
+
+_TABLES = ("csv", "arrow", "arff", "json", "jsonl")
+# The formats that an option of the command line is for. Given for another one it would have no effect.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "label": (*_TABLES, "mbox", "conll", "conllu"),
+    "weight": _TABLES,
+    "text": _TABLES,
+    "ignore": _TABLES,
+    "only": _TABLES,
+    "cross": _TABLES,
+    "delimiter": ("csv",),
+    "header": ("csv",),
+    "decimal": ("csv",),
+    "thousands": ("csv",),
+    "zero_based": ("svmlight",),
+    "template": ("conll", "conllu"),
+}
+# Parameters of a learner that are about texts.
+TEXT_PARAMETERS = ("lowercase", "ngrams", "weighting", "normalize", "idf")
 
 
 @dataclass(frozen=True)
 class Settings:
     """How files are read. A model file keeps it, so that later files are read alike.
 
-    `label`, `weight` and `text` name columns of a table; `columns` is how many a token has beside its label, and
-    `templates` make its features, the usual ones if there are none; `multilabel` says that rows of numbers have any
-    number of labels, and `dtype` is theirs. If `hash` is not 0, the indices of such rows are hashed to so many bits.
+    `label` and `weight` name columns of a table; `texts`, `ignored`, `only` and `crossed` say what becomes of others
+    (`RowFeatures`), `text_options` how texts are read, and `table` has the columns that were learned from. `flat` is
+    for JSON: whether features are beside the label. `columns` is how many a token has beside its label, and `templates`
+    make its features, the usual ones if there are none. `multilabel` says that rows of numbers have any number of
+    labels, and `dtype` is theirs. If `hash` is not 0, the indices of such rows are hashed to so many bits.
     """
 
     format: str
     label: str | None = None
     weight: str | None = None
-    text: str | None = None
+    texts: Sequence[str] = ()
+    ignored: Sequence[str] = ()
+    only: Sequence[str] = ()
+    crossed: Sequence[Sequence[str]] = ()
+    bare: str | None = None
+    text_names: Mapping[str, str] = field(default_factory=dict)  # of texts that the model knows by other names
+    text_options: Mapping[str, Any] = field(default_factory=dict)
+    table: Sequence[str] = ()
+    flat: bool = False
     delimiter: str | None = None
     header: bool = True
+    quote: str | None = '"'
+    decimal: str = "."
+    thousands: str | None = None
     zero_based: bool = False
     columns: int = 0
     templates: Sequence[str] = ()
@@ -42,16 +80,50 @@ class Settings:
     dtype: str = "float32"
     hash: int = 0
 
+    @classmethod
+    def from_notes(cls, notes: Mapping[str, Any]) -> "Settings":
+        """Return the settings that a model file keeps; those of version 0.1 have one text and nothing else."""
+        notes = dict(notes)
+        text = notes.pop("text", None)
+        if text is not None:
+            notes |= {"texts": [text], "bare": text}
+        return cls(**notes)
+
     def to_notes(self) -> dict[str, Any]:
-        return asdict(self) | {"templates": list(self.templates)}
+        notes = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        options = {name: list(v) if isinstance(v, tuple) else v for name, v in self.text_options.items()}
+        return notes | {"crossed": [list(pair) for pair in self.crossed], "text_options": options}
 
     @property
     def kind(self) -> Kind:
         return FORMATS[self.format].kind
 
+    @property
+    def is_table(self) -> bool:
+        return self.format in _TABLES and (self.flat or self.format not in {"json", "jsonl"})
+
     def read(self, source: Any, *, labelled: bool = True) -> Reader[Any]:
         """The records of a source; one that is not `labelled` has no labels."""
         return FORMATS[self.format].read(source, self, labelled)
+
+    def row_features(self) -> RowFeatures | None:
+        """Return what makes examples of rows; None: they are examples as they are."""
+        if not (self.texts or self.ignored or self.only or self.crossed or self.bare):
+            return None
+        from onmargin.features.records import RecordFeatures
+
+        options = dict(self.text_options)
+        if "ngrams" in options:
+            options["ngrams"] = tuple(options["ngrams"])
+        return RowFeatures(
+            frozenset(self.ignored),
+            frozenset(self.only),
+            {column: self.text_names.get(column, column) for column in self.texts},
+            tuple(self.crossed),
+            self.bare,
+            RecordFeatures(**options).read,
+            nested=self.flat,
+        )
 
 
 @dataclass(frozen=True)
@@ -85,19 +157,43 @@ def _read_csv(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
         weight=_place(settings.weight, settings),
         delimiter=settings.delimiter or ",",
         header=settings.header,
-        text=() if settings.text is None else (settings.text,),
+        text=settings.texts,
+        quote=settings.quote,
+        decimal=settings.decimal,
+        thousands=settings.thousands,
+        missing=_MISSING,
     )
 
 
 def _place(column: str | None, settings: Settings) -> str | int | None:
     """Columns without a header are numbered."""
-    return int(column) if column is not None and not settings.header else column
+    return int(column) if column is not None and not settings.header and column.isdecimal() else column
+
+
+def _read_json(name: str) -> Callable[[Any, Settings, bool], Reader[Any]]:
+    def read(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
+        options = {"label": settings.label, "weight": settings.weight, "flat": settings.flat}
+        reader: Reader[Any] = getattr(io, name)(source, **options)
+        return reader
+
+    return read
+
+
+def _read_conll(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
+    return io.read_conll(source, label=int(settings.label or -1) if labelled else None)
 
 
 FORMATS: dict[str, Format] = {
     "svmlight": Format("rows", _read_svmlight),
     "csv": Format("records", _read_csv),
-    "jsonl": Format("records", lambda source, settings, labelled: io.read_jsonl(source)),
+    "jsonl": Format("records", _read_json("read_jsonl")),
+    "json": Format("records", _read_json("read_json")),
+    "arff": Format(
+        "records",
+        lambda source, settings, labelled: io.read_arff(
+            source, settings.label if labelled else None, weight=settings.weight
+        ),
+    ),
     "vw": Format("records", lambda source, settings, labelled: io.read_vw(source)),
     "text": Format("records", lambda source, settings, labelled: io.read_text(source, label=labelled)),
     "arrow": Format(
@@ -108,9 +204,7 @@ FORMATS: dict[str, Format] = {
     ),
     "folder": Format("records", lambda source, settings, labelled: io.read_folder(source, random_state=0)),
     "mbox": Format("records", lambda source, settings, labelled: io.read_mbox(source, label=settings.label)),
-    "conll": Format(
-        "sequences", lambda source, settings, labelled: io.read_conll(source, label=-1 if labelled else None)
-    ),
+    "conll": Format("sequences", _read_conll),
     "conllu": Format(
         "sequences",
         lambda source, settings, labelled: io.read_conllu(source, label=settings.label if labelled else None),
@@ -138,30 +232,280 @@ def guessed(path: str, format: str | None) -> str:
         raise Failure(f"{error}: say its --format") from error
 
 
-def complete(settings: Settings, path: str) -> Settings:
-    """Settings with what a file of the training data says itself: its columns, and which is the label."""
+@dataclass(frozen=True)
+class Look:
+    """How a file is read, and which of its columns are left out for which reason."""
+
+    settings: Settings
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        settings = self.settings
+        parts = [settings.format]
+        if settings.format == "csv":
+            parts.append(f"{_MARKS.get(settings.delimiter or ',', settings.delimiter)} between fields")
+            parts.append("a header" if settings.header else "no header (columns are 0, 1, ...)")
+            if settings.decimal != ".":
+                parts.append(f"decimal mark {settings.decimal!r}")
+            if settings.thousands is not None:
+                parts.append(f"thousands mark {settings.thousands!r}")
+        if settings.is_table:
+            parts.append(f"label {settings.label!r}")
+            if settings.texts:
+                parts.append(f"text {', '.join(map(repr, settings.texts))}")
+        return ", ".join(parts)
+
+
+_MARKS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+
+
+def named_options(given: Mapping[str, Any]) -> list[str]:
+    """The options that the user has given; --no-header is one."""
+    return [
+        name for name, value in given.items() if value not in (None, (), False) or (value, name) == (False, "header")
+    ]
+
+
+def check_options(given: Mapping[str, Any], format: str) -> None:
+    """Refuse options that have no effect on files of a format."""
+    useless = [name for name in named_options(given) if format not in OPTIONS[name]]
+    if useless:
+        name = useless[0].replace("_", "-")
+        flag = "--header or --no-header" if name == "header" else f"--{name}"
+        raise click.UsageError(f"{flag} has no effect on {format} files; it is for {', '.join(OPTIONS[useless[0]])}")
+
+
+def look_at(path: str, format: str | None, given: Mapping[str, Any], **fixed: Any) -> Look:
+    """Look at a file of training data: what is not `given` on the command line is guessed from its first block.
+
+    `fixed` are other settings, that no file says.
+    """
+    format = guessed(path, format)
+    check_options(given, format)
+    settings = Settings(format, **fixed, weight=given.get("weight"), zero_based=bool(given.get("zero_based")))
+    if format in _TABLES:
+        return _look_at_table(path, settings, given)
+    settings = replace(settings, label=given.get("label"), templates=list(given.get("template") or ()))
+    if format == "conll":
+        if settings.label is not None and not re.fullmatch(r"-?\d+", settings.label):
+            raise click.BadParameter(
+                f"columns of CoNLL files have numbers, from 0; got {settings.label!r}", param_hint="--label"
+            )
+        return Look(replace(settings, columns=_token_width(path) - 1))
+    if format == "conllu":
+        return Look(replace(settings, label=settings.label or "upos"))
+    if format == "svmlight":
+        several = settings.multilabel or re.match(r"\S+,", _first_line(path)) is not None
+        return Look(replace(settings, multilabel=several))
+    return Look(settings)
+
+
+def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> Look:
+    label = given.get("label")
+    texts, ignored, only, crossed = (tuple(given.get(option) or ()) for option in ("text", "ignore", "only", "cross"))
+    settings = replace(settings, texts=texts)
     if settings.format == "csv":
-        first = _first_line(path)
-        delimiter = settings.delimiter or max(_DELIMITERS, key=first.count)
-        settings = replace(settings, delimiter=delimiter)
-        return replace(settings, label=_label(settings.label, _csv_columns(first, settings)))
+        settings = csv_settings(path, settings, given)
+    if settings.format in {"json", "jsonl"}:
+        settings = replace(settings, flat=_is_flat(path, settings.format, label, settings.weight), label=label)
+    names = table_columns(path, settings)
+    if not settings.is_table:
+        # The label has a key beside the features, which are an object.
+        features = [row for row in _sample(path, settings) if isinstance(row, dict)]
+        if not texts or features:
+            names = list(dict.fromkeys(name for row in features for name in row))
+            _check_columns(given, names, but=("label", "weight"))
+        return Look(replace(settings, ignored=ignored, only=only, crossed=crossed))
+    _check_columns(given, names)
+    rows = _sample(path, replace(settings, label=None))
+    label = label or _guess_label([name for name in names if name not in texts], rows, settings)
+    taken = {label, settings.weight}
+    kept = [name for name in only or names if name not in taken and name not in ignored]
+    judged = judge(rows, [name for name in kept if name not in texts])
+    left_out = {} if only else judged.left_out
+    table = [name for name in kept if name not in left_out]
+    settings = replace(
+        settings,
+        label=label,
+        texts=texts + tuple(name for name in judged.texts if name in table),
+        ignored=(*ignored, *left_out),
+        only=only,
+        crossed=crossed,
+        table=tuple(table) if not settings.flat else (),
+    )
+    for pair in settings.crossed:
+        wrong = [name for name in pair if name not in table or name in settings.texts]
+        if wrong:
+            raise click.UsageError(f"--cross needs columns of numbers or categories that are kept; {wrong[0]!r} is not")
+    alone = table[0] if len(table) == 1 and list(settings.texts) == table else None
+    return Look(replace(settings, bare=alone), left_out)
+
+
+def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Settings:
+    """Settings with how a CSV file is written."""
+    from onmargin.io.csv_look import look_at_csv
+
+    names = path.lower().removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")
+    delimiter = given.get("delimiter") or ("\t" if names.endswith(".tsv") else None)
+    decimal, thousands = given.get("decimal"), given.get("thousands")
+    try:
+        look = look_at_csv(
+            first_lines(head(path)),
+            delimiter=delimiter,
+            header=given.get("header"),
+            decimal=decimal,
+            thousands=thousands,
+        )
+    except ValueError as error:
+        raise Failure(f"{path}: {error}: say --decimal , or --thousands ,") from error
+    return replace(settings, **asdict(look))
+
+
+def _is_flat(path: str, format: str, label: str | None, weight: str | None) -> bool:
+    """Whether the objects of a JSON file have their features beside the label, by the first ones."""
+    keys = {key for entry in _entries(path, format) for key in entry}
+    return not keys & {"x", "features"} and not keys <= {"text", "y", "label", "weight", label, weight}
+
+
+def settings_for(path: str, settings: Settings, format: str | None, given: Mapping[str, Any]) -> Settings:
+    """Settings of a model for another file, which may have another format and other names for label and texts."""
+    # What comes through a pipe is taken for what the model knows.
+    format = guessed(path, format or (settings.format if path == "-" else None))
+    check_options(given, format)
+    own = replace(settings, format=format, label=given.get("label") or settings.label)
+    if format == "csv":
+        header = settings.header if settings.format == "csv" else None
+        own = csv_settings(path, own, {"header": header, **_marks_of(settings), **given})
+    if format in {"json", "jsonl"}:
+        own = replace(own, flat=_is_flat(path, format, own.label, own.weight))
+    if given.get("text"):
+        own = _renamed_texts(own, tuple(given["text"]))
+    ignored, only = tuple(given.get("ignore") or ()), tuple(given.get("only") or ())
+    if format in _TABLES and any(given.values()):
+        _check_columns(
+            given, table_columns(path, own) if own.is_table else (), but=() if own.is_table else tuple(given)
+        )
+    return replace(own, ignored=(*settings.ignored, *ignored), only=only or settings.only)
+
+
+def _marks_of(settings: Settings) -> dict[str, Any]:
+    """How numbers of the training data are written, if they were CSV."""
+    return {"decimal": settings.decimal, "thousands": settings.thousands} if settings.format == "csv" else {}
+
+
+def _renamed_texts(settings: Settings, names: tuple[str, ...]) -> Settings:
+    """Settings of a file whose texts have these names."""
+    if settings.bare is not None or not settings.table:
+        if len(names) > 1:
+            raise click.UsageError(
+                f"the model has learned from one text: name one column with --text, not {len(names)}"
+            )
+        return replace(settings, bare=names[0], texts=names)
+    if len(names) != len(settings.texts):
+        known = ", ".join(map(repr, settings.texts)) or "no text"
+        raise click.UsageError(f"the model has learned from {known}: name as many columns with --text, in this order")
+    return replace(settings, texts=names, text_names=dict(zip(names, settings.texts, strict=True)))
+
+
+def missing_columns(path: str, settings: Settings) -> list[str]:
+    """Columns that a model has learned from and a file has not."""
+    if not settings.table or settings.format not in {"csv", "arrow", "arff"}:
+        return []
+    there = {settings.text_names.get(name, name) for name in table_columns(path, settings)}
+    return [name for name in settings.table if name not in there] if settings.bare is None else []
+
+
+def _entries(path: str, format: str) -> list[dict[str, Any]]:
+    """The first objects of a JSON file; damaged ones are left for the reader to refuse."""
+    import json
+
+    data = head(path)
+    found: list[Any] = []
+    if format == "jsonl":
+        for line in first_lines(data):
+            try:
+                found.append(json.loads(line))
+            except (ValueError, RecursionError):
+                continue
+    else:
+        from onmargin.io.jsonl import items
+
+        text = streams.TextIOWrapper(streams.BytesIO(data), "utf-8-sig", "replace")
+        with suppress(RecordError):  # the head may end within an object
+            found.extend(islice(items(text), _SAMPLE))
+    return [entry for entry in found if isinstance(entry, dict)]
+
+
+def _sample(path: str, settings: Settings) -> list[Any]:
+    """The first rows of a table."""
+    source: Any = path
+    if settings.format != "arrow":
+        data = head(path)
+        if len(lines := first_lines(data)) > 1 and settings.format != "json":
+            data = ("\n".join(lines) + "\n").encode("utf-8", "replace")
+        source = streams.BytesIO(data)
+    rows: list[Any] = []
+    try:
+        for record in islice(settings.read(source, labelled=settings.label is not None), _SAMPLE):
+            rows.append(record.x)  # noqa: PERF401  those before an error count
+    except ReadError:
+        pass  # whoever learns from the file will say so
+    return rows
+
+
+def table_columns(path: str, settings: Settings) -> list[str]:
+    """The names of the columns of a table."""
     if settings.format == "arrow":
-        return replace(settings, label=_label(settings.label, _arrow_columns(path)))
-    if settings.format == "conll":
-        return replace(settings, columns=_token_width(path) - 1)
-    if settings.format == "conllu":
-        return replace(settings, label=settings.label or "upos")
-    if settings.format == "svmlight":
-        return replace(settings, multilabel=settings.multilabel or re.match(r"\S+,", _first_line(path)) is not None)
-    return settings
+        from onmargin.io.arrow import column_names
+
+        return column_names(path)
+    if settings.format == "csv":
+        return _csv_columns(next((line for line in first_lines(head(path)) if line.strip()), ""), settings)
+    if settings.format == "arff":
+        from onmargin.io.arff import header
+
+        try:
+            return [one.name for one in header(first_lines(head(path)))]
+        except RecordError as error:
+            raise Failure(f"{path}: {error}") from error
+    return list(dict.fromkeys(name for entry in _entries(path, settings.format) for name in entry))
+
+
+def _check_columns(given: Mapping[str, Any], names: Sequence[str], but: Sequence[str] = ()) -> None:
+    """Refuse columns that are named and not there."""
+    if not names and not but:
+        raise Failure("the table has no columns")
+    for option in ("label", "weight", "text", "ignore", "only", "cross"):
+        value = given.get(option)
+        if value is None or option in but:
+            continue
+        wanted = [value] if isinstance(value, str) else [n for v in value for n in ([v] if isinstance(v, str) else v)]
+        for name in wanted:
+            if name not in names:
+                shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+                raise Failure(f"there is no column {name!r} for --{option}; the columns are {shown}")
+
+
+def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) -> str:
+    """The column of the label: the one that is called so, or the last one, unless that is a text."""
+    called = [name for name in names if name.casefold() in (*LABELS, *(("y",) if settings.flat else ()))]
+    if len(called) == 1:
+        return called[0]
+    if settings.flat:
+        raise Failure(f"name the --label, one of the keys {', '.join(map(repr, names))}")
+    if not names:
+        raise Failure("no column is left for the label: name it with --label")
+    values = {name: [row[name] for row in rows if name in row] for name in (names[0], names[-1])}
+    if is_text(values[names[-1]]) and is_label(values[names[0]]):
+        return names[0]
+    return names[-1]
 
 
 def has_labels(settings: Settings, path: str) -> bool:
     """Whether a file has labels, by its first line or its columns; most formats say so themselves."""
-    if settings.format == "arrow":
-        return settings.label in _arrow_columns(path)
-    if settings.format == "csv":
-        return settings.label in _csv_columns(_first_line(path), settings)
+    if settings.format in {"arrow", "arff", "csv"}:
+        return settings.label in table_columns(path, settings)
     if settings.format == "svmlight":
         return re.match(r"\s|\d+:", _first_line(path)) is None
     if settings.format == "text":
@@ -182,21 +526,10 @@ def _token_width(path: str) -> int:
     return len(first.split("\t" if "\t" in first else None))
 
 
-def _arrow_columns(path: str) -> list[str]:
-    from onmargin.io.arrow import column_names
-
-    return column_names(path)
-
-
 def _csv_columns(first: str, settings: Settings) -> list[str]:
-    names = next(csv.reader([first], delimiter=settings.delimiter or ","), [])
+    import csv
+
+    from onmargin.io.csv_look import dialect
+
+    names = next(csv.reader([first], **dialect(settings.delimiter or ",", settings.quote)), [])  # type: ignore[arg-type]
     return names if settings.header else [str(k) for k in range(len(names))]
-
-
-def _label(label: str | None, names: list[str]) -> str:
-    """The column of the label: the one asked for, or the last one."""
-    if not names:
-        raise Failure("the table has no columns")
-    if label is not None and label not in names:
-        raise Failure(f"there is no column {label!r} for the label; the columns are {', '.join(map(repr, names))}")
-    return label or names[-1]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from onmargin.apps.learners import is_fitted, leading, n_features
-from onmargin.apps.report import Report
+from onmargin.apps.report import Report, Tables
 from onmargin.io import load_with_notes
 
 _SHOWN = 20  # classes whose heaviest features are shown, at most
@@ -22,14 +22,17 @@ def inspect(path: str, top: int) -> Report:
             report["unfinished"] = f"{files} files and {records} records into pass {passes + 1}"
     classes = [str(label) for label in getattr(model, "classes_", [])]
     if classes:
-        report |= {"number of classes": len(classes)} | ({"classes": classes} if len(classes) <= _SHOWN else {})
+        report |= {"n_classes": len(classes)} | ({"classes": classes} if len(classes) <= _SHOWN else {})
     report["features"] = n_features(model)
     report["parameters"] = {name: shown(value) for name, value in sorted(model.get_params(deep=False).items())}
     if is_fitted(model):
         report["totals"] = dict(model.totals_)
         if (leader := leading(model)) is not None:
-            report["leading model"] = leader
+            report["leading_model"] = leader
         report |= _heaviest(model, top, _first_index(notes))
+        if top and hasattr(model, "strongest_transitions"):
+            steps = model.strongest_transitions(top)
+            report["strongest_transitions"] = {f"{a} -> {b}": weight for (a, b), weight in steps.items()}
     return report
 
 
@@ -51,14 +54,11 @@ def _heaviest(model: Any, top: int, first: int) -> Report:
         return {}
     if hasattr(model, "weights"):
         try:
-            return {_title(None): _named(model.weights(None, top), first)}
+            return {"heaviest_features": _named(model.weights(None, top), first)}
         except ValueError:  # each class has its own
-            return {_title(label): _named(model.weights(label, top), first) for label in classes}
+            found = Tables({str(label): _named(model.weights(label, top), first) for label in classes})
+            return {"heaviest_features": found}
     return _of_coefficients(model, classes, top)
-
-
-def _title(label: Any) -> str:
-    return "heaviest features" if label is None else f"heaviest features of {label}"
 
 
 def _named(weights: dict[Any, float], first: int = 0) -> dict[str, float]:
@@ -75,9 +75,9 @@ def _of_coefficients(model: Any, classes: list[Any], top: int) -> Report:
     rows = np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else coef)
     names = getattr(model, "feature_names_", None)
     labels = classes if len(rows) == len(classes) else [None] * len(rows)
-    report: Report = {}
+    found = Tables()
     for label, row in zip(labels, rows, strict=True):
         order = np.argsort(-np.abs(row), kind="stable")[:top]
         heaviest = {names[k] if names is not None else int(k): row[k] for k in order if row[k] != 0}
-        report[_title(label)] = _named(heaviest)
-    return report
+        found[str(label)] = _named(heaviest)
+    return {"heaviest_features": found["None"] if labels == [None] else found}

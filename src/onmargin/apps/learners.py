@@ -9,7 +9,7 @@ from onmargin.errors import ParameterError
 from onmargin.features.records import RecordFeatures
 from onmargin.models.options import check_options
 
-# The learner of each task, where none is named: one of `onmargin.stream`, or the tagger.
+# The plain learner of each task: one of `onmargin.stream`, or the tagger.
 LEARNERS = {
     "classify": "PassiveAggressiveClassifier",
     "regress": "PassiveAggressiveRegressor",
@@ -18,6 +18,22 @@ LEARNERS = {
     "novelty": "PassiveAggressiveUniclass",
     "tag": "SequenceTagger",
 }
+
+
+# The learner that chooses for itself, by task.
+AUTOMATIC = {"classify": "AutoClassifier", "regress": "AutoRegressor"}
+
+
+def usual_learner(task: str, parameters: Mapping[str, Any]) -> str:
+    """Return the name of the learner that a task gets if none is named.
+
+    It is the one that chooses for itself, unless a parameter is given that only the plain one has, such as C.
+    """
+    name = AUTOMATIC.get(task, LEARNERS[task])
+    own, reading = _accepted(learner_class(name, None))
+    plain, _ = _accepted(learner_class(LEARNERS[task], None))
+    given = parameters.keys() - {*own, *reading, "hash"}
+    return LEARNERS[task] if given & set(plain) else name
 
 
 def learner_class(name: str | None, task: str | None) -> Any:

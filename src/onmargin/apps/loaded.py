@@ -1,13 +1,17 @@
 """Models that were trained by the command line, and the files that go with them."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
 
 from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk, read_chunks
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import Settings, check_files, guessed, has_labels
+from onmargin.apps.formats import Settings, check_files, has_labels, missing_columns, settings_for
 from onmargin.io import load_with_notes
+
+_ENOUGH = 1000  # examples without a known feature that tell of a file of another kind
 
 
 def load_learner(path: str) -> tuple[ChunkLearner, Settings]:
@@ -15,17 +19,27 @@ def load_learner(path: str) -> tuple[ChunkLearner, Settings]:
     model, notes = load_with_notes(path)
     if "settings" not in notes:
         raise Failure(f"{path} was not made by onmargin train, and does not say how its examples are read")
-    return ChunkLearner(notes["task"], model, notes["features"]), Settings(**notes["settings"])
+    return ChunkLearner(notes["task"], model, notes["features"]), Settings.from_notes(notes["settings"])
 
 
 def examples(
-    files: tuple[str, ...], settings: Settings, format: str | None, *, size: int = CHUNK, labels: bool
+    files: tuple[str, ...],
+    learner: ChunkLearner,
+    settings: Settings,
+    format: str | None,
+    given: Mapping[str, Any],
+    *,
+    size: int = CHUNK,
+    labels: bool,
+    strict: bool = False,
 ) -> Iterator[tuple[str, int, Chunk]]:
-    """Chunks of the files, each with its file and its first record; with `labels` a file without them is refused."""
+    """Chunks of the files, each with its file and its first record; with `labels` a file without them is refused.
+
+    Of a file that does not fit the model the user is warned; if `strict`, it is an error.
+    """
     check_files(files)
     for path in files:
-        # What comes through a pipe is taken for what the model knows.
-        own = replace(settings, format=guessed(path, format or (settings.format if path == "-" else None)))
+        own = settings_for(path, settings, format, given)
         if own.kind != settings.kind:
             raise Failure(
                 f"{path} is {own.format}, and the model has learned from {settings.format}: their examples differ"
@@ -33,7 +47,31 @@ def examples(
         labelled = has_labels(own, path)
         if labels and not labelled:
             raise Failure(f"{path} has no labels")
-        first = 1
+        if missing := missing_columns(path, own):
+            _warn(
+                f"{path} has no column {', '.join(map(repr, missing))}, which the model has learned from", strict=strict
+            )
+        first, known, met = 1, False, False
         for chunk in read_chunks(path, own, labelled=labelled, size=size):
+            if not known and first <= _ENOUGH:
+                known, some = learner.familiar(chunk)
+                met = met or some
+                if met and not known and (len(chunk) > 1 or first == _ENOUGH):
+                    _warn(_UNKNOWN.format(path), strict=strict)
+                    known = True  # once is enough
             yield path, first, chunk
             first += len(chunk)
+        if met and not known:
+            _warn(_UNKNOWN.format(path), strict=strict)
+
+
+_UNKNOWN = (
+    "the model knows none of the features of {}, and predicts the same for all examples: are its columns or words "
+    "those of the training data?"
+)
+
+
+def _warn(problem: str, *, strict: bool) -> None:
+    if strict:
+        raise Failure(problem)
+    click.echo(f"warning: {problem}", err=True)

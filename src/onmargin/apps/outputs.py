@@ -3,7 +3,9 @@
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, overload
 
 from onmargin.apps.failure import Failure
 
@@ -32,3 +34,31 @@ def _is(path: str, found: os.stat_result) -> bool:
         return os.path.samestat(os.fstat(sys.stdin.fileno()) if path == "-" else os.stat(path), found)
     except (OSError, ValueError):  # no such file, or a standard input without one
         return False
+
+
+@overload
+@contextmanager
+def written(path: str) -> Iterator[IO[str]]: ...
+
+
+@overload
+@contextmanager
+def written(path: None) -> Iterator[None]: ...
+
+
+@contextmanager
+def written(path: str | None) -> Iterator[IO[str] | None]:
+    """Open a text file for writing, or "-", the standard output. If anything goes wrong, the path stays as it was."""
+    if path is None or path == "-":
+        yield None if path is None else sys.stdout
+        return
+    target = os.path.realpath(path)
+    temporary = f"{target}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            yield file
+        os.replace(temporary, target)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+        raise

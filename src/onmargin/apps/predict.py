@@ -1,38 +1,152 @@
-"""Predictions for the examples of files, as text or as JSON lines."""
+"""Predictions for the examples of files, as text, as a table or as JSON lines."""
 
+import csv
 import json
-import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any
 
-from onmargin.apps.chunks import CHUNK
+from onmargin.apps.chunks import CHUNK, Chunk
 from onmargin.apps.failure import Failure
+from onmargin.apps.formats import Settings, settings_for, table_columns
 from onmargin.apps.loaded import examples, load_learner
+from onmargin.apps.tasks import whole
+
+_TABLES = {".csv": ",", ".tsv": "\t"}  # endings of tables, and what is between their fields
+
+Prediction = dict[str, Any]
 
 
-def predict(model: str, files: tuple[str, ...], format: str | None, *, as_json: bool) -> None:
-    """Print them. Examples that come through a pipe are answered one by one."""
-    learner, settings = load_learner(model)
-    live = "-" in files
-    for path, first, chunk in examples(files, settings, format, size=1 if live else CHUNK, labels=False):
+@dataclass(frozen=True)
+class Order:
+    """What is to be predicted, and how it is shown; `keep` are the columns that are passed through, all if none."""
+
+    model: str
+    files: tuple[str, ...]
+    format: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
+    as_json: bool = False
+    proba: bool = False
+    strict: bool = False
+    keep: tuple[str, ...] = ()
+
+
+def predict(order: Order, name: str, out: IO[str]) -> None:
+    """Write predictions to a file of that name. Examples that come through a pipe are answered one by one."""
+    learner, settings = load_learner(order.model)
+    live = "-" in order.files
+    ending = next((one for one in (*_TABLES, ".jsonl") if name.endswith(one)), "")
+    passed = _Passed(order, settings) if ending else None
+    write = _writer(out, ending, as_json=order.as_json)
+    chunks = examples(
+        order.files,
+        learner,
+        settings,
+        order.format,
+        order.given,
+        size=1 if live else CHUNK,
+        labels=False,
+        strict=order.strict,
+    )
+    for path, first, chunk in chunks:
         try:
-            predicted = learner.predict(chunk)
-            scores = learner.scores(chunk) if as_json else []
+            rows: list[Prediction] = [{"prediction": label} for label in learner.predict(chunk)]
+            if order.as_json or ending == ".jsonl":
+                for row, scores in zip(rows, learner.scores(chunk), strict=True):
+                    row.update({} if scores is None else {"scores": scores})
+            if order.proba:
+                for row, chances in zip(rows, learner.probabilities(chunk), strict=True):
+                    row.update(probability=chances[row["prediction"]], probabilities=chances)
         except (TypeError, ValueError) as error:
             raise Failure(f"{path}, after record {first - 1}: {error}") from error
-        if as_json:
-            rows = [
-                {"prediction": label} | ({} if score is None else {"scores": score})
-                for label, score in zip(predicted, scores, strict=True)
-            ]
+        write(rows if passed is None else [a | b for a, b in zip(passed.rows(path, chunk), rows, strict=True)])
+        if live:
+            out.flush()
+
+
+class _Passed:
+    """The columns of the files, as they are written there."""
+
+    def __init__(self, order: Order, settings: Settings) -> None:
+        self._order = order
+        self._settings = settings
+        self._path = ""
+        self._rows: Iterator[Any] | None = None
+
+    def rows(self, path: str, chunk: Chunk) -> list[Prediction]:
+        """Return those of the examples of a chunk."""
+        if path != self._path:
+            self._path, self._rows = path, self._raw(path)
+        if self._rows is not None:
+            found = [next(self._rows).x for _ in range(len(chunk))]
+        elif chunk.rows is not None:
+            found = [self._with_label(chunk, k) for k in range(len(chunk))]
+        else:
+            found = [{} for _ in range(len(chunk))]
+        keep = self._order.keep
+        return [{name: row.get(name, "") for name in keep} for row in found] if keep else found
+
+    def _raw(self, path: str) -> Iterator[Any] | None:
+        """The fields of a CSV file as strings: an id of 007 is no 7."""
+        own = settings_for(path, self._settings, self._order.format, self._order.given)
+        if own.format != "csv" or path == "-":
+            return None
+        from onmargin.io import read_csv
+
+        names = table_columns(path, own)
+        return iter(
+            read_csv(path, None, delimiter=own.delimiter or ",", header=own.header, quote=own.quote, text=names)
+        )
+
+    def _with_label(self, chunk: Chunk, k: int) -> Prediction:
+        row = chunk.rows[k] if chunk.rows is not None else {}
+        row = {name: whole(value) for name, value in row.items()} if isinstance(row, dict) else {"text": row}
+        label = None if chunk.y is None else chunk.y[k]
+        return row if label is None else row | {self._settings.label or "label": whole(label)}
+
+
+def _writer(out: IO[str], ending: str, *, as_json: bool) -> Callable[[Sequence[Prediction]], None]:
+    """Return what writes predictions."""
+    if ending in _TABLES:
+        return _table(out, _TABLES[ending])
+
+    def write(rows: Sequence[Prediction]) -> None:
+        if as_json or ending == ".jsonl":
             lines = [json.dumps(row, allow_nan=False) for row in rows]
         else:
-            lines = [line(label) for label in predicted]
-        sys.stdout.write("".join(f"{text}\n" for text in lines))
-        if live:
-            sys.stdout.flush()
+            lines = [_line(row) for row in rows]
+        out.write("".join(f"{text}\n" for text in lines))
+
+    return write
+
+
+def _table(out: IO[str], delimiter: str) -> Callable[[Sequence[Prediction]], None]:
+    table = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    columns: list[str] = []
+
+    def write(rows: Sequence[Prediction]) -> None:
+        if not columns:
+            names = dict.fromkeys(name for row in rows for name in row if name not in {"prediction", "probability"})
+            columns.extend(name for name in names if name not in {"scores", "probabilities"})
+            columns.extend(name for name in ("prediction", "probability") if name in rows[0])
+            table.writerow(columns)
+        for row in rows:
+            table.writerow([_cell(row.get(name, "")) for name in columns])
+
+    return write
+
+
+def _cell(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def _line(row: Prediction) -> str:
+    text = line(row["prediction"])
+    return f"{text}\t{row['probability']:.6g}" if "probability" in row else text
 
 
 def line(prediction: object) -> str:
-    """A prediction as a line; a set of labels has commas, and a sequence is a line a token and a blank one."""
+    """A prediction as a line; a set of labels has commas, and a sequence is a line per token and a blank one."""
     if isinstance(prediction, tuple):
         return ",".join(map(str, prediction))
     if isinstance(prediction, list):

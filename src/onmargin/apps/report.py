@@ -1,12 +1,9 @@
 """Results on the standard output: names and values in a row each, tables, or JSON."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from onmargin.apps.train import Run
 
 Report = dict[str, Any]
 
@@ -17,20 +14,40 @@ def show(report: Report, *, as_json: bool) -> None:
         click.echo(json.dumps(report, allow_nan=False))
         return
     plain = {name: value for name, value in report.items() if not isinstance(value, dict)}
-    width = max(map(len, plain), default=0)
+    width = max((len(title(name)) for name in plain), default=0)
     for name, value in plain.items():
-        text = word(value)
-        click.echo(text if name == "text" else f"{name:<{width}}  {text}")
+        click.echo(f"{title(name):<{width}}  {word(value)}")
     for name, value in report.items():
-        if isinstance(value, dict) and value:
-            click.echo(f"\n{name}")
-            _show_table(value)
+        for label, table in value.items() if isinstance(value, Tables) else [(None, value)]:
+            if isinstance(table, dict) and table:
+                click.echo(f"\n{title(name)}" + ("" if label is None else f" of {label}"))
+                _show_table(table)
+
+
+class Tables(dict[str, Any]):
+    """Several tables, shown one after the other."""
+
+
+# What a key of the JSON report is called on paper, where it is not its words.
+_TITLES = {
+    "mae": "MAE",
+    "rmse": "RMSE",
+    "r2": "R squared",
+    "f1": "F1",
+    "auc": "AUC",
+    "confusion": "confusion (row: right, column: predicted)",
+}
+
+
+def title(key: str) -> str:
+    """What a key of a report is called on paper."""
+    return _TITLES.get(key, key.replace("_", " "))
 
 
 def _show_table(table: dict[str, Any]) -> None:
     """Rows by name; those that are dicts themselves have named columns."""
     head = list(dict.fromkeys(column for row in table.values() if isinstance(row, dict) for column in row))
-    rows = [["", *head]] if head else []
+    rows = [["", *map(title, head)]] if head else []
     for name, row in table.items():
         cells = [row.get(column, "") for column in head] if isinstance(row, dict) else [row]
         rows.append([name, *map(word, cells)])
@@ -51,17 +68,3 @@ def word(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(word, value))
     return str(value)
-
-
-def trained(run: "Run") -> Report:
-    """What a run of training came to."""
-    learner = run.learner
-    if learner is None:
-        return {}
-    return {
-        "model": run.out,
-        "task": learner.task,
-        "format": run.settings.format,
-        "passes": run.position.passes,
-        **learner.summary(),
-    }

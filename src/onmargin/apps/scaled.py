@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import click
 
 from onmargin import scale
-from onmargin.apps.chunk_learner import ChunkReader, Notes, begin, task_of
+from onmargin.apps.chunk_learner import ChunkReader, Mark, Notes, begin, task_of
 from onmargin.apps.chunks import Chunk, Position, read_chunks
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings, check_files
@@ -45,11 +45,23 @@ def train(request: Request, out: str, place: Place, *, resume: bool, quiet: bool
     check_files(request.files)
     if "-" in request.files:
         raise click.UsageError("--engine reads files beside each other, and the standard input is not one")
-    settings = request.settings()
+    wrong = [
+        flag
+        for flag, given in {
+            "--shuffle": request.shuffle,
+            "--holdout": request.holdout,
+            "--on-error skip": request.skip_errors,
+        }.items()
+        if given
+    ]
+    if wrong:
+        raise click.UsageError(f"{wrong[0]} does not go with --engine")
+    settings = request.look().settings
     task = task_of(request.model, request.task) or guess_task(_first(request.files, settings), settings)
     learner = begin(request.model, task, settings, request.parameters)
     notes = {"task": task, "features": learner.features, "settings": settings.to_notes()}
     shards = [FileShard(path, settings, task, learner.features) for path in request.files]
+    reports: list[scale.Report] = []
     try:
         scale.fit(
             learner.model,
@@ -62,11 +74,30 @@ def train(request: Request, out: str, place: Place, *, resume: bool, quiet: bool
             checkpoint=out,
             resume=resume,
             notes=notes,
-            progress=None if quiet else lambda report: click.echo(_line(report), err=True),
+            progress=lambda report: _tell(report, reports, quiet=quiet),
         )
     except (ConnectionError, TypeError, ValueError) as error:
         raise Failure(str(error)) from error
-    return Run(request, out, settings, learner, Position(request.passes))
+    marks = _marks(reports, request.passes)
+    return Run(request, out, settings, learner, Position(request.passes), marks=marks or [Mark()])
+
+
+def _tell(report: scale.Report, reports: list[scale.Report], *, quiet: bool) -> None:
+    reports.append(report)
+    if not quiet:
+        click.echo(_line(report), err=True)
+
+
+def _marks(reports: list[scale.Report], passes: int) -> list[Mark]:
+    """Sums up to the end of each pass; none if some passes were made by a run before."""
+    marks = [Mark()]
+    for k in range(1, passes + 1):
+        own = [report for report in reports if report.epoch == k]
+        if not own:
+            return []
+        names = ("rounds", "mistakes", "loss", "squared_loss")
+        marks.append(Mark(*(getattr(marks[-1], name) + sum(getattr(one, name) for one in own) for name in names)))
+    return marks
 
 
 def _first(files: tuple[str, ...], settings: Settings) -> Chunk:

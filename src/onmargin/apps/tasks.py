@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
-from onmargin.io.svmlight import SparseRows
 
 
 def whole(label: Any) -> Any:
@@ -45,17 +46,38 @@ TARGETS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+_MANY = 50  # classes that are many
+
+
 def guess_task(chunk: Chunk, settings: Settings) -> str:
     """By the labels of the first examples."""
     if settings.kind == "sequences":
+        _check_tags(chunk.y or [])
         return "tag"
-    if isinstance(chunk.X, SparseRows) and not settings.multilabel:
-        return "regress" if (chunk.y % 1).any() else "classify"
-    labels = [] if chunk.y is None else list(chunk.y)
+    labels = [] if chunk.y is None else chunk.y.tolist() if isinstance(chunk.y, np.ndarray) else list(chunk.y)
     if not labels or all(label is None for label in labels):
         raise Failure("the examples have no labels: say --task novelty to learn what is usual, or name the --label")
     if any(isinstance(label, list | tuple) for label in labels):
         return "rank"
-    if all(isinstance(label, int | float) for label in labels) and not all(float(y).is_integer() for y in labels):
+    n_different = len(set(labels))
+    numbers = all(isinstance(label, int | float) for label in labels)
+    if numbers and (n_different > max(_MANY, 0.2 * len(labels)) or not all(float(y).is_integer() for y in labels)):
         return "regress"
+    if len(labels) >= 20 and n_different > 0.5 * len(labels):
+        column = "" if settings.label is None else f" {settings.label!r}"
+        raise Failure(
+            f"the label{column} has {n_different} different values in the first {len(labels)} examples, such as "
+            f"{labels[0]!r:.60}: these are hardly classes. Name the column of the label with --label, or say --task "
+            "classify if they are"
+        )
     return "classify"
+
+
+def _check_tags(rows: list[list[Any]]) -> None:
+    """Refuse labels of tokens that are the tokens."""
+    n_tokens, labels = sum(map(len, rows)), {label for row in rows for label in row}
+    if len(labels) > max(2 * _MANY, 0.2 * n_tokens):
+        raise Failure(
+            f"the first {n_tokens} tokens have {len(labels)} different labels, such as {min(labels)!r:.60}: these are "
+            "hardly labels. Say the --format, conll or crfsuite, or the column with --label; or --task tag if they are"
+        )

@@ -6,17 +6,21 @@ step, so that whatever happens there is one that agrees with itself.
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import click
+import numpy as np
 
-from onmargin.apps.chunk_learner import ChunkLearner, begin, row_type, task_of
-from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, read_chunks
+from onmargin.apps.chunk_learner import ChunkLearner, Mark, begin, row_type, task_of
+from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, read_chunks
+from onmargin.apps.evaluate import measure_chunk, new_measure
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import FORMATS, Settings, check_files, complete, guessed
+from onmargin.apps.formats import FORMATS, TEXT_PARAMETERS, Look, Settings, check_files, guessed, look_at, named_options
+from onmargin.apps.learners import leading
 from onmargin.apps.progress import Progress
+from onmargin.apps.report import Report
 from onmargin.apps.signals import Signals, Stopped
 from onmargin.apps.tasks import guess_task
 from onmargin.errors import ExampleError
@@ -25,28 +29,40 @@ from onmargin.io import ReadError, load_with_notes, save
 START = Position()
 _EVERY = 60.0  # seconds between checkpoints, unless examples are counted
 _SHARE = 20  # and how many times as long as writing one takes, at least
+_PIECE = 0.2  # seconds that a piece of a block takes to learn, about: how long a signal waits
+# Names of experts whose predictions are good for what comes next.
+_TRACKERS = ("that forgets", "last value")
+_NAMED = 10  # records that are named when they are skipped, at most
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for. A run is resumed by the same request, but for more passes and more files at the end."""
+    """What a user asks for. A run is resumed by the same request, but for more passes and more files at the end.
+
+    `reading` has the options about where in a file things are, by the names of `formats.OPTIONS`. Every `holdout`-th
+    example is not learned but measured after each pass, if it is not 0.
+    """
 
     files: tuple[str, ...]
     task: str | None = None
     format: str | None = None
-    reading: dict[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     passes: int = 1
     model: str | None = None  # the name of a learner
+    holdout: int = 0
+    shuffle: bool = False
+    skip_errors: bool = False
 
     def to_notes(self) -> dict[str, Any]:
         notes = asdict(self) | {"files": list(self.files)}
         del notes["passes"]
+        notes["reading"] = {name: _plain(value) for name, value in self.reading.items()}
         # Infinity is a word in JSON too.
         notes["parameters"] = {name: repr(value) for name, value in self.parameters.items()}
         return notes
 
-    def settings(self) -> Settings:
+    def look(self) -> Look:
         """How its files are read."""
         formats = {path: guessed(path, self.format) for path in self.files}
         first = self.files[0]
@@ -57,10 +73,28 @@ class Request:
         dtype = self.parameters.get("dtype")
         if dtype is None:
             dtype = "float32" if task in {None, "tag"} else row_type(self.model, task, self.parameters)
-        reading = self.reading | {"multilabel": task == "rank", "dtype": dtype}
+        options = {name: self.parameters[name] for name in TEXT_PARAMETERS if name in self.parameters}
+        fixed = {"multilabel": task == "rank", "dtype": dtype, "text_options": options}
         if FORMATS[formats[first]].kind == "rows":
-            reading["hash"] = self.parameters.get("hash", 0)
-        return complete(Settings(formats[first], **reading), first)
+            fixed["hash"] = self.parameters.get("hash", 0)
+        look = look_at(first, formats[first], self.reading, **fixed)
+        _check_text_parameters(look.settings, options)
+        return look
+
+
+def _plain(value: Any) -> Any:
+    return list(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+def _check_text_parameters(settings: Settings, options: Mapping[str, Any]) -> None:
+    """Refuse parameters about texts where there are none."""
+    if not options:
+        return
+    name = next(iter(options))
+    if settings.kind != "records" or (settings.is_table and not settings.texts) or settings.format == "vw":
+        raise click.UsageError(f"{name} is for texts, and the examples have none: name a column with --text")
+    if settings.texts and settings.bare is None and options.get("idf"):
+        raise click.UsageError("idf is for texts alone: keep nothing else with --only, or leave it out")
 
 
 @dataclass
@@ -74,6 +108,11 @@ class Run:
     position: Position = START
     digest: Digest = field(default_factory=Digest)  # of what was learned of the file that is being read
     unread: str | None = None  # that of a checkpoint whose records were not read again yet; "": it does not say
+    marks: list[Mark] = field(default_factory=lambda: [Mark()])  # of the start, and of the end of each pass
+    held_out: list[Report] = field(default_factory=list)  # how good each pass was on the examples held out
+    skipped: dict[str, int] = field(default_factory=dict)  # records of each file that were
+    n_before: int = 0  # examples that were learned by another run
+    _all: Chunk | None = None  # all examples, where they are shuffled
 
     def save(self) -> None:
         """Write the model with its position, in one step."""
@@ -85,28 +124,78 @@ class Run:
                 "request": self.request.to_notes(),
                 "position": list(self.position),
                 "digest": str(self.digest) if self.unread is None else self.unread,
+                # A signal may come between the end of a pass and the new position.
+                "marks": [list(mark) for mark in self.marks[: 1 + self.position.passes]],
+                "tokens": self.learner.n_tokens,
+                "held_out": self.held_out[: self.position.passes],
             }
             save(self.learner.model, self.out, notes=notes)
+
+    def report(self) -> Report:
+        """Return what the run came to."""
+        learner = self.learner
+        if learner is None:
+            return {}
+        marks = self.marks if len(self.marks) > 1 else [*self.marks, learner.mark()]
+        report = {
+            "model": self.out,
+            "task": learner.task,
+            "format": self.settings.format,
+            "passes": self.position.passes,
+            **learner.summary(marks),
+        }
+        if self.request.skip_errors:
+            report["skipped"] = sum(self.skipped.values())
+        if self.held_out:
+            report["held_out"] = {f"pass {k}": _numbers(one) for k, one in enumerate(self.held_out, 1)}
+        return report
+
+    def warning(self) -> str | None:
+        """Say why the model may be worse than its progressive error, if it may."""
+        leader = None if self.learner is None else leading(self.learner.model)
+        if leader is None or not any(words in leader for words in _TRACKERS):
+            return None
+        return (
+            f"{leader!r} leads, which follows the last examples: the model is for those that come next in this order. "
+            "For examples from all of the files train with --shuffle"
+        )
+
+    def skip(self, error: ReadError) -> None:
+        """Count a record that is skipped, and name the first ones."""
+        n = self.skipped[error.path] = self.skipped.get(error.path, 0) + 1
+        if n <= _NAMED and self.position.passes == 0:
+            click.echo(f"skipped: {error}", err=True)
+
+
+def _numbers(report: Report) -> Report:
+    return {name: value for name, value in report.items() if isinstance(value, int | float)}
 
 
 def train(request: Request, out: str, *, resume: bool, start: str | None, every: int | None, quiet: bool) -> Run:
     """Learn what is asked for; the run as it ended."""
     check_files(request.files)
-    if "-" in request.files and request.passes > 1:
-        raise click.UsageError("the standard input can be read once: give a file for several --passes")
+    again = [name for name, asked in (("--passes", request.passes > 1), ("--holdout", request.holdout)) if asked]
+    if "-" in request.files and again:
+        raise click.UsageError(f"the standard input can be read once: give a file for several {again[0]}")
+    if request.shuffle and request.holdout:
+        raise click.UsageError("--holdout takes every N-th example in the order of the files: leave --shuffle out")
     if not os.path.isdir(folder := os.path.dirname(os.path.realpath(out))):
         raise Failure(f"there is no folder {folder} for {out}")
-    run = resumed(request, out) if resume and os.path.exists(out) else _begun(request, out, start)
-    progress, meter, due = Progress(quiet=quiet), Meter(), _Due(every)
+    say = _Silent() if quiet else _Said(request)
+    run = resumed(request, out) if resume and os.path.exists(out) else _begun(request, out, start, say)
+    progress, meter, due, pace = Progress(quiet=quiet), Meter(), _Due(every), _Pace()
     with Signals() as signals, progress:
         try:
             for chunk, after in _remaining(run, meter, min(every or CHUNK, CHUNK)):
-                with signals.whole():
-                    _learn(run, chunk, after)
-                    if due.after(len(chunk)):
-                        due.time(run.save)
-                if run.learner is not None:
-                    progress.update(run.learner.n_examples, run.learner.measure(), _done(run, meter))
+                if run.learner is None:
+                    _begin(run, chunk, say)
+                for piece, place in pace.pieces(chunk, after):
+                    with signals.whole():
+                        _learn(run, piece, place)
+                        if due.after(len(piece)):
+                            due.time(run.save)
+                    if run.learner is not None:
+                        progress.update(run.learner.n_examples, run.learner.measure(run.marks[-1]), _done(run, meter))
             if run.learner is None:
                 raise Failure(f"there are no examples in {', '.join(request.files)}")
             with signals.whole():
@@ -137,32 +226,55 @@ def resumed(request: Request, out: str) -> Run:
             f"{out} is the checkpoint of a run with other {name}: {old.get(name)!r}, not {new[name]!r}. Resume it with "
             "the same arguments, or start over without --resume"
         )
-    settings = Settings(**notes["settings"])
     learner, position = ChunkLearner(notes["task"], model, notes["features"]), Position(*notes["position"])
-    return Run(request, out, settings, learner, position, unread=notes.get("digest", ""))
+    learner.n_tokens = notes["tokens"]
+    return Run(
+        request,
+        out,
+        Settings.from_notes(notes["settings"]),
+        learner,
+        position,
+        unread=notes.get("digest", ""),
+        marks=[Mark(*mark) for mark in notes["marks"]],
+        held_out=notes["held_out"],
+        n_before=learner.n_examples,
+    )
 
 
-def _begun(request: Request, out: str, start: str | None) -> Run:
+def _begun(request: Request, out: str, start: str | None, say: "_Silent") -> Run:
     """A run from the beginning of its data, with a new model or with one that has learned others."""
     if start is None:
-        return Run(request, out, request.settings())
+        look = request.look()
+        say.look(look)
+        return Run(request, out, look.settings)
     model, notes = load_with_notes(start)
     if "settings" not in notes:
         raise Failure(f"{start} was not made by onmargin train, and does not say how its examples are read")
     same = request.task in {None, notes["task"]} and request.model in {None, type(model).__name__}
-    if request.parameters or not same:
-        raise click.UsageError("--from goes on with the task and the parameters of its model")
-    return Run(request, out, Settings(**notes["settings"]), ChunkLearner(notes["task"], model, notes["features"]))
+    if (
+        request.parameters
+        or named_options(request.reading)
+        or not same
+        or request.format not in {None, notes["settings"]["format"]}
+    ):
+        raise click.UsageError(
+            "--from goes on with the task, the parameters and the reading of its model: leave those options out"
+        )
+    learner = ChunkLearner(notes["task"], model, notes["features"])
+    learner.n_tokens = notes.get("tokens", 0)
+    settings = Settings.from_notes(notes["settings"])
+    return Run(request, out, settings, learner, marks=[learner.mark()], n_before=learner.n_examples)
 
 
 def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position]]:
     """What is left to learn, and where each chunk ends."""
     while run.position.passes < run.request.passes:
-        path = run.request.files[run.position.files]
+        n_sources = 1 if run.request.shuffle else len(run.request.files)
+        path = "the data" if run.request.shuffle else run.request.files[run.position.files]
         n_read, skip, digest = 0, run.position.records, Digest()
         if not skip:
             run.digest, run.unread = digest, None
-        for chunk in read_chunks(path, run.settings, size=size, meter=meter):
+        for chunk in _shuffled(run, size, meter) if run.request.shuffle else _chunks(run, path, size, meter):
             done = max(0, min(len(chunk), skip - n_read))
             n_read += len(chunk)
             if done:
@@ -178,27 +290,95 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
                 yield chunk.part(done, len(chunk)) if done else chunk, run.position._replace(records=n_read)
         if n_read < skip:
             raise Failure(f"{path} has {n_read} records, and {run.out} has learned {skip} of it: it is another file")
-        last = run.position.files + 1 == len(run.request.files)
+        last = run.position.files + 1 == n_sources
+        if last and run.learner is not None:
+            run.marks.append(run.learner.mark())
+            if run.request.holdout:
+                run.held_out.append(_measure_held_out(run))
         run.position = Position(run.position.passes + last, 0 if last else run.position.files + 1, 0)
         run.digest = Digest()
 
 
+def _chunks(run: Run, path: str, size: int, meter: Meter) -> Iterator[Chunk]:
+    """The examples of a file."""
+    run.skipped.pop(path, None)  # each pass meets them again
+    on_error = run.skip if run.request.skip_errors else None
+    return read_chunks(path, run.settings, size=size, meter=meter, on_error=on_error)
+
+
+def _shuffled(run: Run, size: int, meter: Meter) -> Iterator[Chunk]:
+    """All examples in an order that depends on the pass alone. They are kept in memory."""
+    if run._all is None:
+        parts = [chunk for path in run.request.files for chunk in _chunks(run, path, CHUNK, meter)]
+        run._all = joined(parts)
+    n = len(run._all)
+    order = np.random.default_rng([0, run.position.passes]).permutation(n)
+    for start in range(0, n, size):
+        yield run._all.take(order[start : start + size])
+
+
+def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
+    """Begin the learner of examples like these."""
+    request = run.request
+    task = task_of(request.model, request.task) or guess_task(chunk, run.settings)
+    run.learner = begin(request.model, task, run.settings, request.parameters)
+    say.task(run.learner)
+
+
 def _learn(run: Run, chunk: Chunk, after: Position) -> None:
     """Learn a chunk; if an example of it is refused, those before are learned."""
-    if run.learner is None:
-        request = run.request
-        task = task_of(request.model, request.task) or guess_task(chunk, run.settings)
-        run.learner = begin(request.model, task, run.settings, request.parameters)
     first = after.records - len(chunk)
     try:
-        run.learner.learn(chunk)
+        _learn_some(run, run.learner, chunk, first)
     except ExampleError as error:
         run.position = run.position._replace(records=first + error.index)
         run.digest.update(chunk.part(0, error.index))
-        path = run.request.files[run.position.files]
-        raise ReadError(error.reason, path, run.position.records + 1) from error
+        raise ReadError(error.reason, _path(run), run.position.records + 1) from error
     run.position = after
     run.digest.update(chunk)
+
+
+def _path(run: Run) -> str:
+    return "the shuffled data" if run.request.shuffle else run.request.files[run.position.files]
+
+
+def _learn_some(run: Run, learner: Any, chunk: Chunk, first: int) -> None:
+    """Learn the examples of a chunk that are not held out; one that is refused is skipped, if that is asked for."""
+    places = np.arange(len(chunk))
+    if run.request.holdout:
+        places = places[~_held_out(run, first, len(chunk))]
+    while len(places):
+        whole = len(places) == len(chunk)
+        try:
+            learner.learn(chunk if whole else chunk.take(places))
+            return
+        except ExampleError as error:
+            k = int(places[error.index])
+            if not run.request.skip_errors:
+                raise ExampleError(error.reason, k) from error
+            run.skip(ReadError(error.reason, _path(run), first + k + 1))
+            places = places[error.index + 1 :]
+
+
+def _held_out(run: Run, first: int, n: int) -> Any:
+    """Which of n examples after the first ones of a file are held out."""
+    return np.arange(first + 1, first + n + 1) % run.request.holdout == 0
+
+
+def _measure_held_out(run: Run) -> Report:
+    """Measure the model on the examples of all files that are held out."""
+    learner: Any = run.learner
+    measure = new_measure(learner)
+    n = 0
+    for path in run.request.files:
+        first = 0
+        for chunk in read_chunks(path, run.settings, on_error=(lambda _: None) if run.request.skip_errors else None):
+            places = np.flatnonzero(_held_out(run, first, len(chunk)))
+            first += len(chunk)
+            n += len(places)
+            if len(places):
+                measure_chunk(measure, learner, chunk.take(places))
+    return {"examples": n, **(measure.report() if n else {})}
 
 
 def _done(run: Run, meter: Meter) -> float | None:
@@ -210,9 +390,61 @@ def _done(run: Run, meter: Meter) -> float | None:
 
 
 def _kept(run: Run) -> str:
-    if run.learner is None or not run.learner.n_examples:
-        return "nothing was learned"
-    return f"{run.learner.n_examples} examples are learned and kept in {run.out}; go on with --resume"
+    n = 0 if run.learner is None else run.learner.n_examples - run.n_before
+    if n == 0:
+        return "nothing was learned" + (f" since {run.out} was written" if run.n_before else "")
+    return f"{n} {'example is' if n == 1 else 'examples are'} learned and kept in {run.out}; go on with --resume"
+
+
+class _Silent:
+    """Says nothing about what was guessed."""
+
+    def look(self, look: Look) -> None:
+        pass
+
+    def task(self, learner: ChunkLearner) -> None:
+        pass
+
+
+class _Said(_Silent):
+    """Says in one line what was guessed, and in another which columns are left out."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._look: Look | None = None
+
+    def look(self, look: Look) -> None:
+        self._look = look
+
+    def task(self, learner: ChunkLearner) -> None:
+        if self._look is None:
+            return
+        click.echo(
+            f"{self._request.files[0]}: {self._look}; task {learner.task}, {type(learner.model).__name__}", err=True
+        )
+        if self._look.left_out:
+            names = ", ".join(f"{name!r} ({reason})" for name, reason in self._look.left_out.items())
+            click.echo(f"left out: {names}; --only keeps what it names", err=True)
+
+
+class _Pace:
+    """Cuts blocks into pieces that are learned soon, so that a signal is heard between them."""
+
+    def __init__(self) -> None:
+        self._size = 100
+
+    def pieces(self, chunk: Chunk, after: Position) -> Iterator[tuple[Chunk, Position]]:
+        first, start, n = after.records - len(chunk), 0, len(chunk)
+        while start < n:
+            stop = min(n, start + self._size)
+            begun = time.monotonic()
+            yield chunk if stop - start == n else chunk.part(start, stop), after._replace(records=first + stop)
+            seconds = time.monotonic() - begun
+            if seconds > _PIECE:
+                self._size = max(1, self._size // 4)
+            elif seconds < _PIECE / 8 and stop - start == self._size:
+                self._size *= 4
+            start = stop
 
 
 class _Due:

@@ -156,8 +156,9 @@ class SequenceTagger(Estimator, TaggerOptions):
         Parameters
         ----------
         X : list of sequences, or {array-like, sparse matrix} of shape (n_tokens, n_features)
-            A sequence is a list of tokens. A token is a dict {feature: number or string} or a list of feature names,
-            each of value 1 or "name:value".
+            A sequence is a list of tokens. A token is a list of feature names, each of value 1, or a dict of features.
+            The value of a feature is a number, a string (the feature "name=string"), or a list, set or dict of further
+            features, called "name:inner".
         y : list of lists of labels
             One label for each token, all strings or all integers. For a matrix also one list for all tokens.
         lengths : array-like of shape (n_sequences,), default=None
@@ -419,6 +420,72 @@ class SequenceTagger(Estimator, TaggerOptions):
         coef = self.coef_[self._codes[label]]
         order = np.argsort(-np.abs(coef), kind="stable")[: np.count_nonzero(coef)][:top]
         return {(int(j) if self._names is None else self._names.names[j]): float(coef[j]) for j in order}
+
+    def explain(self, sequence: Any, token: int, label: Any = None, top: int | None = None) -> dict[Any, float]:
+        """Return what each feature of a token adds to the score of a label, largest first, and the steps to neighbors.
+
+        Parameters
+        ----------
+        sequence : list of tokens
+            As an item of X in `fit`.
+        token : int
+            The place of the token in the sequence, from 0; a negative one counts from the end.
+        label : object, default=None
+            One of ``classes_``. If None, the one that is predicted for the token.
+        top : int or None, default=None
+            How many. If None, all that are not zero.
+
+        Returns
+        -------
+        contributions : dict
+            {feature: weight times value}, with the intercept as "(intercept)" and the steps from the predicted label
+            before and to the one after as "(from LABEL)" and "(to LABEL)". Features of `transition_features` are not
+            among the steps.
+        """
+        check_is_fitted(self)
+        if self._names is None:
+            raise ValueError("explain needs features by name: this tagger has learned from a matrix of tokens")
+        if not (top is None or Number(1, whole=True).accepts(top)):
+            raise ValueError(f"top must be an integer of at least 1, or None, got {top!r}")
+        tokens = list(sequence)
+        if not -len(tokens) <= token < len(tokens):
+            raise ValueError(f"token must be a place in a sequence of {len(tokens)} tokens; got {token!r}")
+        place, labels = token % len(tokens), self.predict_one(tokens)
+        label = labels[place] if label is None else label
+        if label not in self._codes:
+            raise ValueError(f"label must be one of {self.classes_.tolist()}, got {label!r}")
+        code, steps, coef = self._codes[label], self.transitions_, self.coef_
+        found: dict[Any, float] = {}
+        for name, value in self.features_.read(tokens[place]).items():
+            if self.knows(name):
+                found[name] = float(coef[code, self._names.get(name)] * value)
+        found["(intercept)"] = float(self.intercept_[code])
+        if place > 0:
+            found[f"(from {labels[place - 1]})"] = float(steps[self._codes[labels[place - 1]], code])
+        if place + 1 < len(tokens):
+            found[f"(to {labels[place + 1]})"] = float(steps[code, self._codes[labels[place + 1]]])
+        order = sorted((name for name in found if found[name] != 0), key=lambda name: -abs(found[name]))
+        return {name: found[name] for name in order[:top]}
+
+    def strongest_transitions(self, top: int | None = 10) -> dict[tuple[Any, Any], float]:
+        """Return the weights of steps from label to label, heaviest first, those of zero left out.
+
+        Parameters
+        ----------
+        top : int or None, default=10
+            How many. If None, all.
+
+        Returns
+        -------
+        weights : dict
+            {(label, next label): weight}.
+        """
+        if not (top is None or Number(1, whole=True).accepts(top)):
+            raise ValueError(f"top must be an integer of at least 1, or None, got {top!r}")
+        steps, classes = self.transitions_, self.classes_.tolist()
+        order = np.argsort(-np.abs(steps), axis=None, kind="stable")[: np.count_nonzero(steps)][:top]
+        pairs = (divmod(int(place), len(classes)) for place in order)
+        return {(classes[a], classes[b]): float(steps[a, b]) for a, b in pairs}
 
     @property
     def coef_(self) -> Vector:

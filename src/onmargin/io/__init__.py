@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onmargin.io._reader import Reader, ReadError, Record, TaggedSequence
+    from onmargin.io.arff import read_arff
     from onmargin.io.arrow import read_arrow
     from onmargin.io.conll import read_conll, read_conllu
     from onmargin.io.crfsuite import read_crfsuite
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from onmargin.io.documents import read_folder, read_mbox, read_text
     from onmargin.io.export import to_onnx, to_sklearn
     from onmargin.io.guess import guess_format
-    from onmargin.io.jsonl import read_jsonl
+    from onmargin.io.jsonl import read_json, read_jsonl
     from onmargin.io.model_file import ModelFileError, load, load_with_notes, save
     from onmargin.io.prefetch import prefetch
     from onmargin.io.sharding import Batch, Shard, Shards, shards
@@ -34,12 +35,14 @@ _HOME = {
     "load": "onmargin.io.model_file",
     "load_with_notes": "onmargin.io.model_file",
     "prefetch": "onmargin.io.prefetch",
+    "read_arff": "onmargin.io.arff",
     "read_arrow": "onmargin.io.arrow",
     "read_conll": "onmargin.io.conll",
     "read_conllu": "onmargin.io.conll",
     "read_crfsuite": "onmargin.io.crfsuite",
     "read_csv": "onmargin.io.csv_table",
     "read_folder": "onmargin.io.documents",
+    "read_json": "onmargin.io.jsonl",
     "read_jsonl": "onmargin.io.jsonl",
     "read_mbox": "onmargin.io.documents",
     "read_svmlight": "onmargin.io.svmlight",
@@ -65,12 +68,14 @@ __all__ = [
     "load",
     "load_with_notes",
     "prefetch",
+    "read_arff",
     "read_arrow",
     "read_conll",
     "read_conllu",
     "read_crfsuite",
     "read_csv",
     "read_folder",
+    "read_json",
     "read_jsonl",
     "read_mbox",
     "read_svmlight",

@@ -14,13 +14,13 @@ class Columns:
     def __init__(self, names: Sequence[str], label: str | int | None, weight: str | int | None) -> None:
         if len(set(names)) < len(names):
             raise RecordError(f"two columns have the same name: {', '.join(map(repr, names))}")
-        self._label = _name_of_column(names, label, "label")
+        self.label = _name_of_column(names, label, "label")
         self._weight = _name_of_column(names, weight, "weight")
 
     def record(self, values: dict[str, Any]) -> Record:
-        y = None if self._label is None else values.pop(self._label, None)
-        if y is None and self._label is not None:
-            raise RecordError(f"the label, column {self._label!r}, is empty")
+        y = None if self.label is None else values.pop(self.label, None)
+        if y is None and self.label is not None:
+            raise RecordError(f"the label, column {self.label!r}, is empty")
         weight = 1.0 if self._weight is None else check_weight(values.pop(self._weight, None))
         return Record(values, y, weight)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
 
-from onmargin.io._source import Place, RecordError, Source, lines, name_of, opened
+from onmargin.io._source import DamageError, Lines, Place, RecordError, Source, name_of, opened
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -86,22 +86,38 @@ class Reader(Generic[T_co]):
         Bytes of the file, unpacked, that one record may take, to within a buffer of 64 KB: 2**26 (64 MB), or what it is
         set to before a loop. A longer record is a :class:`ReadError`, so that a damaged or hostile file cannot fill the
         memory.
+    on_error : callable or None
+        None: a record that cannot be read ends the loop. Set to a function, formats of lines go on after such a record
+        and call the function with its :class:`ReadError`. A damaged file ends the loop all the same.
     """
 
     def __init__(self, path: str, records: Callable[[Place], Iterator[T_co]]) -> None:
         self.path = path
         self.records = records
         self.max_record = MAX_RECORD
+        self.on_error: Callable[[ReadError], None] | None = None
 
     def __iter__(self) -> Iterator[T_co]:
-        at, n_read = Place(self.path, max_record=self.max_record), 0
+        at, n_read, n_skipped = Place(self.path, max_record=self.max_record), 0, 0
+
+        def located(problem: RecordError) -> ReadError:
+            return ReadError(str(problem), at.path, at.record or n_read + n_skipped + 1, at.line or None)
+
+        def skip(problem: RecordError) -> None:
+            nonlocal n_skipped
+            if self.on_error is not None:
+                self.on_error(located(problem))
+            n_skipped += 1
+            at.taken = 0
+
+        at.skip = None if self.on_error is None else skip
         try:
             for record in self.records(at):
                 n_read += 1
                 at.taken = 0
                 yield record
         except RecordError as problem:
-            raise ReadError(str(problem), at.path, at.record or n_read + 1, at.line or None) from problem.__cause__
+            raise located(problem) from problem.__cause__
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.path}>"
@@ -118,15 +134,39 @@ def byte_reader(source: Source, parse: Callable[[BinaryIO, Place], Iterator[T_co
 
 
 def line_reader(
-    source: Source, parse: Callable[[Iterator[str], Place], Iterator[T_co]], newline: str | None = None
+    source: Source,
+    parse: Callable[[Iterator[str], Place], Iterator[T_co]],
+    newline: str | None = None,
+    go_on: Callable[[Iterator[str]], None] | None = None,
 ) -> Reader[T_co]:
-    """A reader that parses the lines of a source."""
+    """A reader that parses the lines of a source; `go_on` reads the rest of a record that is skipped."""
 
     def records(stream: BinaryIO, at: Place) -> Iterator[T_co]:
-        with closing(lines(stream, at, newline)) as rows:
-            yield from parse(rows, at)
+        with closing(Lines(stream, at, newline)) as rows:
+            while True:
+                try:
+                    yield from parse(rows, at)
+                    return
+                except RecordError as problem:
+                    if at.skip is None or isinstance(problem, DamageError):
+                        raise
+                    at.skip(problem)
+                    if go_on is not None:
+                        go_on(rows)
 
     return byte_reader(source, records)
+
+
+def to_blank_line(lines: Iterator[str]) -> None:
+    """Read what is left of a sequence."""
+    while True:
+        try:
+            if not next(lines, "").strip():
+                return
+        except DamageError:
+            raise
+        except RecordError:
+            pass
 
 
 def parse_number(text: str, what: str) -> float:

@@ -6,11 +6,11 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, Self, cast
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
@@ -25,6 +25,10 @@ class RecordError(Exception):
     """What is wrong with a record. The reader that meets it adds where that is: see `Reader`."""
 
 
+class DamageError(RecordError):
+    """A record after which nothing can be read."""
+
+
 @dataclass(slots=True)
 class Place:
     """How far a reader has come."""
@@ -34,12 +38,14 @@ class Place:
     record: int | None = None  # the next one, where a reader gives several at a time
     max_record: float = float("inf")  # bytes that may be read for one
     taken: int = 0  # bytes that were read since the last one
+    kept: Any = None  # what a reader must know to go on after a record that it could not read
+    skip: Callable[[RecordError], None] | None = None  # told of such records; None: the first one is the end
 
     def take(self, n: int) -> None:
         """Count bytes, and refuse a record that has too many."""
         self.taken += n
         if self.taken > self.max_record:
-            raise RecordError(
+            raise DamageError(
                 f"the record takes more than {self.max_record} bytes: is this the format of the file? If it is, set "
                 "max_record of the reader to more"
             )
@@ -84,20 +90,32 @@ def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, stack.enter_context(io.BufferedReader(raw, _BUFFER)))
 
 
-def lines(stream: BinaryIO, at: Place, newline: str | None = None) -> Generator[str]:
+class Lines:
     r"""The lines of UTF-8 text, without their ends; any of \n, \r\n and \r ends a line.
 
     With `newline=""` lines keep their ends as they are. Undecodable bytes pass the decoder as lone surrogates, so that
-    all lines before theirs are read.
+    all lines before theirs are read, and those after it too if somebody asks for them.
     """
-    text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline=newline)
-    try:
-        for at.line, raw in enumerate(text, 1):
-            line = raw if raw.isascii() else _decoded(raw, at.line == 1)
+
+    def __init__(self, stream: BinaryIO, at: Place, newline: str | None = None) -> None:
+        self._text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline=newline)
+        self._at = at
+        self._bare = newline is None
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        while True:
+            line = next(self._text)
+            self._at.line += 1
+            if not line.isascii():
+                line = _decoded(line, self._at.line == 1)
             if line:  # and not a byte order mark alone
-                yield line.removesuffix("\n") if newline is None else line
-    finally:
-        text.detach()
+                return line.removesuffix("\n") if self._bare else line
+
+    def close(self) -> None:
+        self._text.detach()
 
 
 def _decoded(line: str, first: bool) -> str:
@@ -155,7 +173,7 @@ class _Bytes(io.RawIOBase):
             try:
                 data = self._read(len(buffer)) or b""
             except self._errors as error:
-                raise RecordError(f"the compressed data are damaged: {error}") from error
+                raise DamageError(f"the compressed data are damaged: {error}") from error
         self._at.take(len(data))
         buffer[: len(data)] = data
         return len(data)

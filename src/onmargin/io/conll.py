@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from onmargin.io._reader import Reader, TaggedSequence, line_reader
+from onmargin.io._reader import Reader, TaggedSequence, line_reader, to_blank_line
 from onmargin.io._source import Place, RecordError, Source
 
 _CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -76,7 +76,7 @@ def read_conll(
     def parse(lines: Iterator[str], _: Place) -> Iterator[TaggedSequence]:
         return _sentences(_rows(lines, separator, comment, wanted), token, label)
 
-    return line_reader(path, parse)
+    return line_reader(path, parse, go_on=to_blank_line)
 
 
 def read_conllu(path: Source, columns: Sequence[str] = ("form",), label: str | None = "upos") -> Reader[TaggedSequence]:
@@ -128,7 +128,7 @@ def read_conllu(path: Source, columns: Sequence[str] = ("form",), label: str | N
     def parse(lines: Iterator[str], _: Place) -> Iterator[TaggedSequence]:
         return _sentences(_words(lines), token, None if label is None else _CONLLU.index(label))
 
-    return line_reader(path, parse)
+    return line_reader(path, parse, go_on=to_blank_line)
 
 
 def _sentences(

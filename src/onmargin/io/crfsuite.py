@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from onmargin.io._reader import Reader, TaggedSequence, line_reader, parse_number
+from onmargin.io._reader import Reader, TaggedSequence, line_reader, parse_number, to_blank_line
 from onmargin.io._source import Place, RecordError, Source
 
 _ESCAPE = re.compile(r"\\([:\\])")
@@ -47,7 +47,7 @@ def read_crfsuite(path: Source) -> Reader[TaggedSequence]:
     [{'w=He': 1.0, 'capital': 1.0}, {'w=said': 1.0, 'length': 4.0}] ['B-NP', 'B-VP']
     [{'w=:': 1.0}] ['O']
     """
-    return line_reader(path, _sequences)
+    return line_reader(path, _sequences, go_on=to_blank_line)
 
 
 def _sequences(lines: Iterator[str], _: Place) -> Iterator[TaggedSequence]:

@@ -1,12 +1,13 @@
 """Tables in text: CSV and TSV."""
 
 import csv
-from collections.abc import Iterator, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from onmargin.io._fields import Columns
 from onmargin.io._reader import Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
+from onmargin.io.csv_look import dialect
 
 
 def read_csv(
@@ -17,6 +18,10 @@ def read_csv(
     delimiter: str = ",",
     header: bool | Sequence[str] = True,
     text: Sequence[str] = (),
+    quote: str | None = '"',
+    decimal: str = ".",
+    thousands: str | None = None,
+    missing: Sequence[str] = ("",),
 ) -> Reader[Record]:
     r"""Rows of a table in text, as dicts.
 
@@ -37,6 +42,14 @@ def read_csv(
         Whether the first row has the names of the columns; without it they are "0", "1" and so on. Or the names.
     text : sequence of str, default=()
         Names of columns that hold strings even where they look like numbers, such as postcodes.
+    quote : str or None, default='"'
+        The character around fields that contain a delimiter. If None, a quote is a character like any other.
+    decimal : str, default="."
+        The decimal mark of numbers.
+    thousands : str or None, default=None
+        The mark between groups of three digits. If None, there is none.
+    missing : sequence of str, default=("",)
+        Fields that stand for nothing and are left out, such as "NA" or "?". A label is missing if it is empty.
 
     Returns
     -------
@@ -58,27 +71,50 @@ def read_csv(
     Record(x={'colour': 'red', 'size': 1.5}, y='yes', weight=1.0)
     Record(x={'colour': 'blue'}, y='no', weight=1.0)
     """
-    if not isinstance(delimiter, str) or len(delimiter) != 1:
-        raise ValueError(f"delimiter must be one character; got {delimiter!r}")
-    strings = frozenset(text)
+    marks = {"delimiter": delimiter, "quote": quote, "decimal": decimal, "thousands": thousands}
+    for option, mark in marks.items():
+        if not (isinstance(mark, str) and len(mark) == 1) and not (mark is None and option in {"quote", "thousands"}):
+            raise ValueError(f"{option} must be one character; got {mark!r}")
+    if decimal == thousands:
+        raise ValueError(f"decimal and thousands must be two marks; both are {decimal!r}")
+    parse_field = _plain if decimal == "." and thousands is None else _with_marks(decimal, thousands)
+    strings, left_out = frozenset(text), frozenset(missing)
 
-    def parse(lines: Iterator[str], _: Place) -> Iterator[Record]:
-        rows = _csv_rows(lines, delimiter)
-        first = next(rows, None)
-        if first is None:
-            return
-        names = first if header is True else list(header) if header else [str(k) for k in range(len(first))]
+    # Kept by the loops over one file: after a row that is skipped the names are known.
+    def parse(lines: Iterator[str], at: Place) -> Iterator[Record]:
+        rows = _csv_rows(lines, delimiter, quote)
+        names: Sequence[str] | None = at.kept
+        if names is None:
+            first = next(rows, None)
+            if first is None:
+                return
+            names = first if header is True else list(header) if header else [str(k) for k in range(len(first))]
         columns = Columns(names, label, weight)
-        if header is not True:
-            yield columns.record(_values(names, first, strings))
+        given = at.kept is None and header is not True
+        at.kept = names
+
+        def record(row: list[str]) -> Record:
+            if len(row) != len(names):
+                raise RecordError(f"the row has {len(row)} fields, and there are {len(names)} columns")
+            pairs = zip(names, row, strict=True)
+            return columns.record(
+                {
+                    name: field if name in strings else parse_field(name, field)
+                    for name, field in pairs
+                    if field and (field not in left_out or name == columns.label)
+                }
+            )
+
+        if given:
+            yield record(first)  # type: ignore[arg-type]
         for row in rows:
-            yield columns.record(_values(names, row, strings))
+            yield record(row)
 
     return line_reader(path, parse, newline="")
 
 
-def _csv_rows(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+def _csv_rows(lines: Iterator[str], delimiter: str, quote: str | None) -> Iterator[list[str]]:
+    rows = csv.reader(lines, **dialect(delimiter, quote))  # type: ignore[arg-type]
     while True:
         try:
             row = next(rows)
@@ -90,16 +126,23 @@ def _csv_rows(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
             yield row
 
 
-def _values(names: Sequence[str], row: list[str], strings: frozenset[str]) -> dict[str, Any]:
-    if len(row) != len(names):
-        raise RecordError(f"the row has {len(row)} fields, and there are {len(names)} columns")
-    pairs = zip(names, row, strict=True)
-    return {name: field if name in strings else _number_or_string(name, field) for name, field in pairs if field}
-
-
-def _number_or_string(name: str, field: str) -> float | str:
+def _plain(name: str, field: str) -> float | str:
     try:
         float(field)
     except ValueError:
         return field
     return field if "_" in field else parse_number(field, f"column {name!r}")
+
+
+def _with_marks(decimal: str, thousands: str | None) -> Callable[[str, str], float | str]:
+    """Numbers with other marks than a decimal point."""
+    groups = "" if thousands is None else rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+|"
+    form = re.compile(rf"[-+]?(?:{groups}\d*)(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?")
+
+    def parse(name: str, field: str) -> float | str:
+        text = field.strip()
+        if not form.fullmatch(text):
+            return _plain(name, field)
+        return _plain(name, (text.replace(thousands, "") if thousands else text).replace(decimal, "."))
+
+    return parse

@@ -8,10 +8,11 @@ from typing import Any
 
 from onmargin.io._reader import ReadError
 from onmargin.io._source import RecordError, opened
+from onmargin.io.csv_look import DELIMITERS
 
 _HEAD = 1 << 16  # bytes that a guess looks at
 
-# What names end with, before the ending of a compressed file.
+# What names end with, before the ending of a compressed file. Files named .json have an array or lines.
 ENDINGS = {
     "svmlight": (".svm", ".svmlight", ".libsvm"),
     "csv": (".csv", ".tsv"),
@@ -22,24 +23,29 @@ ENDINGS = {
     "conll": (".conll", ".iob", ".bio"),
     "conllu": (".conllu",),
     "crfsuite": (".crfsuite", ".crf"),
+    "arff": (".arff",),
 }
-FORMATS = (*ENDINGS, "text", "folder")
+FORMATS = (*ENDINGS, "json", "text", "folder")
 _PACKED = (".gz", ".xz", ".zst")
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 # What the first line looks like, tried in turn.
-_LOOKS = {
+_FIRST = {
     "mbox": re.compile(r"From "),
     "jsonl": re.compile(r"\s*\{"),
-    "svmlight": re.compile(rf"(?:{_NUMBER}(?:,{_NUMBER})*)?\s*(?:qid:\d+\s+)?(?:\d+:{_NUMBER}(?:\s+|$))+(?:#|$)"),
-    "vw": re.compile(r"[^|]*\|[^|]"),
-    "text": re.compile(r"[^\t,;]+\t[^\t]* [^\t]*$"),
-    "csv": re.compile(r"[^,;\t]*[,;\t]"),
+    "json": re.compile(r"\s*\["),
+    "arff": re.compile(r"\s*(?:%|@relation\b)", re.IGNORECASE),
+}
+# What the lines of the first block look like, tried in turn.
+_EACH = {
+    "svmlight": re.compile(rf"#|(?:{_NUMBER}(?:,{_NUMBER})*)?\s*(?:qid:\d+\s+)?(?:\d+:{_NUMBER}(?:\s+|$))*(?:#|$)"),
+    "vw": re.compile(rf"(?:{_NUMBER}(?:\s+{_NUMBER}){{0,2}}\s+(?:'?[^\s|]*\s*)|'[^\s|]*\s*)?\|(?:[^|]|$)"),
+    "text": re.compile(r"[^\t,;]+\t[^\t]*$"),
 }
 
 
 def guess_format(path: str | os.PathLike[str]) -> str:
-    """Guess the format of a file by its name, or by its first bytes if the name does not tell.
+    """Guess the format of a file by its name, or by its first block if the name does not tell.
 
     Parameters
     ----------
@@ -49,8 +55,8 @@ def guess_format(path: str | os.PathLike[str]) -> str:
     Returns
     -------
     format : str
-        "svmlight", "csv" (or TSV), "jsonl", "vw", "arrow" (or Parquet), "mbox", "conll", "conllu", "crfsuite", "text"
-        or "folder": that of the reader ``read_...`` of this name.
+        "svmlight", "csv" (or TSV), "jsonl", "json", "vw", "arrow" (or Parquet), "arff", "mbox", "conll", "conllu",
+        "crfsuite", "text" or "folder": that of the reader ``read_...`` of this name.
 
     Raises
     ------
@@ -72,20 +78,59 @@ def guess_format(path: str | os.PathLike[str]) -> str:
     if data.startswith((b"PAR1", b"ARROW1")):
         return "arrow"
     lines = first_lines(data)
-    first = next((line for line in lines if line.strip()), None)
-    if first is None:
+    filled = [line for line in lines if line.strip()]
+    if not filled:
         raise ValueError(f"{path} is empty")
-    for guess, look in _LOOKS.items():
-        if look.match(first):
-            return "crfsuite" if guess in {"text", "csv"} and _is_crfsuite(lines) else guess
-    if len(first.split()) > 1 and any(not line.strip() for line in lines[1:]):
+    for guess, look in _FIRST.items():
+        if look.match(filled[0]):
+            return guess
+    found = _by_lines(lines, filled)
+    if found is None:
+        raise ValueError(f"{path} looks like none of {', '.join(FORMATS)}")
+    return found
+
+
+def _by_lines(lines: list[str], filled: list[str]) -> str | None:
+    """Guess the format by all lines of the first block, of which some are `filled`."""
+    if _mostly("svmlight", filled) and any(":" in line for line in filled):
+        return "svmlight"
+    blank = [k for k, line in enumerate(lines) if not line.strip()]
+    # A table may have a blank line at its end.
+    parted = blank and (blank[0] < len(filled) or not any(mark in filled[0] for mark in DELIMITERS))
+    if parted and len(filled) > 1 and (found := _sequences(filled)) is not None:
+        return found
+    if _mostly("vw", filled):
+        return "vw"
+    if _mostly("text", filled) and any(" " in line.partition("\t")[2] for line in filled):
+        return "text"
+    return "csv" if any(mark in filled[0] for mark in DELIMITERS) else None
+
+
+def _mostly(format: str, filled: list[str]) -> bool:
+    """Whether lines look like those of a format; a few may be damaged, but not the first."""
+    matches = [_EACH[format].match(line) is not None for line in filled]
+    return matches[0] and sum(matches) >= 0.9 * len(matches)
+
+
+def _sequences(filled: list[str]) -> str | None:
+    """Guess which sequences have tokens like these lines, with blank lines between them; None: they have not.
+
+    CoNLL has as many columns in each line, and a few labels in the last one. CRFsuite has the label first, then names
+    of features, such as "w=the".
+    """
+    words = [line for line in filled if not line.startswith("#")] or filled
+    rows = [line.split("\t" if "\t" in line else None) for line in words]
+    widths = set(map(len, rows))
+    if "\t" in words[0]:
+        if widths == {10} and all(re.fullmatch(r"\d+([-.]\d+)?", row[0]) for row in rows):
+            return "conllu"
+        fields = [field for row in rows for field in row[1:]]
+        named = sum("=" in field or ":" in field[1:] for field in fields)
+        few_first = len({row[0] for row in rows}) < len({row[-1] for row in rows})
+        if len(widths) > 1 or 2 * named > len(fields) or (few_first and len(rows) > 20):
+            return "crfsuite" if all("\t" in line for line in words) else None
         return "conll"
-    raise ValueError(f"{path} looks like none of {', '.join(FORMATS)}")
-
-
-def _is_crfsuite(lines: list[str]) -> bool:
-    """Tabs between attributes, and blank lines between sequences."""
-    return "" in lines[1:] and all("\t" in line for line in lines if line)
+    return "conll" if widths != {1} and len(widths - {1}) == 1 and "," not in words[0] else None
 
 
 def head(path: str) -> bytes:
@@ -138,5 +183,7 @@ def first_lines(data: bytes) -> list[str]:
     lines : list of str
         Without their ends.
     """
-    lines = data.decode("utf-8-sig", "replace").splitlines()
+    lines = re.split(r"\r\n|\n|\r", data.decode("utf-8-sig", "replace"))
+    if lines[-1] == "":
+        lines.pop()
     return lines[:-1] if len(lines) > 1 and not data.endswith((b"\n", b"\r")) else lines

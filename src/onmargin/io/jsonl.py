@@ -1,29 +1,42 @@
-"""Records in JSON, one a line."""
+"""Records in JSON: one object per line, or one array of objects."""
 
+import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
 
 from onmargin.io._fields import check_field, check_weight
-from onmargin.io._reader import Reader, Record, line_reader
-from onmargin.io._source import Place, RecordError, Source
+from onmargin.io._reader import Reader, Record, byte_reader, line_reader
+from onmargin.io._source import DamageError, Place, RecordError, Source
 
 _FEATURES = ("x", "features", "text")
 _TARGETS = ("y", "label")
 _WHITESPACE = " \t\n\r"  # of JSON
+_BUFFER = 1 << 16  # characters of an array that are read at a time
 
 
-def read_jsonl(path: Source) -> Reader[Record]:
-    r"""Records of a file with one JSON object a line.
+def read_jsonl(
+    path: Source, *, label: str | None = None, weight: str | None = None, flat: bool = False
+) -> Reader[Record]:
+    r"""Records of a file with one JSON object per line.
 
     An object has the features as "x", "features" or "text": an object of numbers and strings, a list of strings, or a
     string. It may have the label as "y" or "label": a string, a number, true or false, or a list of those for several;
     and a number as "weight". Other keys are left out, blank lines too.
 
+    A flat object has its features beside the label: ``{"message": "Hello", "length": 5, "category": "ham"}``. An object
+    or a list of strings among them is the features "key:name"; null is left out.
+
     Parameters
     ----------
     path : str, path-like or file
         The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+    label : str or None, default=None
+        The key of the label. If None, it is "y" or "label".
+    weight : str or None, default=None
+        The key of the weight. If None, it is "weight".
+    flat : bool, default=False
+        Whether all keys but those of label and weight are features.
 
     Returns
     -------
@@ -35,6 +48,10 @@ def read_jsonl(path: Source) -> Reader[Record]:
     ReadError
         In the loop: if a line is not such an object, or a number is NaN or infinite.
 
+    See Also
+    --------
+    read_json : For an array of such objects.
+
     Examples
     --------
     >>> import io
@@ -42,34 +59,163 @@ def read_jsonl(path: Source) -> Reader[Record]:
     >>> for record in read_jsonl(io.StringIO('{"text": "cheap pills", "label": "spam", "weight": 2}\n')):
     ...     print(record)
     Record(x='cheap pills', y='spam', weight=2.0)
+    >>> for record in read_jsonl(io.StringIO('{"size": 3, "color": "red", "kind": "a"}\n'), label="kind", flat=True):
+    ...     print(record)
+    Record(x={'size': 3.0, 'color': 'red'}, y='a', weight=1.0)
     """
-    return line_reader(path, _json_records)
+    record = _flat(label, weight) if flat else _nested(label, weight)
 
-
-def _json_records(lines: Iterator[str], _: Place) -> Iterator[Record]:
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
-    for line in lines:
-        if not (text := line.strip(_WHITESPACE)):
-            continue
-        try:
-            entry, end = decoder.raw_decode(text)
-        except (ValueError, RecursionError) as error:
-            if text.isspace():
+    def parse(lines: Iterator[str], _: Place) -> Iterator[Record]:
+        decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+        for line in lines:
+            if not (text := line.strip(_WHITESPACE)):
                 continue
-            raise RecordError(f"the line is not JSON: {error}") from error
-        if end < len(text):
-            raise RecordError(f"the line is not JSON: there is more behind it: {text[end : end + 60]!r}")
-        if not isinstance(entry, dict):
-            raise RecordError(f"a record is an object with {' or '.join(_FEATURES)}; got {text[:60]}")
-        x, y = entry.get("text"), entry.get("y")
+            try:
+                entry, end = decoder.raw_decode(text)
+            except (ValueError, RecursionError) as error:
+                if text.isspace():
+                    continue
+                raise RecordError(f"the line is not JSON: {error}") from error
+            if end < len(text):
+                raise RecordError(f"the line is not JSON: there is more behind it: {text[end : end + 60]!r}")
+            if not isinstance(entry, dict):
+                raise RecordError(f"a record is an object with {' or '.join(_FEATURES)}; got {text[:60]}")
+            yield record(entry)
+
+    return line_reader(path, parse)
+
+
+def read_json(
+    path: Source, *, label: str | None = None, weight: str | None = None, flat: bool = False
+) -> Reader[Record]:
+    r"""Records of a file with one JSON array of objects, one object at a time.
+
+    Parameters
+    ----------
+    path : str, path-like or file
+        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+    label : str or None, default=None
+        The key of the label, as for :func:`read_jsonl`.
+    weight : str or None, default=None
+        The key of the weight.
+    flat : bool, default=False
+        Whether all keys but those of label and weight are features.
+
+    Returns
+    -------
+    records : Reader of Record
+        Features, label and weight of each object.
+
+    Raises
+    ------
+    ReadError
+        In the loop: if the file is not an array of such objects.
+
+    See Also
+    --------
+    read_jsonl : For one object per line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from onmargin.io import read_json
+    >>> for record in read_json(io.StringIO('[{"x": {"a": 1}, "y": "p"}, {"x": {"b": 2}, "y": "q"}]')):
+    ...     print(record)
+    Record(x={'a': 1.0}, y='p', weight=1.0)
+    Record(x={'b': 2.0}, y='q', weight=1.0)
+    """
+    record = _flat(label, weight) if flat else _nested(label, weight)
+
+    def parse(stream: BinaryIO, at: Place) -> Iterator[Record]:
+        for entry in items(io.TextIOWrapper(stream, "utf-8-sig")):
+            if not isinstance(entry, dict):
+                raise RecordError(f"the array must hold objects; got {entry!r:.60}")
+            try:
+                yield record(entry)
+            except RecordError as problem:
+                if at.skip is None:
+                    raise
+                at.skip(problem)
+
+    return byte_reader(path, parse)
+
+
+def items(text: io.TextIOWrapper) -> Iterator[Any]:
+    """The items of an array, parsed as soon as they are whole."""
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    buffer, begun, first = "", False, True
+    try:
+        while True:
+            more = text.read(_BUFFER)
+            buffer = (buffer + more).lstrip(_WHITESPACE)
+            while buffer:
+                if not begun or not first:
+                    expected = "[" if not begun else ",]"
+                    if buffer[0] not in expected:
+                        raise DamageError(
+                            f"the file is not a JSON array: expected {expected[0]!r}, got {buffer[:60]!r}"
+                        )
+                    if buffer[0] == "]":
+                        return
+                    buffer, begun, first = buffer[1:].lstrip(_WHITESPACE), True, True
+                    continue
+                if buffer[0] == "]":
+                    return
+                try:
+                    entry, end = decoder.raw_decode(buffer)
+                except (ValueError, RecursionError) as error:
+                    if more:
+                        break  # it may go on
+                    raise DamageError(f"the file is not a JSON array: {error}") from error
+                yield entry
+                buffer, first = buffer[end:].lstrip(_WHITESPACE), False
+            if not more:
+                if begun:
+                    raise DamageError("the file is not a JSON array: it ends before the array does")
+                return
+    except UnicodeDecodeError as error:
+        raise DamageError(f"the file is not UTF-8: {error}") from error
+    finally:
+        text.detach()
+
+
+def _nested(label: str | None, weight: str | None) -> Callable[[dict[str, Any]], Record]:
+    """Records whose features have a key of their own."""
+    targets, weight_key = _TARGETS if label is None else (label,), weight or "weight"
+
+    def record(entry: dict[str, Any]) -> Record:
+        x, y = entry.get("text"), entry.get(targets[0])
         if x is None or "x" in entry or "features" in entry:
             x = _one_of(entry, _FEATURES)
-        if y is None or "label" in entry:
-            y = _one_of(entry, _TARGETS)
+        if y is None or targets[-1] in entry:
+            y = _one_of(entry, targets)
         if x is None:
             raise RecordError(f"a record has its features as {' or '.join(_FEATURES)}; got the keys {list(entry)}")
-        weight = check_weight(entry["weight"]) if "weight" in entry else 1.0
-        yield Record(x if isinstance(x, str) else _features(x), y if isinstance(y, str) else _target(y), weight)
+        return Record(
+            x if isinstance(x, str) else _features(x),
+            y if isinstance(y, str) else _target(y),
+            _weight(entry, weight_key),
+        )
+
+    return record
+
+
+def _flat(label: str | None, weight: str | None) -> Callable[[dict[str, Any]], Record]:
+    """Records whose features are beside the label."""
+    targets, weight_key = _TARGETS if label is None else (label,), weight or "weight"
+
+    def record(entry: dict[str, Any]) -> Record:
+        y = _target(_one_of(entry, targets))
+        count = _weight(entry, weight_key)
+        return Record(
+            _fields({key: v for key, v in entry.items() if key not in targets and key != weight_key}), y, count
+        )
+
+    return record
+
+
+def _weight(entry: Mapping[str, Any], key: str) -> float:
+    return check_weight(entry[key]) if key in entry else 1.0
 
 
 def _refuse_constant(name: str) -> Any:
@@ -92,8 +238,21 @@ def _features(x: Any) -> Any:
     if isinstance(x, list) and all(isinstance(name, str) for name in x):
         return x
     if isinstance(x, dict):
-        return {name: check_field(name, value) for name, value in x.items() if value is not None}
+        return _fields(x)
     raise RecordError(f"features are an object of numbers and strings, a list of strings or a string; got {x!r:.60}")
+
+
+def _fields(x: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Features by name; those of an object, and the strings of a list, after the name of the object or the list."""
+    fields: dict[str, Any] = {}
+    for name, value in x.items():
+        if isinstance(value, dict):
+            fields |= _fields(value, f"{prefix}{name}:")
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+            fields |= dict.fromkeys((f"{prefix}{name}:{item}" for item in value), 1.0)
+        elif value is not None:
+            fields[prefix + name] = check_field(name, value)
+    return fields
 
 
 def _target(y: Any) -> Any:

@@ -61,9 +61,10 @@ class TaggerOptions:
         Features of a token that also weigh the step to it from the label before: those whose names start with one of
         these strings, or all. Each takes n_classes² weights: 20 labels and 100,000 features fill a third of a GB, twice
         that with averaging. It is fixed when learning begins, until the tagger is fitted again.
-    separator : str or None, default=":"
-        In tokens that are lists of strings, what is between a feature's name and its value: "length:3". Without a
-        number after it, or after a backslash, it is a part of the name. If None, all of a string is the name.
+    separator : str or None, default=None
+        In tokens that are lists of strings, the character between a feature's name and its value, such as ":" for
+        "length:3". Without a number after it, or after a backslash, it is a part of the name. If None, all of a string
+        is the name.
     fit_intercept : bool, default=True
         Whether every token has one more feature of constant value.
     intercept_scaling : "auto" or float, default="auto"
@@ -83,7 +84,7 @@ class TaggerOptions:
     cost: str = option("hamming", Word("hamming", "squared_hamming"))
     label_cost: Mapping[Any, float] | ArrayLike | None = option(None)
     transition_features: str | tuple[str, ...] | None = option(None, Word("all"), Strings(), NONE)
-    separator: str | None = option(":", Character(), NONE)
+    separator: str | None = option(None, Character(), NONE)
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
     average: bool | int | None = option(None, FLAG, Number(0, 2**63 - 1, whole=True), NONE)

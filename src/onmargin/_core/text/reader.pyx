@@ -38,10 +38,27 @@ cdef class _Column:
         return np.frombuffer(self.memory, dtype)
 
 
+def flattened(x):
+    """The features of a dict with those of the dicts, lists and sets in it, which are called "name:inner"."""
+    flat = {}
+    for name, value in x.items():
+        if isinstance(value, dict):
+            flat.update((f"{name}:{inner}", number) for inner, number in flattened(value).items())
+        elif not isinstance(value, list | tuple | set | frozenset):
+            flat[name] = value
+        elif all(isinstance(inner, str) for inner in value):
+            flat.update((f"{name}:{inner}", 1.0) for inner in value)
+        else:
+            raise TypeError(f"the value of feature {name!r} must be a number or a string, or a dict, list or set of "
+                            f"names; got {value!r:.100}")
+    return flat
+
+
 cdef class Reader:
     """Rows of a sparse matrix, read from dicts {name: number or category}, lists of names, and strings of text.
 
-    A category is the feature "name=category" of value 1; a value of None or NaN is missing, as if its name were not
+    A category is the feature "name=category" of value 1, and the features of a dict, list or set within a dict are
+    called "name:inner"; a value of None or NaN is missing, as if its name were not
     there. Zeros are left out unless `zeros` keeps them, for models to which they are not missing. In a list,
     "name:value" has a value; with no `separator` names stand for themselves. Values of the same name are added up.
     Names that are not known are learned (`grow`), or left out. Without `text`, strings are no rows; with `frequencies`
@@ -109,7 +126,8 @@ cdef class Reader:
                     self.next_feature.name, self.next_feature.value = key, number
                     self.next_feature += 1
                     continue
-            self.take_pair(<object>key, <object>value)
+            if self.take_pair(<object>key, <object>value):
+                return self.take_pairs(flattened(x))
         return self.find_places()
 
     cdef int take_names(self, tuple x) except -1:
@@ -120,11 +138,14 @@ cdef class Reader:
         return self.find_places()
 
     cdef int take_pair(self, name, value) except -1:
+        """Take a feature, unless it stands for several: then return 1."""
         cdef double number
         if value is None:
             return 0
         if isinstance(value, str):
             return self.take(self.hold(f"{name}={value}"), 1)
+        if isinstance(value, dict | list | tuple | set | frozenset):
+            return 1
         try:
             number = float(value)
         except (TypeError, ValueError, OverflowError):

@@ -1,0 +1,113 @@
+"""The columns of a table: which are texts, which are left out, which are crossed, and how rows become features."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+_FEW = 20  # rows below which nothing is said about a column
+_TEXT_WORDS = 3.0  # words that a text has on average, at least
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(?::\d{2})?")
+_ID = re.compile(r"(?i:(?:.*[_ .-])?(?:id|uuid|guid|key|index|rowid)|)|.*[a-z]I[dD]")
+LABELS = ("label", "class", "target")  # names that say what a column is
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the first rows say of the columns: the texts, and why others are left out."""
+
+    texts: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+def judge(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> Judged:
+    """Judge columns by their values in the first rows."""
+    texts, left_out = [], {}
+    for name in names:
+        values = [row[name] for row in rows if name in row]
+        if is_text(values):
+            texts.append(name)
+        elif (reason := _useless(name, values)) is not None:
+            left_out[name] = reason
+    return Judged(tuple(texts), left_out)
+
+
+def is_text(values: Sequence[Any]) -> bool:
+    """Whether strings are sentences: several words each, and mostly different ones."""
+    if not values or not all(isinstance(value, str) for value in values):
+        return False
+    n_words = sum(len(value.split()) for value in values) / len(values)
+    return n_words >= _TEXT_WORDS and len(set(values)) > max(2, 0.02 * len(values))
+
+
+def is_label(values: Sequence[Any]) -> bool:
+    """Whether values occur again and again, as the names of classes do."""
+    return 0 < len(set(values)) <= max(2, 0.2 * len(values))
+
+
+def _useless(name: str, values: Sequence[Any]) -> str | None:
+    """Why a column tells nothing about new rows; None: it may."""
+    if len(values) < _FEW:
+        return None
+    if all(isinstance(value, str) for value in values):
+        if all(map(_DATE.fullmatch, values)):
+            return "dates"
+        return "different in every row" if len(set(values)) == len(values) else None
+    if not all(isinstance(value, int | float) and float(value).is_integer() for value in values):
+        return None
+    steps = {b - a for a, b in pairwise(values)}
+    if len(steps) == 1 and steps <= {1.0, -1.0}:
+        return "row numbers"
+    return "different in every row" if _ID.fullmatch(name) and len(set(values)) == len(values) else None
+
+
+@dataclass(frozen=True)
+class RowFeatures:
+    """Makes an example of a row: columns that are kept, words of texts, and products of columns.
+
+    `words` gives the words of a text and what they count; if `bare` is a column, an example is the text in it. If rows
+    are `nested`, "key:name" is a feature of the column "key".
+    """
+
+    ignored: frozenset[str]
+    only: frozenset[str]
+    texts: Mapping[str, str]  # what comes before the words of a column, by column
+    crossed: Sequence[Sequence[str]]
+    bare: str | None
+    words: Callable[[str], Mapping[str, float]]
+    nested: bool = False
+    _kept: dict[str, bool] = field(default_factory=dict)  # which columns are, of those met so far
+
+    def _keeps(self, name: str) -> bool:
+        given = {name, name.partition(":")[0] if self.nested else name}
+        kept = self._kept[name] = not (given & self.ignored) and (not self.only or bool(given & self.only))
+        return kept
+
+    def __call__(self, row: Any) -> Any:
+        if not isinstance(row, dict):
+            return row
+        if self.bare is not None:
+            return str(row.get(self.bare, ""))
+        kept = self._kept
+        x = {name: v for name, v in row.items() if (kept[name] if name in kept else self._keeps(name))}
+        pairs = [_product(x, *pair) for pair in self.crossed if all(name in x for name in pair)]
+        for column, name in self.texts.items():
+            if column in x:
+                words = self.words(str(x.pop(column)))
+                x.update({f"{name}={word}": value for word, value in words.items()})
+        for pair in pairs:
+            x.update(pair)
+        return x
+
+
+def _product(x: Mapping[str, Any], first: str, second: str) -> dict[str, Any]:
+    """The feature of two columns: a product of numbers, a pair of categories, or a number for each category."""
+    a, b = x[first], x[second]
+    name = f"{first}*{second}"
+    if isinstance(a, str) and isinstance(b, str):
+        return {name: f"{a}*{b}"}
+    if isinstance(a, str) or isinstance(b, str):
+        category, number = (a, b) if isinstance(a, str) else (b, a)
+        return {f"{name}={category}": number}
+    return {name: a * b}

@@ -1,0 +1,206 @@
+"""What a table in text looks like: delimiter, header, quotes, and how its numbers are written."""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+DELIMITERS = ",\t;|"
+_ROWS = 500  # rows that are looked at, at most
+_COMMA_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+")
+_OTHER_GROUPS = re.compile(r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?P<rest>[.,]\d+)?")
+_NAME = re.compile(r"[^\W\d][\w.\-]{0,40}")
+
+
+@dataclass(frozen=True)
+class CsvLook:
+    """How a table in text is written.
+
+    Attributes
+    ----------
+    delimiter : str
+        The character between fields.
+    header : bool
+        Whether the first row has the names of the columns.
+    quote : str or None
+        The character around fields that contain a delimiter; None if there is none.
+    decimal : str
+        The decimal mark of numbers.
+    thousands : str or None
+        The mark between groups of three digits; None if there is none.
+    """
+
+    delimiter: str
+    header: bool
+    quote: str | None = '"'
+    decimal: str = "."
+    thousands: str | None = None
+
+
+def look_at_csv(
+    lines: Sequence[str],
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+) -> CsvLook:
+    """Guess how a table is written from its first lines; what is given is not guessed.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The first lines, without their ends.
+    delimiter : str or None, default=None
+        The character between fields.
+    header : bool or None, default=None
+        Whether the first row has the names of the columns.
+    decimal : str or None, default=None
+        The decimal mark.
+    thousands : str or None, default=None
+        The mark between groups of three digits.
+
+    Returns
+    -------
+    look : CsvLook
+        All of it.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be told whether a comma in numbers is a decimal mark.
+    """
+    lines = [line for line in lines if line.strip()][:_ROWS]
+    if delimiter is None:
+        delimiter = max(DELIMITERS, key=lambda mark: _regularity(lines, mark))
+    quote = '"' if delimiter != "\t" or _has_quotes(lines) else None
+    rows = _rows(lines, delimiter, quote)
+    if header is None:
+        header = bool(rows) and is_header(rows[0], rows[1:])
+    if decimal is None and thousands is None:
+        decimal, thousands = _marks(rows[header:], delimiter)
+    return CsvLook(delimiter, header, quote, decimal or ".", thousands)
+
+
+def _rows(lines: Sequence[str], delimiter: str, quote: str | None) -> list[list[str]]:
+    """The rows of lines, up to one that is damaged or goes on after them."""
+    found: list[list[str]] = []
+    reader = csv.reader((f"{line}\n" for line in lines), **dialect(delimiter, quote))  # type: ignore[arg-type]
+    with suppress(csv.Error):
+        found.extend(row for row in reader if row)
+    return found
+
+
+def dialect(delimiter: str, quote: str | None) -> dict[str, object]:
+    """The arguments of `csv.reader` for a delimiter and a quote."""
+    if quote is None:
+        return {"delimiter": delimiter, "quoting": csv.QUOTE_NONE, "quotechar": None}
+    return {"delimiter": delimiter, "quotechar": quote, "strict": True}
+
+
+def _has_quotes(lines: Sequence[str]) -> bool:
+    """Whether fields between tabs are quoted: in texts a quote is a character like others."""
+    fields = [field for line in lines for field in line.split("\t")]
+    quoted = [field for field in fields if field.startswith('"')]
+    return bool(quoted) and all(len(field) > 1 and field.endswith('"') for field in quoted)
+
+
+def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, float, int]:
+    """How well a delimiter explains lines: rows of one width, fields that are numbers, and the width."""
+    rows = _rows(lines, delimiter, '"' if delimiter != "\t" or _has_quotes(lines) else None)
+    if not rows:
+        return 0.0, 0.0, 0
+    (width, n_rows), *_ = Counter(map(len, rows)).most_common(1)
+    if width == 1:
+        return 0.0, 0.0, 1
+    fields = [field for row in rows for field in row]
+    return round(n_rows / len(lines), 1), sum(map(_looks_numeric, fields)) / len(fields), width
+
+
+def is_number(field: str) -> bool:
+    """Whether a field is a number as Python writes it.
+
+    Parameters
+    ----------
+    field : str
+        The field.
+
+    Returns
+    -------
+    number : bool
+        True for "1", "-2.5e3" and "nan", False for "1,5" and "1_000".
+    """
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return "_" not in field
+
+
+def _looks_numeric(field: str) -> bool:
+    field = field.strip()
+    return is_number(field) or any(form.fullmatch(field) for form in (_COMMA_GROUPS, _DECIMAL_COMMA, _OTHER_GROUPS))
+
+
+def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Guess whether the first row of a table has the names of the columns.
+
+    It has none if one of its fields is a number. It has names if a column is of numbers below. Else it has names if
+    none of them occurs again in its column, though others do, or all look like identifiers.
+
+    Parameters
+    ----------
+    first : sequence of str
+        The first row.
+    rows : sequence of sequences of str
+        Rows that follow.
+
+    Returns
+    -------
+    header : bool
+        The guess.
+    """
+    if any(map(_looks_numeric, first)):
+        return len(first) > 2 and list(first) == [str(k) for k in range(len(first))]
+    if len(set(first)) < len(first):
+        return False
+    columns = [[row[k] for row in rows if len(row) == len(first) and row[k]] for k in range(len(first))]
+    if any(column and all(map(_looks_numeric, column)) for column in columns):
+        return True
+    if any(name in column for name, column in zip(first, columns, strict=True)):
+        return False
+    repeated = any(len(set(column)) < len(column) for column in columns)
+    return repeated or all(_NAME.fullmatch(name) for name in first)
+
+
+def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
+    """The decimal mark and the thousands mark of the columns of numbers."""
+    marked: list[str] = []
+    for k in range(max(map(len, rows), default=0)):
+        column = [row[k].strip() for row in rows if k < len(row) and row[k].strip()]
+        if column and all(map(_looks_numeric, column)):
+            marked.extend(field for field in column if not is_number(field))
+    if not marked:
+        return ".", None
+    for field in marked:
+        if (found := _OTHER_GROUPS.fullmatch(field)) is not None:
+            rest = next((m["rest"] for f in marked if (m := _OTHER_GROUPS.fullmatch(f)) and m["rest"]), ".")
+            decimal = "," if any(_is_decimal(field) for field in marked) else rest[0]
+            return decimal, found["mark"]
+    decimals, groups = any(map(_is_decimal, marked)), any(map(_is_grouped, marked))
+    if decimals == groups and not (delimiter == "," and not decimals):
+        raise ValueError(f"a comma in numbers such as {marked[0]!r} may be a decimal mark or part thousands")
+    if decimals:
+        return ",", "." if any("." in field for field in marked) else None
+    return ".", ","
+
+
+def _is_decimal(field: str) -> bool:
+    return bool(_DECIMAL_COMMA.fullmatch(field)) and not _COMMA_GROUPS.fullmatch(field)
+
+
+def _is_grouped(field: str) -> bool:
+    return bool(_COMMA_GROUPS.fullmatch(field)) and not _DECIMAL_COMMA.fullmatch(field)

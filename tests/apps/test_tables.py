@@ -1,0 +1,234 @@
+"""Tables as people have them: headers or none, ids and dates, empty cells, texts beside numbers, marks in numbers."""
+
+import json
+import random
+
+import pytest
+
+import onmargin as library
+from onmargin.io import load_with_notes
+from tests.apps.program import conll, jsonl, onmargin, report, svmlight
+
+
+def people(path, n=400, delimiter=",", header=True):
+    """Age, income, town and kids decide; the id and the date do not, and some incomes are not known."""
+    random_ = random.Random(0)
+    lines = [delimiter.join(["id", "age", "income", "town", "kids", "date", "buys"])] if header else []
+    for k in range(n):
+        age, income = random_.randint(18, 80), random_.randint(10_000, 60_000)
+        town, kids = random_.choice(["Ulm", "Bonn", "New York"]), random_.randint(0, 3)
+        date = f"20{random_.randint(10, 24)}-{random_.randint(1, 12):02d}-{random_.randint(1, 28):02d}"
+        buys = "yes" if (age - 45) / 15 + (income - 35_000) / 15_000 + (town == "Ulm") > 0.3 else "no"
+        cell = "" if random_.random() < 0.1 else str(income)
+        lines.append(delimiter.join([f"p{k:05d}", str(age), cell, town, str(kids), date, buys]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def said(*arguments, code=0):
+    from click.testing import CliRunner
+
+    from onmargin.apps.cli import main
+
+    result = CliRunner().invoke(main, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output
+    return result.stderr
+
+
+def test_a_table_is_learned_by_the_learner_that_chooses(tmp_path):
+    data, out = people(tmp_path / "people.csv"), tmp_path / "model"
+    lines = said("train", data, "-o", out).splitlines()
+    assert lines[0].endswith("csv, commas between fields, a header, label 'buys'; task classify, AutoClassifier")
+    assert lines[1].startswith("left out: 'id' (different in every row), 'date' (dates)")
+    model = library.load(out)
+    assert {name.partition("=")[0] for name in model.feature_names_} == {"age", "income", "town", "kids"}
+    assert model.totals_.mistakes / 400 < 0.3  # the majority class has 0.47
+    assert report("train", data, "-o", out, "--model", "PassiveAggressiveClassifier")["progressive_error"] > 0.35
+    assert report("train", data, "-o", out, "--C", 0.1)["learner"] == "PassiveAggressiveClassifier"
+    number = report("train", data, "-o", out, "--label", "income", "--on-error", "skip")
+    assert (number["learner"], number["task"]) == ("AutoRegressor", "regress")
+    assert number["mae"] < number["rmse"] < 30_000
+    assert 20 < number["skipped"] < 60
+
+
+def test_columns_are_chosen(tmp_path):
+    data, out = people(tmp_path / "people.csv"), tmp_path / "model"
+
+    def names(*options):
+        onmargin("train", data, "-o", out, *options)
+        return {name.partition("=")[0] for name in library.load(out).feature_names_}
+
+    assert names("--ignore", "town", "--ignore", "kids") == {"age", "income"}
+    assert names("--only", "id", "--only", "age") == {"id", "age"}
+    crossed = names("--cross", "age", "income", "--cross", "town", "kids", "--cross", "age", "town")
+    assert {"age*income", "town*kids", "age*town"} < crossed
+    assert report("evaluate", out, data)["accuracy"] > 0.7
+    for option in ("--ignore", "--only", "--text", "--weight", "--label"):
+        message = onmargin("train", data, "-o", out, option, "colour", code=1)
+        assert f"there is no column 'colour' for {option}" in message
+    assert "'id' is not" in onmargin("train", data, "-o", out, "--cross", "id", "age", code=2)
+
+
+def test_an_empty_cell_is_missing(tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    rows = [f"{mark},{k % 7 + 1},{'ab'[k % 2]}" for k, mark in enumerate(["", "NA", "?", "nan", "null", "N/A"] * 5)]
+    data.write_text("\n".join(["u,v,y", "3,1,a", *rows]) + "\n")
+    onmargin("train", data, "-o", out)
+    assert library.load(out).feature_names_ == ["u", "v"]
+
+
+def test_texts_stand_beside_numbers_and_categories(tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    words = [
+        "the soup was cold again",
+        "a very good dinner here",
+        "nice people and good food",
+        "never again this place",
+    ]
+    stars = ["bad", "good", "good", "bad"]
+    rows = [f"{words[k % 4]} {k},{k % 5},{'ab'[k % 2]},{stars[k % 4]}" for k in range(60)]
+    data.write_text("\n".join(["review,visits,town,opinion", *rows]) + "\n")
+    assert "text 'review'" in said("train", data, "-o", out)
+    names = library.load(out).feature_names_
+    assert {"visits", "town=a", "review=good", "review=cold"} <= set(names)
+    assert report("evaluate", out, data)["accuracy"] == 1.0
+    onmargin("train", data, "-o", out, "--set", "ngrams=(1, 2)")
+    assert "review=good dinner" in library.load(out).feature_names_
+    # Another file may call its columns otherwise.
+    other = tmp_path / "b.csv"
+    other.write_text(data.read_text().replace("review,", "body,").replace("opinion", "stars"))
+    assert "has no column 'review'" in said("predict", out, other)
+    assert report("evaluate", out, other, "--text", "body", "--label", "stars")["accuracy"] == 1.0
+    assert "idf is for texts alone" in onmargin("train", data, "-o", out, "--set", "idf=true", code=2)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("header", [True, False])
+def test_a_header_is_one_or_is_made_up(tmp_path, delimiter, header):
+    data, out = people(tmp_path / "people.txt", 60, delimiter, header), tmp_path / "model"
+    done = report("train", data, "-o", out)
+    assert (done["examples"], done["classes"]) == (60, 2)
+    settings = load_with_notes(out)[1]["settings"]
+    assert (settings["delimiter"], settings["header"]) == (delimiter, header)
+    assert settings["label"] == ("buys" if header else "6")
+    assert report("evaluate", out, data)["examples"] == 60
+    forced = report("train", data, "-o", out, "--no-header" if header else "--header", "--task", "classify")
+    assert forced["examples"] == 60 + (1 if header else -1)
+
+
+def test_a_tsv_has_tabs_and_no_quotes(tmp_path):
+    data, out = tmp_path / "sms.tsv", tmp_path / "model"
+    rows = ['ham\tOk, "see you" at noon, then, bye', 'spam\t"Free, entry, now', "ham\tno, no, no, thanks a lot"]
+    data.write_text("\n".join(rows * 20) + "\n")
+    assert "tabs between fields, no header (columns are 0, 1, ...), label '0', text '1'" in said(
+        "train", data, "-o", out
+    )
+    assert library.load(out).classes_ == ["ham", "spam"]
+    assert "noon" in library.load(out).weights()
+
+
+def test_marks_of_numbers(tmp_path):
+    out = tmp_path / "model"
+
+    def weights(name, text, *options):
+        (tmp_path / name).write_text(text)
+        onmargin("train", tmp_path / name, "-o", out, *options)
+        return library.load(out).feature_names_
+
+    assert weights("comma.csv", "a;b;y\n1,5;2;p\n0,25;3;q\n") == ["a", "b"]
+    assert "decimal mark ','" in said("train", tmp_path / "comma.csv", "-o", out)
+    assert weights("dots.csv", "a;b;y\n1.234,5;2;p\n2.000.000,0;3;q\n") == ["a", "b"]
+    assert weights("thousands.csv", 'a,b,y\n"1,234",2,p\n"2,000,000.5",3,q\n') == ["a", "b"]
+    assert weights("spaces.csv", "a,b,y\n1 234,2,p\n20 000,3,q\n") == ["a", "b"]
+    ambiguous = "a;b;y\n1,234;2;p\n2,500;3;q\n"
+    (tmp_path / "unclear.csv").write_text(ambiguous)
+    assert "say --decimal , or --thousands ," in onmargin("train", tmp_path / "unclear.csv", "-o", out, code=1)
+    assert weights("unclear.csv", ambiguous, "--thousands", ",") == ["a", "b"]
+    assert weights("unclear.csv", ambiguous, "--decimal", ",") == ["a", "b"]
+
+
+def test_implausible_labels_are_refused(tmp_path):
+    data, out = people(tmp_path / "people.csv", 60), tmp_path / "model"
+    message = onmargin("train", data, "-o", out, "--label", "id", code=1)
+    assert "the label 'id' has 60 different values in the first 60 examples" in message
+    assert "--label" in message
+    assert report("train", data, "-o", out, "--label", "id", "--task", "classify")["classes"] == 60
+
+
+def test_json_arrays_and_flat_records(tmp_path):
+    records = [{"message": f"cheap pills now {k}", "n": k % 3, "category": "spam"} for k in range(30)]
+    records += [{"message": f"lunch at noon {k}", "n": k % 3, "category": "ham"} for k in range(30)]
+    random.Random(0).shuffle(records)
+    array, lines, out = tmp_path / "a.json", tmp_path / "a.jsonl", tmp_path / "model"
+    array.write_text(json.dumps(records, indent=1))
+    lines.write_text("".join(json.dumps(record) + "\n" for record in records))
+    for data, format in ((array, "json"), (lines, "jsonl")):
+        done = report("train", data, "-o", out, "--label", "category")
+        assert (done["format"], done["classes"], done["examples"]) == (format, 2, 60)
+        assert {"message=noon", "n"} <= set(library.load(out).feature_names_)
+        onmargin("train", data, "-o", out, "--label", "category", "--text", "message", "--only", "message")
+        assert "noon" in library.load(out).feature_names_
+        assert report("evaluate", out, data)["accuracy"] > 0.9
+        assert "name the --label, one of the keys 'message', 'n', 'category'" in onmargin(
+            "train", data, "-o", out, code=1
+        )
+    nested = tmp_path / "nested.jsonl"
+    nested.write_text('{"x": {"a": 1}, "kind": "p"}\n{"x": {"b": 1}, "kind": "q"}\n')
+    assert report("train", nested, "-o", out, "--label", "kind")["classes"] == 2
+
+
+def test_arff(tmp_path):
+    data, out = tmp_path / "a.arff", tmp_path / "model"
+    rows = "\n".join(f"{k % 5},{'red' if k % 2 else 'blue'},{'yes' if k % 2 else 'no'}" for k in range(40))
+    head = "% weather\n@RELATION r\n@ATTRIBUTE 'the size' REAL\n@attribute color {red, blue}\n@attribute y {yes, no}\n"
+    data.write_text(f"{head}@DATA\n{rows}\n?,red,yes\n")
+    done = report("train", data, "-o", out)
+    assert (done["format"], done["classes"], done["examples"]) == ("arff", 2, 41)
+    assert set(library.load(out).feature_names_) == {"the size", "color=red", "color=blue"}
+    assert report("evaluate", out, data)["accuracy"] == 1.0
+
+
+def test_conll_with_tabs_is_conll(tmp_path):
+    spaces, tabs, out = conll(tmp_path / "a"), tmp_path / "b", tmp_path / "model"
+    tabs.write_text(spaces.read_text().replace(" ", "\t"))
+    done = report("train", tabs, "-o", out)
+    assert (done["format"], done["classes"]) == ("conll", 3)
+    assert done["token_accuracy"] > 0.5
+    assert "sequence_error" in done
+    # The column of the words is no column of labels.
+    words = tmp_path / "words"
+    words.write_text("\n".join(f"w{k} X" if k % 6 else "" for k in range(1, 900)) + "\n")
+    message = onmargin("train", words, "-o", out, "--label", 0, code=1)
+    assert "different labels" in message
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "words"),
+    [
+        (svmlight, ["--label", "y"], "--label has no effect on svmlight files"),
+        (svmlight, ["--text", "y"], "--text has no effect on svmlight files"),
+        (svmlight, ["--no-header"], "--header or --no-header has no effect"),
+        (svmlight, ["--set", "ngrams=(1, 2)"], "ngrams is for texts"),
+        (jsonl, ["--delimiter", ","], "--delimiter has no effect on jsonl files"),
+        (jsonl, ["--zero-based"], "--zero-based has no effect on jsonl files"),
+        (jsonl, ["--template", "w[0]"], "--template has no effect on jsonl files"),
+        (conll, ["--cross", "a", "b"], "--cross has no effect on conll files"),
+        (people, ["--set", "lowercase=false", "--ignore", "date"], "lowercase is for texts"),
+        (people, ["--holdout", "10", "--shuffle"], "leave --shuffle out"),
+    ],
+)
+def test_an_option_without_effect_is_an_error(tmp_path, make, options, words):
+    data = make(tmp_path / f"a.{'csv' if make is people else make.__name__}")
+    message = onmargin("train", data, "-o", tmp_path / "model", *options, code=2)
+    assert words in " ".join(message.split())
+
+
+def test_options_without_effect_on_files_to_predict(tmp_path):
+    data, out = svmlight(tmp_path / "a.svm"), tmp_path / "model"
+    onmargin("train", data, "-o", out)
+    for command in ("predict", "evaluate"):
+        assert "--label has no effect" in onmargin(command, out, data, "--label", "y", code=2)
+    assert "--keep is for -o" in onmargin("predict", out, data, "--keep", "id", code=2)
+    assert "--force is for -o" in onmargin("predict", out, data, "--force", code=2)
+    more = onmargin("train", data, "--from", out, "-o", tmp_path / "b", "--zero-based", code=2)
+    assert "leave those options out" in more
