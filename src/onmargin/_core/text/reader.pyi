@@ -6,6 +6,8 @@ from numpy.typing import DTypeLike, NDArray
 from onmargin._core.text.names import Index
 from onmargin._core.text.words import Frequencies, Text
 
+def flattened(x: dict[str, Any]) -> dict[str, Any]: ...
+
 class _Column: ...
 
 class Reader:
