@@ -117,7 +117,8 @@ def main() -> None:
             works = [workload(stream) for stream in streams]
             auto, expert = ours(works)
             found = [peer(works) for peer in peers.values()]
-            cells = [
+            errors = [f"{peer.error:.2f}" if peer else "" for peer in found]
+            cells = [f"{auto:.2f}", as_records(works), f"{expert.error:.2f}", *errors]
                 f"{auto:.2f}",
                 as_records(works),
                 f"{expert.error:.2f}",
