@@ -119,11 +119,6 @@ def main() -> None:
             found = [peer(works) for peer in peers.values()]
             errors = [f"{peer.error:.2f}" if peer else "" for peer in found]
             cells = [f"{auto:.2f}", as_records(works), f"{expert.error:.2f}", *errors]
-                f"{auto:.2f}",
-                as_records(works),
-                f"{expert.error:.2f}",
-                *(f"{peer.error:.2f}" if peer else "" for peer in found),
-            ]
             ratio = auto / min((peer.error for peer in found if peer), default=np.nan)
             title = f"{name}{'' if arguments.tables or name in STREAMS | SEEN else ', held out'}{version}"
             print(f"| {title} | {' | '.join(cells)} | {ratio:.3f} |", flush=True)
