@@ -50,6 +50,7 @@ class Phi(Protocol):
         classes: Any,
         live: NDArray[np.bool_],
         foresee: Foresee | None = None,
+        *,
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
         """The rows of these examples, part by part; whatever is wrong is found before the second part.
@@ -95,6 +96,7 @@ class Given(Part):
         classes: Any,
         live: NDArray[np.bool_],
         foresee: Foresee | None = None,
+        *,
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
         values = self._checked(X)
@@ -162,6 +164,7 @@ class Called(Part):
         classes: Any,
         live: NDArray[np.bool_],
         foresee: Foresee | None = None,
+        *,
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
         known = _known(y, classes, live, self.classes, at_once=foresee is not None)
@@ -223,6 +226,7 @@ class Transformed(Part):
         classes: Any,
         live: NDArray[np.bool_],
         foresee: Foresee | None = None,
+        *,
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
         # What is not checked here is wrong in the first part already.

@@ -295,7 +295,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         """The parts of the data as rows, and the weights of the examples."""
         weight = check_weight(sample_weight, len(sets))
         live = np.ones(len(sets), bool) if weight is None else weight > 0
-        return self._phi.learn(X, sets, classes, live, self._foresee(), changing), weight
+        return self._phi.learn(X, sets, classes, live, self._foresee(), changing=changing), weight
 
     def _plan_for(self, sets: LabelSets, plan: Plan) -> Plan:
         return plan if sets.single else for_label_sets(plan, self)
