@@ -1,5 +1,6 @@
 """Who is let in, how much, how often and how long; and nothing of the file system is within reach."""
 
+import hmac
 import socket
 import threading
 import time
@@ -64,6 +65,24 @@ def test_scopes(tmp_path, tokens):
                     assert answer.status_code < 300, (where, scope, answer.text)
         for where in ("/", "/health", "/openapi.json"):
             assert client.get(where).status_code == 200
+
+
+def test_how_long_a_token_is_compared_says_nothing(tokens, monkeypatch):
+    """Digests, and not tokens, are compared in constant time, each with all that are known, whatever is sent."""
+    path, made = tokens
+    known = Tokens.read(path)
+    compared = []
+
+    def count(a, b):
+        compared.append((len(a), len(b)))
+        return compare(a, b)
+
+    compare = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", count)
+    near = made["read"][:-1] + ("A" if made["read"][-1] != "A" else "B")
+    headers = [None, b"", b"Bearer", b"Basic x", *(f"Bearer {token}".encode() for token in (near, *made.values()))]
+    assert [known.level(header) for header in headers] == [-1, -1, -1, -1, -1, 0, 1, 2]
+    assert compared == [(32, 32)] * 3 * len(headers)
 
 
 def test_token_files(tmp_path):

@@ -1,5 +1,6 @@
 """Numbers of any size that a double can have: what is refused changes nothing, and all else leaves a finite model."""
 
+import warnings
 from copy import deepcopy
 
 import numpy as np
@@ -10,18 +11,24 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import onmargin
+from onmargin import stream
 from onmargin._parts import take_apart
+from tests.contracts.test_every_learner import NEEDS, SIZED
+from tests.contracts.test_every_learner import examples as stream_examples
 from tests.examples import examples
-from tests.saved import CASES, TARGETS, anatomy, is_part
+from tests.saved import CASES, TARGETS, anatomy, answers, is_part
 
-# Learners of rows with labels or numbers, in double precision.
+# Learners of rows, in double precision.
 LEARNERS = [
     case
     for case in CASES
-    if case.dtype is np.float64
-    and TARGETS.get(case.name, "classes") not in {"sets"}
-    and case.name not in {"SequenceTagger", "StructuredPredictor", "ClassFeatureClassifier", "BlockClassifier"}
+    if case.dtype is np.float64 and case.name not in {"SequenceTagger", "StructuredPredictor"} and not case.takes_blocks
 ]
+# Options that are numbers of any size.
+SCALES = {
+    "C", "epsilon", "rate", "alpha", "r", "eta", "margin", "gamma", "coef0", "intercept_scaling", "threshold", "radius",
+    "max_radius", "forgetting", "target_loss", "p",
+}  # fmt: skip
 
 
 def numbers(value):
@@ -43,12 +50,15 @@ def numbers(value):
     return []
 
 
-def check_finite(model, X):
+def check_learned_is_finite(model):
     learned = {name: value for name, value in vars(model).items() if name.startswith("_") or name.endswith("_")}
     assert np.isfinite(numbers(learned)).all()
-    answer = model.decision_function if hasattr(model, "decision_function") else model.predict
+
+
+def check_finite(model, X):
+    check_learned_is_finite(model)
     with np.errstate(all="ignore"):
-        assert np.isfinite(answer(X)).all()
+        assert np.isfinite(answers(model, X)).all()
 
 
 sizes = st.floats(-300, 300).map(lambda exponent: 10.0**exponent) | st.sampled_from([0.0, 5e-324, 1e300])
@@ -98,3 +108,88 @@ def test_first_rows_without_a_proved_rate_are_refused(kind, size):
         model.partial_fit(size * np.array([[0.0, 0.0], [1.0, 0.0]]), [1.0, 1.0])
     with pytest.raises(NotFittedError):
         model.predict([[1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.dtype is np.float64 and case.takes_blocks][:1], ids=str
+)
+@examples(20)
+@given(st.data())
+def test_blocks_of_any_size(case, data):
+    X, y = case.half(0)
+    model = case.model().partial_fit(X, y)
+    for i in range(3):
+        before = deepcopy(model)
+        size, weight = data.draw(sizes), data.draw(sizes)
+        try:
+            with np.errstate(all="ignore"):
+                model.partial_fit(X[[i]] * size, y[i : i + 1], sample_weight=[weight])
+        except ValueError:
+            assert anatomy(model) == anatomy(before)
+        check_finite(model, X)
+
+
+@examples(30)
+@given(st.data())
+def test_sequences_of_any_size(data):
+    model = onmargin.SequenceTagger().partial_fit([[{"a": 1.0}, {"b": 1.0}]] * 3, [["A", "B"]] * 3)
+    for _ in range(3):
+        tokens = [{name: data.draw(sizes) for name in "ab"} for _ in range(2)]
+        before = deepcopy(model)
+        try:
+            with np.errstate(all="ignore"):
+                model.partial_fit([tokens], [["B", "A"]], sample_weight=[data.draw(sizes)])
+        except ValueError:
+            assert model.totals_ == before.totals_
+        check_finite(model, [[{"a": 1.0}, {"b": 1.0}]])
+
+
+@pytest.mark.parametrize("name", stream.__all__)
+@examples(15)
+@given(st.data())
+def test_stream_stays_finite_and_learns_on(name, data):
+    X, y = map(list, zip(*stream_examples(name, 30), strict=True))
+    needs = dict(NEEDS.get(name, {}))
+    if name in SIZED:
+        needs["features"] = onmargin.features.RecordFeatures(n_features=16)
+    model = getattr(stream, name)(**needs).learn_many(X[:15], y[:15])
+    for i in range(data.draw(st.integers(1, 3))):
+        x = {feature: value * data.draw(sizes) for feature, value in X[i].items()}
+        target = y[i] * data.draw(sizes) if model.task == "regress" else y[i]
+        before = anatomy(model.__getstate__())
+        try:
+            with np.errstate(all="ignore"):
+                model.learn_one(x, target, data.draw(sizes))
+        except ValueError:
+            assert anatomy(model.__getstate__()) == before
+        assert np.isfinite(numbers(model.__getstate__())).all()
+    rounds = model.totals_.rounds
+    model.learn_many(X[15:], y[15:])
+    assert model.totals_.rounds == rounds + 15
+    assert np.isfinite(numbers(model.__getstate__())).all()
+    scores = [model.scores_one(x) for x in X]
+    assert np.isfinite([value for one in scores for value in (one.values() if isinstance(one, dict) else [one])]).all()
+
+
+ends = st.sampled_from([1e-300, 1e-160, 1e-20, 1e20, 1e160, 1e300])
+
+
+@pytest.mark.parametrize("case", [case for case in LEARNERS if not case.sparse and not case.parameters], ids=str)
+@examples(15)
+@given(st.data())
+def test_options_of_any_size(case, data):
+    X, y = case.half(0)
+    options = sorted(SCALES & {*case.model().get_params()})
+    if not options:
+        return
+    name, value = data.draw(st.sampled_from(options)), data.draw(ends)
+    try:
+        model = case.model(**{name: value})
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a margin that rows cannot have
+            model.partial_fit(X, y)
+    except ValueError:
+        return
+    check_learned_is_finite(model)
+    with np.errstate(all="ignore"):
+        assert not np.isnan(answers(model, X)).any()

@@ -101,6 +101,7 @@ class RestorePoint:
     def __init__(self, estimator: Any) -> None:
         self._estimator = estimator
         self.drops_rounds = False  # whether rounds move weights of their own, which can be dropped
+        self._undo: Callable[[], None] | None = None
         self._state = state = dict(vars(estimator))
         if "_model" in state:
             # Rounds move the weights of both; all else is replaced in the copy only.
@@ -113,6 +114,11 @@ class RestorePoint:
             state = dict(vars(estimator))
             estimator._model = copy(state["_model"])
             self._state = state
+        self._undo = None
+
+    def undo_by(self, undo: Callable[[], None]) -> None:
+        """Have this called as well, if the estimator goes back to this point: it undoes what is changed in place."""
+        self._undo = undo
 
     def _played(self) -> bool:
         before, now = self._state.get("_model"), vars(self._estimator).get("_model")
@@ -124,6 +130,8 @@ class RestorePoint:
         """Put the estimator back to this point, unless rounds were played since that cannot be taken back."""
         if self.drops_rounds or not self._played() or self._estimator._model.learner.forks:
             self._estimator.__dict__ = self._state
+            if self._undo is not None:
+                self._undo()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -5,6 +5,7 @@ are given, which rows of each example are those of its labels.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,10 +25,10 @@ from onmargin.models.label_sets import LabelSets
 Portion = tuple[Any, Offsets, Offsets]
 # Examples of a transformer are read so many at a time, because their rows take more memory than they do.
 CHUNK = 256
-
-
 # What is called with the classes that there will be.
 Foresee = Callable[[NDArray[Any]], None]
+# What is told how to undo what is about to be changed in place.
+Changing = Callable[[Callable[[], None]], None]
 
 
 class Phi(Protocol):
@@ -43,12 +44,20 @@ class Phi(Protocol):
         ...
 
     def learn(
-        self, X: Any, y: LabelSets, classes: Any, live: NDArray[np.bool_], foresee: Foresee | None = None
+        self,
+        X: Any,
+        y: LabelSets,
+        classes: Any,
+        live: NDArray[np.bool_],
+        foresee: Foresee | None = None,
+        *,
+        changing: Changing | None = None,
     ) -> Iterator[Portion]:
         """The rows of these examples, part by part; whatever is wrong is found before the second part.
 
         Those that are not `live` are not learned from: what rows they have makes no difference. With `foresee` all
         labels of these examples are classes from the first one on, and it is called with them before anything changes.
+        `changing` is called before a part is counted.
         """
         ...
 
@@ -81,7 +90,14 @@ class Given(Part):
             raise ValueError(f"classes must be named once each, for phi=None; got {self.classes!r:.200}")
 
     def learn(
-        self, X: Any, y: LabelSets, classes: Any, live: NDArray[np.bool_], foresee: Foresee | None = None
+        self,
+        X: Any,
+        y: LabelSets,
+        classes: Any,
+        live: NDArray[np.bool_],
+        foresee: Foresee | None = None,
+        *,
+        changing: Changing | None = None,
     ) -> Iterator[Portion]:
         values = self._checked(X)
         if not len(self.classes):
@@ -142,7 +158,14 @@ class Called(Part):
             raise ValueError("features were made by another phi")
 
     def learn(
-        self, X: Any, y: LabelSets, classes: Any, live: NDArray[np.bool_], foresee: Foresee | None = None
+        self,
+        X: Any,
+        y: LabelSets,
+        classes: Any,
+        live: NDArray[np.bool_],
+        foresee: Foresee | None = None,
+        *,
+        changing: Changing | None = None,
     ) -> Iterator[Portion]:
         known = _known(y, classes, live, self.classes, at_once=foresee is not None)
         if foresee is not None:
@@ -197,7 +220,14 @@ class Transformed(Part):
         return classes
 
     def learn(
-        self, X: Any, y: LabelSets, classes: Any, live: NDArray[np.bool_], foresee: Foresee | None = None
+        self,
+        X: Any,
+        y: LabelSets,
+        classes: Any,
+        live: NDArray[np.bool_],
+        foresee: Foresee | None = None,
+        *,
+        changing: Changing | None = None,
     ) -> Iterator[Portion]:
         # What is not checked here is wrong in the first part already.
         X = check_array(check_sparse(X), accept_sparse="csr", dtype="numeric", input_name="X")
@@ -210,6 +240,8 @@ class Transformed(Part):
             for start in range(0, len(y), CHUNK):
                 part = slice(start, start + CHUNK)
                 own = y.part(start, min(start + CHUNK, len(y)))
+                if changing is not None:
+                    changing(_undoing(self.transformer, X[part]))
                 yield self.transformer.learn_transform(
                     X[part],
                     own.labels if y.single else own.as_lists(),
@@ -221,6 +253,19 @@ class Transformed(Part):
 
     def read(self, X: Any) -> Any:
         return self.transformer.transform(X)
+
+
+def _undoing(transformer: Any, X: Any) -> Callable[[], None]:
+    """How to undo what `learn_transform` of these rows changes: transformers may say so, and others are copied."""
+    if hasattr(transformer, "undoing"):
+        undo: Callable[[], None] = transformer.undoing(X)
+        return undo
+    before = deepcopy(vars(transformer))
+
+    def put_back() -> None:
+        transformer.__dict__ = before
+
+    return put_back
 
 
 def _known(y: LabelSets, classes: Any, live: NDArray[np.bool_], known: NDArray[Any], *, at_once: bool) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -16,7 +17,7 @@ from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._label_ranking import ranking_precision, ranks_of
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._phi import Foresee, Phi, Portion, as_phi
+from onmargin.estimators._phi import Changing, Foresee, Phi, Portion, as_phi
 from onmargin.learner import as_rows
 from onmargin.models.costs import check_cost
 from onmargin.models.described import described
@@ -170,7 +171,15 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
                 self.densify()
                 self._model.adopt(chosen)
             self._phi = as_phi(self.phi) if first else copy(self._phi)  # which finds its classes before all is well
-            parts, weight = self._read(X, sets, classes, sample_weight)
+            counted = False
+
+            def changing(undo: Callable[[], None]) -> None:
+                nonlocal counted
+                point.advance()
+                point.undo_by(undo)
+                counted = True
+
+            parts, weight = self._read(X, sets, classes, sample_weight, changing)
             self.n_iter_ = 1
             learned = 0
             for matrix, ends, codes in parts:
@@ -180,8 +189,11 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
                 rows, target, n = self._rows(matrix), codes.astype(np.float64), len(ends) - 1
                 weighted = None if weight is None else weight[learned : learned + n]
                 offsets = sets.offsets[learned : learned + n + 1] - sets.offsets[learned]
-                for start, stop in self._learner.stretches(rows, 0, n, ends):
-                    point.advance()
+                # Examples that a transformer has counted, few at a time, are learned in one stretch.
+                stretches = [(0, n)] if counted else self._learner.stretches(rows, 0, n, ends)
+                for start, stop in stretches:
+                    if not counted:
+                        point.advance()
                     self._learner.learn(
                         rows.part(ends[start], ends[stop]),
                         target[offsets[start] : offsets[stop]],
@@ -277,11 +289,13 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         super()._check_model(plan)
         self._phi.check(self.phi)
 
-    def _read(self, X: Any, sets: LabelSets, classes: Any, sample_weight: Any) -> tuple[Any, Any]:
+    def _read(
+        self, X: Any, sets: LabelSets, classes: Any, sample_weight: Any, changing: Changing | None = None
+    ) -> tuple[Any, Any]:
         """The parts of the data as rows, and the weights of the examples."""
         weight = check_weight(sample_weight, len(sets))
         live = np.ones(len(sets), bool) if weight is None else weight > 0
-        return self._phi.learn(X, sets, classes, live, self._foresee()), weight
+        return self._phi.learn(X, sets, classes, live, self._foresee(), changing=changing), weight
 
     def _plan_for(self, sets: LabelSets, plan: Plan) -> Plan:
         return plan if sets.single else for_label_sets(plan, self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Self
@@ -214,6 +215,32 @@ class ClassTermFeatures(Whole):
             np.minimum.at(met, np.searchsorted(self.classes_, sets.labels[alive]), owners[alive])
             met[np.searchsorted(self.classes_, before)] = -1
             return self._walk(terms, sets, mask, met)
+
+    def undoing(self, X: MatrixLike) -> Callable[[], None]:
+        """Return a function that undoes what `learn_transform` of these messages is about to count.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_messages, n_features)
+            The messages.
+
+        Returns
+        -------
+        undo : callable
+            Puts the counts back, of the words that the messages have.
+        """
+        before = dict(vars(self))
+        table = before.get("_table")
+        words = np.unique(_as_terms(X).indices)
+        words = words[: 0 if table is None else np.searchsorted(words, len(table))]
+        counts = None if table is None else table[words]
+
+        def undo() -> None:
+            self.__dict__ = before
+            if table is not None:
+                table[words] = counts
+
+        return undo
 
     @property
     def document_counts_(self) -> NDArray[np.int32]:

@@ -140,8 +140,8 @@ class KernelLearner(Learner[Expansion]):
                 "learn on, begin with clone(model).fit and the values of all rows, or give the kernel as a function"
             )
         before, played = self._received, self._totals.rounds
-        self._received = rows
         try:
+            self._received = rows
             yield
         except BaseException:
             if self._totals.rounds == played:
@@ -184,14 +184,37 @@ class KernelLearner(Learner[Expansion]):
         within = block[:, keys] if self.kernel is None else self.kernel(block, block)
         within = np.ascontiguousarray(self._checked(within), dtype=np.float64)
         self.geometry.face(values, self._diagonal(block, within), within, keys, self._slots_of(keys), before)
+        kept: list[Any] = []
         try:
-            yield
-        finally:  # an interrupt may have come when they were played
-            rows = block if self.kernel is not None else block[:, :0]  # of no use: the keys say all
-            self.supports.append(rows[self.geometry.settle()])
-            kept = self.geometry.compact()
-            if kept is not None:
-                self.supports.keep(kept)
+            try:
+                yield
+            finally:  # an interrupt may have come when they were played
+                self._keep_up(block, kept)
+        except BaseException:  # or now
+            self._keep_up(block, kept)
+            raise
+
+    def _keep_up(self, block: Matrix, kept: list[Any]) -> None:
+        """Have the supports that the rounds with a block have made, and no others.
+
+        An interrupt may come between any two steps; what is left to do is done by the next call. `kept` is for what the
+        calls tell each other.
+        """
+        geometry, supports = self.geometry, self.supports.fork()
+        if not kept:
+            if len(supports) < geometry.n_slots:
+                rows = block if self.kernel is not None else block[:, :0]  # of no use: the keys say all
+                supports.append(rows[geometry.became_supports()])
+                self.supports = supports
+            geometry.settle()
+            kept.append(geometry.to_keep())
+        if kept[0] is not None:
+            if geometry.n_slots > len(kept[0]):
+                geometry.compact(kept[0])
+            if len(self.supports) > len(kept[0]):
+                supports = self.supports.fork()
+                supports.keep(kept[0])
+                self.supports = supports
 
     def _slots_of(self, keys: Offsets) -> Offsets:
         """The slot of each row that is a support; -1: it is none."""

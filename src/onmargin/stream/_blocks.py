@@ -25,9 +25,13 @@ def widen(model: Any, rows: Rows) -> Rows:
 def learn_closed(learner: Any, rows: Rows, y: Any, weight: Any, targets: Any = None) -> None:
     """Learn rows that are seen once; an interrupt that comes when they are learned changes nothing of it."""
     try:
-        learner.learn(rows, y, weight, targets=targets)
-    finally:
+        try:
+            learner.learn(rows, y, weight, targets=targets)
+        finally:
+            learner.close()
+    except BaseException:  # which may have come before it was closed
         learner.close()
+        raise
 
 
 def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:

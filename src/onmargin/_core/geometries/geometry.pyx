@@ -136,11 +136,6 @@ cdef class Columns(Geometry):
         return squares
 
 
-def selects(mixing):
-    """Whether columns are other columns, in another order, or zero."""
-    return ((mixing == 0) | (mixing == 1)).all() and (mixing.sum(axis=1) <= 1).all()
-
-
 cdef class Euclidean(Columns):
     """Plain weights. `sparse` says which rows to expect, and so how the weights lie (see vec.h), not what is learned.
 
@@ -251,11 +246,7 @@ cdef class Euclidean(Columns):
     def recombined(self, mixing):
         """A copy whose columns are combinations of these: column c is sum_k mixing[c, k] times column k."""
         copy = self.alike(self.n_features, len(mixing))
-        if self.clock > 0 and selects(mixing):  # as for new labels: a product would take a column's time for each
-            rows, places = np.nonzero(mixing)
-            for name, array in self.columns().items():
-                getattr(copy, name).T[..., rows] = array.T[..., places]
-        elif self.clock > 0:  # before that all is zero
+        if self.clock > 0:  # before that all is zero
             for name, array in self.columns().items():
                 # Transposed, the product is written in the order in which feature-major weights lie.
                 getattr(copy, name).T[:] = combined(array.T, mixing)

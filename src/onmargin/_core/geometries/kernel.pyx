@@ -144,21 +144,24 @@ cdef class Expansion(Columns):
             self.known = <Py_ssize_t*>address(known, "lq", self.n_rows, writable=True) + before
             self.hold_slots(self.n_slots + self.n_rows)
 
-    def settle(self):
-        """The rows of the block that became supports, in the order of their slots; the block is over."""
-        places = self.place_memory[self.n_old:self.n_slots] + self.n_before
-        self.block, self.n_old = None, self.n_slots
-        return places
+    def became_supports(self):
+        """The rows of the block that became supports, in the order of their slots."""
+        return self.place_memory[self.n_old:self.n_slots] + self.n_before
 
-    def compact(self):
-        """Give back the slots of what was removed, once they are many; the slots that stay, or None if all do."""
+    def settle(self):
+        """The block is over."""
+        self.block, self.n_old = None, self.n_slots
+
+    def to_keep(self):
+        """The slots that stay, if those of what was removed are so many that they are to be given back; else None."""
         keep = self.supports()
-        if self.n_slots - len(keep) <= max(len(keep) // 4, 64):
-            return None
+        return keep if self.n_slots - len(keep) > max(len(keep) // 4, 64) else None
+
+    def compact(self, keep):
+        """Give back all slots but these."""
         state = self.__reduce__()[2] | {name: array[keep] for name, array in self.by_slot().items()}
         self.forget_memory()
         self.__setstate__(state)
-        return keep
 
     def forget_memory(self):
         """Slots are to begin anew, in memory of their own."""
@@ -414,12 +417,10 @@ cdef class Forgetron(Budgeted):
         if not 0 <= self.tally[3] < 2**53:
             raise ValueError(f"the supports that left their slots must be a number from 0; got {self.tally[3]}")
 
-    def compact(self):
+    def compact(self, keep):
         before = self.n_slots
-        keep = Budgeted.compact(self)
-        if keep is not None:
-            self.tally[3] += before - self.n_slots
-        return keep
+        Budgeted.compact(self, keep)
+        self.tally[3] += before - self.n_slots
 
     cdef double* row(self, Py_ssize_t slot) noexcept nogil:
         return self.gram + self.turn(slot) * (self.budget + 1)
