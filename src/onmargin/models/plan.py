@@ -356,7 +356,9 @@ class Model(Part):
         combined = self.combined
         if combined is None:
             raise AttributeError("there is one model only")
-        return standing(combined, self.learner.geometry, [expert.name for expert in self.experts(plan)])
+        experts = self.experts(plan)
+        forgets = [expert.forgets for expert in experts]
+        return standing(combined, self.learner.geometry, [expert.name for expert in experts], forgets)
 
     @property
     def is_table(self) -> bool:
