@@ -84,6 +84,9 @@ class Experts(NamedTuple):
     def linear(self) -> "Experts":
         return self._without(attrgetter("curve"))
 
+    def without_forgetting(self) -> "Experts":
+        return self._without(attrgetter("forgets"))
+
     def without_levels(self) -> "Experts":
         return self._without(attrgetter("level"))
 
