@@ -143,6 +143,7 @@ def test_pair_of_options_of_classes_with_features(options):
     learns_or_is_refused(ClassFeatureClassifier, options, CLASSES, RNG.normal(size=(30, 3, 4)))
 
 
+@pytest.mark.filterwarnings("ignore:all . values of C behaved the same")
 @pytest.mark.parametrize("options", pairs(OF_SEQUENCES))
 def test_pair_of_options_of_sequences(options):
     sequences = [[[f"w={i % 3}", f"v={i % 2}"], [f"w={(i + 1) % 3}"]] for i in range(12)]

@@ -131,7 +131,8 @@ def graded(model, rows):
     z = (each - (each.mean(axis=2, keepdims=True) if task.width > 1 else 0)) * units[:, None]
     best = each.argmax(axis=2) if task.width > 1 else np.where(each[..., 0] >= 0, 1, -1)
     votes = (best[..., None] == np.arange(task.width) if task.width > 1 else best[..., None]) * 1.0
-    return np.tensordot(votes, state["weights"], (1, 0)), np.tensordot(z / (1 + abs(z)), state["weights"], (1, 0))
+    shares = state["weights"] ** 3 / (state["weights"] ** 3).sum()
+    return np.tensordot(votes, state["weights"], (1, 0)), np.tensordot(z / (1 + abs(z)), shares, (1, 0))
 
 
 @pytest.mark.parametrize("codes", [CODES, CODES > 0], ids=["three classes", "two classes"])

@@ -238,15 +238,17 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         with TakingTurns(self):
             point = RestorePoint(self)
-            before = self._n_rounds()
+            swept = hasattr(self, "C") and several(self.C)
+            before = self._n_rounds() if swept else 0
             try:
                 yield self.plan(), point
                 self._model.learner.close()
             except BaseException:
                 point.go_back()
                 raise
-            if before < ROUNDS_TO_DIFFER <= self._n_rounds():  # once in a stream
-                self._warn_if_alike()
+            self._model.by_passes = False
+            if swept and before < ROUNDS_TO_DIFFER <= self._n_rounds():  # once in a stream
+                self._model.warn_if_alike()
 
     def _validate(
         self, X: Any, y: Any, *, keep: bool, dtypes: tuple[Any, ...] | None = None
@@ -371,14 +373,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                     f"max_iter={self.max_iter} passes ended before tol={self.tol} was met: raise max_iter, or tol.",
                     ConvergenceWarning,
                 )
-        self._warn_if_alike()
+        if hasattr(self, "C") and several(self.C):
+            self._model.warn_if_alike()
+        self._model.by_passes = True
 
     def _n_rounds(self) -> int:
         return int(self._learner._totals.rounds) if "_model" in vars(self) else 0
-
-    def _warn_if_alike(self) -> None:
-        if several(getattr(self, "C", 1.0)):
-            self._model.warn_if_alike()
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)

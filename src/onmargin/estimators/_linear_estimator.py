@@ -101,7 +101,10 @@ class LinearEstimator(Estimator):
 
     def _rows_to_score(self, X: MatrixLike) -> Any:
         check_is_fitted(self)
-        return X if self._is_plain(X) else self._checked(X, keep=True)
+        rows = X if self._is_plain(X) else self._checked(X, keep=True)
+        if rows.shape[0] > 1:
+            self._model.warn_if_forgetful(self.plan())
+        return rows
 
     def _scores_of(self, X: Any, rows: Rows) -> NDArray[np.float64]:
         """Return the scores of the rows of a checked X, by columns."""

@@ -1,23 +1,28 @@
 """Curves of a run, and several side by side."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._tables import html_table, number, svg_curve, text_table
 from onmargin.theory import Certificate
 
 Vector = NDArray[np.float64]
 Counts = NDArray[np.intp]
 
+# Of a curve that is printed.
+POINTS = 10
 COLUMNS = ("rounds", "error", "loss", "squared_loss", "cost", "window_error", "seconds", "memory")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curve:
-    """What a model got wrong on its way: one number a point of the curve in each array.
+    """What a model got wrong on its way: one number per point of the curve in each array.
+
+    Printed, it is a table of some of its points; in a notebook too, with a picture of the error.
 
     Attributes
     ----------
@@ -54,10 +59,35 @@ class Curve:
     seconds: Vector
     memory: Counts
     measure: str
-    model: Any = field(repr=False)
-    bound: Vector | None = field(default=None, repr=False)
-    certificate: Certificate | None = field(default=None, repr=False)
-    changes: Counts | None = field(default=None, repr=False)
+    model: Any
+    bound: Vector | None = None
+    certificate: Certificate | None = None
+    changes: Counts | None = None
+
+    def __repr__(self) -> str:
+        last = len(self.rounds) - 1
+        return text_table(
+            self._columns(np.unique(np.linspace(0, last, POINTS).round().astype(int)) if last >= 0 else [])
+        )
+
+    def _repr_html_(self) -> str:
+        return f"{self._picture()}{html_table(self._columns([-1]) if len(self.rounds) else {})}"
+
+    def _picture(self) -> str:
+        return svg_curve(self.rounds.tolist(), getattr(self, self._counted).tolist(), self._counted.replace("_", " "))
+
+    def _columns(self, points: Any) -> dict[str, list[str]]:
+        """Return what is shown of some points."""
+        shown = {
+            "rounds": self.rounds,
+            self.measure: self.error,
+            "last rounds": self.window_error,
+            "loss": self.loss,
+            **({"cost": self.cost} if self.cost.any() else {}),
+            **({} if self.bound is None else {"allowed": self.bound}),
+            "seconds": self.seconds,
+        }
+        return {name: [number(column[k]) for k in points] for name, column in shown.items()}
 
     def under(self, certificate: Certificate) -> "Curve":
         """The curve with what its theorem allows.
@@ -135,7 +165,7 @@ class Curve:
 
 
 class Curves(Mapping[str, Curve]):
-    """Curves of several models over one stream, by name.
+    """Curves of several models over one stream, by name. Printed, they are a table with one line per model.
 
     Parameters
     ----------
@@ -154,6 +184,19 @@ class Curves(Mapping[str, Curve]):
 
     def __len__(self) -> int:
         return len(self._curves)
+
+    def __repr__(self) -> str:
+        return text_table(self._columns())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._columns(), [curve._picture() for curve in self.values()])
+
+    def _columns(self) -> dict[str, list[str]]:
+        """Return what is shown of each model, at the end of its stream."""
+        ends = [curve._columns([-1] if len(curve.rounds) else []) for curve in self.values()]
+        names = dict.fromkeys(name for end in ends for name in end)
+        columns = {name: [next(iter(end.get(name, [])), "") for end in ends] for name in names}
+        return {"model": list(self), **columns}
 
     def frame(self) -> Any:
         """All curves as one table, with the column "model": a pandas DataFrame, or a dict of arrays.

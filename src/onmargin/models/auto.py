@@ -9,16 +9,26 @@ from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Regression
 from onmargin.models import experts
 from onmargin.models import options as shared
-from onmargin.models.experts import Ensemble, class_tasks, same_task
+from onmargin.models.experts import Ensemble, Experts, class_tasks, same_task
 from onmargin.models.linear import weights
 from onmargin.models.plan import Plan
-from onmargin.models.rules import Word
+from onmargin.models.rules import FLAG, Word
 from onmargin.models.updates import class_task
 
-# By the word for which experts learn.
-CLASSIFIERS = {"all": experts.CLASSIFIERS, "linear": experts.CLASSIFIERS.linear()}
-REGRESSORS = {"all": experts.REGRESSORS, "linear": experts.REGRESSORS.linear()}
-THROUGH_ZERO = {word: known.without_levels() for word, known in REGRESSORS.items()}
+
+def _choices(known: Experts) -> dict[tuple[str, bool], Experts]:
+    """Return experts by the word for which of them learn, and whether some forget."""
+    words = {"all": known, "linear": known.linear()}
+    return {
+        (word, drift): some if drift else some.without_forgetting()
+        for word, some in words.items()
+        for drift in (True, False)
+    }
+
+
+CLASSIFIERS = _choices(experts.CLASSIFIERS)
+REGRESSORS = _choices(experts.REGRESSORS)
+THROUGH_ZERO = {choice: known.without_levels() for choice, known in REGRESSORS.items()}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -30,6 +40,9 @@ class AutoClassifierOptions:
     experts : {"all", "linear"}, default="all"
         Which experts learn. "all" are linear ones and, for dense rows of at most 300 features, two that are curved: on
         random Fourier features. They take most of the time; "linear" leaves them out.
+    drift : bool, default=True
+        Whether what is to be learned may move, as on most streams: some experts then forget earlier examples, to follow
+        it. Set it to False where the order of examples means nothing, and predictions are of old and new ones alike.
     combine : {"hedge", "leader"}, default="hedge"
         Predict by the vote, or with the expert of the fewest mistakes so far, whose margins `decision_function` then
         gives.
@@ -44,6 +57,7 @@ class AutoClassifierOptions:
     """
 
     experts: str = shared.option("all", Word("all", "linear"))
+    drift: bool = shared.option(True, FLAG)
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
@@ -56,11 +70,15 @@ class AutoClassifierOptions:
             step=Step(),
             weights=weights(self, Euclidean),
             ensemble=Ensemble(
-                CLASSIFIERS[self.experts], class_tasks, hedge=self.combine == "hedge", by_loss=False, retirable=True
+                CLASSIFIERS[self.experts, self.drift],
+                class_tasks,
+                hedge=self.combine == "hedge",
+                by_loss=False,
+                retirable=True,
             ),
             calibrated=True,
             weighted=self.class_weight is not None,
-            fixed={"experts": self.experts},
+            fixed={"experts": self.experts, "drift": self.drift},
         )
 
 
@@ -73,6 +91,9 @@ class AutoRegressorOptions:
     experts : {"all", "linear"}, default="all"
         Which experts learn. "all" are linear ones and, for dense rows of at most 300 features, those that are curved:
         on random Fourier features. They take most of the time; "linear" leaves them out.
+    drift : bool, default=True
+        Whether what is to be learned may move, as on most streams: some experts then forget earlier examples, to follow
+        it. Set it to False where the order of examples means nothing, and predictions are of old and new ones alike.
     combine : {"hedge", "leader"}, default="hedge"
         Predict the weighted mean, or with the expert of the least error so far.
     fit_intercept : bool, default=True
@@ -83,6 +104,7 @@ class AutoRegressorOptions:
     """
 
     experts: str = shared.option("all", Word("all", "linear"))
+    drift: bool = shared.option(True, FLAG)
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
@@ -94,7 +116,7 @@ class AutoRegressorOptions:
             step=Step(),
             weights=weights(self, Euclidean),
             ensemble=Ensemble(
-                (REGRESSORS if self.fit_intercept else THROUGH_ZERO)[self.experts],
+                (REGRESSORS if self.fit_intercept else THROUGH_ZERO)[self.experts, self.drift],
                 same_task,
                 hedge=self.combine == "hedge",
                 by_loss=True,
@@ -102,5 +124,5 @@ class AutoRegressorOptions:
                 from_first=self.fit_intercept,
                 tempered=True,
             ),
-            fixed={"experts": self.experts},
+            fixed={"experts": self.experts, "drift": self.drift},
         )

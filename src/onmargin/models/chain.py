@@ -147,7 +147,7 @@ def _labelings(
     return task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ChainStanding(Standing):
     """How the taggers that learned side by side stand; what a labeling costs is what its model loses.
 
@@ -230,10 +230,12 @@ class Chain:
         combined = self.combined
         if combined is None:
             raise AttributeError("there is one model only")
-        found = standing(combined, self.geometry, names).with_coef(lambda weights: weights[:, :n_features])
+        found = standing(combined, self.geometry, names, [False] * len(names)).with_coef(
+            lambda weights: weights[:, :n_features]
+        )
         chains = self.geometry.leaves()
         return ChainStanding(
-            **vars(found),
+            **vars(found) | {"judged": "cost"},
             cost=combined.losses(),
             transitions=[transitions_of(chain) for chain in chains],
             transition_coef=[transition_coef_of(chain, n_features) for chain in chains if isinstance(chain, EdgePaths)],

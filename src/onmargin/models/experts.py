@@ -49,6 +49,7 @@ class Expert(NamedTuple):
     curve: float = 0.0
     most_features: float = inf
     level: bool = False
+    forgets: bool = False  # earlier examples, to follow what moves
 
     @property
     def most_names(self) -> float:
@@ -82,6 +83,9 @@ class Experts(NamedTuple):
 
     def linear(self) -> "Experts":
         return self._without(attrgetter("curve"))
+
+    def without_forgetting(self) -> "Experts":
+        return self._without(attrgetter("forgets"))
 
     def without_levels(self) -> "Experts":
         return self._without(attrgetter("level"))
@@ -129,8 +133,8 @@ _SCW, _EAGER_SCW = (
     Expert(name, Confidence, "sure margins", Confident(C, NormalDist().inv_cdf(0.9)))
     for name, C in (("SCW", 0.1), ("SCW, C=1", 1.0))
 )
-_TRACKER = Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.01))
-_MILD_TRACKER = Expert("AROW that forgets little", partial(Confidence, forgetting=0.01), "margins", Regularized(0.01))
+_TRACKER = Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.01), forgets=True)
+_MILD_TRACKER = _TRACKER._replace(name="AROW that forgets little", kind=partial(Confidence, forgetting=0.01))
 _RIDGE = Expert("ridge", partial(_ridge, alpha=1.0), "indicators", Residual(), most_features=MOST_CORRELATED)
 _FREE_RIDGE = Expert("ridge", partial(Ridge, alpha=0.1), "indicators", Residual())
 # As files of version 0.1 have it, whose metric takes each row in full.
@@ -195,15 +199,17 @@ CLASSIFIERS = Experts(
     ),
 )
 
-_LAST = Expert("last value", partial(_level, Euclidean), "numbers", Projection(), level=True)
+_LAST = Expert("last value", partial(_level, Euclidean), "numbers", Projection(), level=True, forgets=True)
 # The first target, where it begins, counts as much as any other.
 _MEAN = Expert("running mean", partial(_level, Confidence), "numbers", Regularized(1.0), level=True)
 _PA = Expert("PA-II, C=0.5", Euclidean, "numbers", Projection(damping=1.0))
 _ADAPTIVE_PA = Expert("adaptive", Adaptive, "numbers", Projection(damping=1.0))
 _NORMALIZED_PA = Expert("normalized", Normalized, "numbers", Projection(damping=1.0))
 _FREE, _USUAL, _CAUTIOUS = (Expert(f"AROW, r={r:g}", Confidence, "numbers", Regularized(r)) for r in (0.01, 1.0, 10.0))
-_FOLLOWER = Expert("AROW that forgets", _FORGETFUL, "numbers", Regularized(0.1))
-_RIDGE_TRACKER = _RIDGE._replace(name="ridge that forgets", kind=partial(_ridge, alpha=1.0, forgetting=0.003))
+_FOLLOWER = Expert("AROW that forgets", _FORGETFUL, "numbers", Regularized(0.1), forgets=True)
+_RIDGE_TRACKER = _RIDGE._replace(
+    name="ridge that forgets", kind=partial(_ridge, alpha=1.0, forgetting=0.003), forgets=True
+)
 
 REGRESSORS = Experts(
     sparse=(_LAST, _MEAN, _ADAPTIVE_PA, _NORMALIZED_PA, _USUAL, _CAUTIOUS, _FREE, _FOLLOWER),

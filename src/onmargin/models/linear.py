@@ -20,7 +20,7 @@ GEOMETRIES: dict[str, type[Geometry]] = {"euclidean": Euclidean, **METRICS}
 def weights(options: Any, kind: Kind) -> Callable[[Shape, Kind | None, int], Geometry]:
     """Return what makes weights of `kind`, or another, with an intercept and averages as the options say."""
     bias = intercept_value(fit=options.fit_intercept, scaling=options.intercept_scaling)
-    average = averaging(getattr(options, "average", False))
+    average = averaging(options.average) if hasattr(options, "average") else 0
 
     def make(shape: Shape, other: Kind | None, n_columns: int) -> Geometry:
         return (other or kind)(

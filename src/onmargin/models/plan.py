@@ -113,6 +113,8 @@ class Model(Part):
 
     plan: Plan
     _experts: Sequence[Expert]  # of the plan, those that take part
+    by_passes = False  # whether it was last fitted to data, and is not on its way through a stream
+    told = False  # whether it was said that the leader forgets
 
     def __init__(
         self, learner: Learner[Any], members: list[str] | None = None, fixed: dict[str, Any] | None = None
@@ -257,7 +259,8 @@ class Model(Part):
             width=len(labels) if len(labels) > 2 else 1,
             hedge=ensemble.hedge,
             by_loss=ensemble.by_loss,
-            **{name: True for name in ("from_first", "tempered") if getattr(ensemble, name)},
+            **({"from_first": True} if ensemble.from_first else {}),
+            **({"tempered": True} if ensemble.tempered else {}),
             **({"units": ensemble.units} if ensemble.units else {}),
         )
 
@@ -356,7 +359,9 @@ class Model(Part):
         combined = self.combined
         if combined is None:
             raise AttributeError("there is one model only")
-        return standing(combined, self.learner.geometry, [expert.name for expert in self.experts(plan)])
+        experts = self.experts(plan)
+        forgets = [expert.forgets for expert in experts]
+        return standing(combined, self.learner.geometry, [expert.name for expert in experts], forgets)
 
     @property
     def is_table(self) -> bool:
@@ -384,6 +389,21 @@ class Model(Part):
             learner.geometry = geometry.resized(geometry.room(n_features))
         self.learner.__dict__ = vars(learner)
         self.members, self._experts = members, experts
+
+    def warn_if_forgetful(self, plan: Plan) -> None:
+        """Warn once if passes over data were made, and the leading expert forgets what it learned first."""
+        combined = self.combined
+        if not self.by_passes or self.told or combined is None:
+            return
+        leader = self.experts(plan)[combined.leader]
+        if leader.forgets and "drift" in plan.fixed:
+            self.told = True
+            warn_caller(
+                f"the expert that leads, {leader.name!r}, forgets: it suits the examples learned last, and may be "
+                "wrong on others. Fit with drift=False where the order of examples means nothing. experts_.forgets has "
+                "those that do.",
+                UserWarning,
+            )
 
     def warn_if_alike(self) -> None:
         """Warn if values of C made no difference to any prediction so far."""

@@ -18,6 +18,7 @@ from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAver
 from onmargin._core.several.packed import PackedColumns
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Task
+from onmargin._tables import html_table, number, svg_bar, text_table
 from onmargin.learner import Learner
 
 # What makes a geometry: `Adaptive`, say.
@@ -31,7 +32,7 @@ AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
 CEILING = 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Standing:
     """How the models that learned side by side stand.
 
@@ -53,6 +54,14 @@ class Standing:
         outliers among targets as `AutoRegressor` learns them.
     unit : float
         With ``C="auto"``: what the values of C in the names are multiplied by, as of the last example. Otherwise 1.
+    judged : str
+        What a model is judged by: "mistakes", "loss" or, for taggers, "cost".
+    forgets : ndarray of bool of shape (n_models,)
+        Which models follow what moves and forget earlier examples: they may be wrong on old data.
+
+    Notes
+    -----
+    Printed, it is a table; in a notebook too, with a bar for what each model has lost.
     """
 
     names: list[str]
@@ -66,6 +75,30 @@ class Standing:
     mixed_loss: float
     regret_bound: float
     unit: float
+    judged: str
+    forgets: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        notes = [f"C is in units of {number(self.unit)}"] if self.unit != 1 else []
+        if not np.isnan(self.regret_bound):
+            mixed, most = number(self.mixed_loss), number(self.regret_bound)
+            notes.append(f"weighted loss {mixed}, at most {most} more than the least")
+        return "\n".join([text_table(self._columns()), *notes])
+
+    def _repr_html_(self) -> str:
+        lost = getattr(self, self.judged)
+        most = lost.max() or 1.0
+        return html_table(self._columns(), [svg_bar(one / most) for one in lost], bold=self.leader)
+
+    def _columns(self) -> dict[str, list[str]]:
+        """Return what is shown of each model."""
+        marks = [["leads"] * (m == self.leader) + ["forgets"] * bool(self.forgets[m]) for m in range(len(self.names))]
+        return {
+            "model": self.names,
+            self.judged: [number(one) for one in getattr(self, self.judged)],
+            "weight": [f"{one:.3f}" for one in self.weights],
+            "": [", ".join(words) for words in marks],
+        }
 
     def with_coef(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
         """Return the same with other weights, each made of one of these."""
@@ -358,8 +391,8 @@ def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], ND
     return weights, intercepts + task.offset
 
 
-def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
-    """How models stand, by the task that combines them."""
+def standing(task: Several, geometry: Geometry, names: list[str], forgets: Sequence[bool]) -> Standing:
+    """How models stand, by the task that combines them; `forgets` says which of them do."""
     state = task.state()
     mistakes, loss, squared_loss = state["outcomes"].T.copy()
     coef: list[NDArray[Any] | None] = []
@@ -382,4 +415,6 @@ def standing(task: Several, geometry: Geometry, names: list[str]) -> Standing:
         task.mixed if task.hedge else np.nan,
         task.regret_bound() if task.hedge else np.nan,
         task.unit,
+        "loss" if task.by_loss else "mistakes",
+        np.array(forgets, bool),
     )

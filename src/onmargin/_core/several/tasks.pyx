@@ -144,8 +144,9 @@ cdef class Several(Task):
     the prediction is held to: the mistakes and losses of the rounds are its. M is `experts`, how many there were at
     first: where some were left out since, the bound holds for those that stayed, as their potential only rose.
 
-    Votes say which class is predicted. Scores that users see are graded: sum_m p_m z / (1 + |z|), where z are the
-    scores of model m, less their mean over the classes, by the root of their mean square so far. They are changed as
+    Votes say which class is predicted. Scores that users see are graded: sum_m q_m z / (1 + |z|), where z are the
+    scores of model m, less their mean over the classes, by the root of their mean square so far, and q_m is proportional
+    to p_m^3: to rank, the best few are better than all. They are changed as
     little as possible where their best class is not that of the votes.
 
     With `per_norm` above 0 the C of all steps is in units of 1 / M, where M is the mean of |x|^2 over all rows so far
@@ -383,16 +384,19 @@ cdef class Several(Task):
     cdef void grade(self, const double* s, double* votes) noexcept nogil:
         """Put graded scores in the place of votes; the class that has most of these stays the best."""
         cdef Py_ssize_t m, c, best = 0
-        cdef double mean, unit, z, top = -INFINITY
+        cdef double mean, unit, z, share, sum = 0, top = -INFINITY
         if self.squares[self.n] == 0:
             return  # a file of version 0.1 does not say in which units scores are
         memset(self.grades, 0, self.width * sizeof(double))
         for m in range(self.n):
+            sum += self.p[m] * self.p[m] * self.p[m]
+        for m in range(self.n):
+            share = self.p[m] * self.p[m] * self.p[m] / sum
             unit = sqrt(self.squares[self.n] / self.squares[m]) if self.squares[m] > 0 else 0
             mean = self.mean_of(s + self.place[m])
             for c in range(self.width):
                 z = (s[self.place[m] + c] - mean) * unit
-                self.grades[c] += self.p[m] * z / (1 + fabs(z))
+                self.grades[c] += share * z / (1 + fabs(z))
         if self.width == 1:
             votes[0] = self.grades[0] if (self.grades[0] >= 0) == (votes[0] >= 0) else LITTLE * votes[0]
             return

@@ -1,0 +1,68 @@
+"""Tables as plain text and as HTML, and small pictures as SVG: how results show themselves."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from math import isfinite
+from typing import Any
+
+# The picture of a curve in a notebook, and that of a bar in a table, in pixels.
+WIDTH, HEIGHT = 240, 60
+BAR_WIDTH, BAR_HEIGHT = 100, 8
+
+Columns = Mapping[str, Sequence[str]]
+
+
+def text_table(columns: Columns) -> str:
+    """Return columns of words under their names; the first, and one without a name, are aligned to the left."""
+    widths = [max(map(len, (name, *cells))) for name, cells in columns.items()]
+    sides = ["<" if k == 0 or not name else ">" for k, name in enumerate(columns)]
+    lines = []
+    for line in ([*columns], *zip(*columns.values(), strict=True)):
+        cells = [f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def html_table(columns: Columns, pictures: Sequence[str] = (), *, bold: int | None = None) -> str:
+    """Return the same as an HTML table, with a picture at the end of each row; the row of that number is bold."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns) + ("<th></th>" if pictures else "")
+    sides = ["left" if k == 0 or not name else "right" for k, name in enumerate(columns)]
+    rows = []
+    for place, line in enumerate(zip(*columns.values(), strict=True)):
+        cells = [f'<td style="text-align:{side}">{escape(cell)}</td>' for side, cell in zip(sides, line, strict=True)]
+        cells += [f"<td>{picture}</td>" for picture in pictures[place : place + 1]]
+        style = ' style="font-weight:bold"' if place == bold else ""
+        rows.append(f"<tr{style}>{''.join(cells)}</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def svg_bar(part: float) -> str:
+    """Return a bar that fills that part of its place, from 0 to 1."""
+    length = BAR_WIDTH * min(max(part, 0.0), 1.0) if isfinite(part) else 0.0
+    return (
+        f'<svg width="{BAR_WIDTH}" height="{BAR_HEIGHT}" role="img">'
+        f'<rect width="{length:.1f}" height="{BAR_HEIGHT}" fill="currentColor" fill-opacity="0.5"/></svg>'
+    )
+
+
+def svg_curve(x: Sequence[float], y: Sequence[float], title: str) -> str:
+    """Return a picture of y over x, from 0 up; nothing if there are not two points."""
+    points = [(float(a), float(b)) for a, b in zip(x, y, strict=True) if isfinite(a) and isfinite(b)]
+    if len(points) < 2:
+        return ""
+    left, span = points[0][0], points[-1][0] - points[0][0] or 1.0
+    top = max(b for _, b in points) or 1.0
+    path = " ".join(
+        f"{1 + (a - left) / span * (WIDTH - 2):.1f},{HEIGHT - 1 - max(b, 0.0) / top * (HEIGHT - 2):.1f}"
+        for a, b in points
+    )
+    return (
+        f'<svg width="{WIDTH}" height="{HEIGHT}" role="img"><title>{escape(title)}</title>'
+        f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>'
+    )
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Return a whole number as such, and another with so many significant digits."""
+    value = float(value)
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e12 else f"{value:.{digits}g}"
