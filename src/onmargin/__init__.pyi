@@ -21,6 +21,7 @@ from onmargin.estimators.classifier import PassiveAggressiveClassifier as Passiv
 from onmargin.estimators.confidence_weighted import NHERDClassifier as NHERDClassifier
 from onmargin.estimators.confidence_weighted import SCWClassifier as SCWClassifier
 from onmargin.estimators.dual_ascent import DualAscentClassifier as DualAscentClassifier
+from onmargin.estimators.dual_ascent import DualAscentRegressor as DualAscentRegressor
 from onmargin.estimators.gradient import ExponentiatedGradientRegressor as ExponentiatedGradientRegressor
 from onmargin.estimators.gradient import GradientDescentRegressor as GradientDescentRegressor
 from onmargin.estimators.label_ranker import LabelRanker as LabelRanker

@@ -11,7 +11,7 @@ from onmargin import stream
 from onmargin.features.records import RecordFeatures, reading
 from onmargin.models.auto import AutoClassifierOptions, AutoRegressorOptions
 from onmargin.models.described import described
-from onmargin.models.dual_ascent import DualAscentOptions
+from onmargin.models.dual_ascent import DualAscentOptions, DualAscentRegressorOptions
 from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDescentOptions
 from onmargin.models.label_ranking import LabelRankerOptions
 from onmargin.models.ordinal import OrdinalRegressorOptions
@@ -40,6 +40,7 @@ __all__ = [
     "AutoClassifier",
     "AutoRegressor",
     "DualAscentClassifier",
+    "DualAscentRegressor",
     "ExponentiatedGradientRegressor",
     "GradientDescentRegressor",
     "LabelRanker",
@@ -710,6 +711,34 @@ class OnlineRidgeRegressor(Regressor, OnlineRidgeOptions):
     """
 
     learner = stream.OnlineRidgeRegressor
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class DualAscentRegressor(Regressor, DualAscentRegressorOptions):
+    """Dual ascent for numbers: each round maximizes the dual again over the last examples.
+
+    Use it on short streams, where examples are dear and computing is cheap.
+
+    Attributes
+    ----------
+    model : onmargin.stream.DualAscentRegressor
+        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+
+    See Also
+    --------
+    onmargin.stream.DualAscentRegressor : The same with text, vectors, weights and explanations.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onmargin.river import DualAscentRegressor
+    >>> model = preprocessing.StandardScaler() | DualAscentRegressor(C=0.1)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 2.991887
+    """
+
+    learner = stream.DualAscentRegressor
 
 
 @described

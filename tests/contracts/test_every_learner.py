@@ -19,6 +19,7 @@ NOT_NEGATIVE = {"Winnow"}
 # Why the weights of a learner have no mix.
 UNMIXED = {
     "DualAscentClassifier": "keeps examples besides its weights",
+    "DualAscentRegressor": "keeps examples besides its weights",
     "ExponentiatedGradientRegressor": "a link of a sum",
     "PNormPerceptron": "a link of a sum",
     "PassiveAggressiveUniclass": "no mix is defined for Center weights",

@@ -148,6 +148,14 @@ def test_quasi_additive(case, k, C, geometry, step):
     checked(model, X, labels(random, X.shape[0], k), classes=range(k))
 
 
+@given(rows(), aggressiveness, st.sampled_from([1, 3, None]))
+@examples(50)
+def test_dual_ascent_of_numbers(case, C, window):
+    X, random = case
+    model = onmargin.DualAscentRegressor(C=C, window=window, fit_intercept=False)
+    checked(model, X, random.standard_normal(X.shape[0]) * 3, [random.standard_normal(X.shape[1])])
+
+
 @given(rows(), aggressiveness, GEOMETRIES, st.sampled_from([1, 3, None]))
 @examples(50)
 def test_dual_ascent(case, C, geometry, window):

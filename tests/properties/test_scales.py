@@ -54,6 +54,7 @@ def test_units_do_not_matter(stream, unit, squared):
 ESTIMATORS = {
     "AROWClassifier": "classes",
     "AROWRegressor": "numbers",
+    "DualAscentRegressor": "numbers",
     "ExponentiatedGradientRegressor": "numbers",
     "GradientDescentRegressor": "numbers",
     "NHERDClassifier": "classes",

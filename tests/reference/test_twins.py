@@ -63,6 +63,7 @@ TWINS = {
     "SopopoPairs": "joint",
     "Steps": "several",
     "TargetLoss": "target_loss",
+    "TubeWindow": "dual_ascent_regression",
     "Window": "dual_ascent",
     # geometries
     "Adaptive": "Adaptive",

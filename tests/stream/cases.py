@@ -70,6 +70,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"geometry": "entropic", "window": 2, "sweeps": 1, "n_features": 2**5},
         {"geometry": "pnorm", "window": 2, "sweeps": 1, "n_features": 2**5},
     ],
+    "DualAscentRegressor": [{"window": 3, "sweeps": 2}, {"window": None, "sweeps": 1, "fit_intercept": False}],
     "ExponentiatedGradientRegressor": [{"balanced": True, "n_features": 2**5}, {"rate": 0.1, "n_features": 2**5}],
     "GradientDescentRegressor": [{"rate": 0.05}],
     "PNormPerceptron": [{"p": 3.0, "C": 0.5, "n_features": 2**5}],

@@ -24,6 +24,7 @@ CLASSIFIERS = {
 REGRESSORS = {
     "AROWRegressor",
     "AutoRegressor",
+    "DualAscentRegressor",
     "ExponentiatedGradientRegressor",
     "GradientDescentRegressor",
     "OnlineRidgeRegressor",

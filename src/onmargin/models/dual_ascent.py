@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
-from onmargin._core.steps.window import GramWindow, Window
-from onmargin._core.tasks.task import Binary, Task
+from onmargin._core.steps.window import GramWindow, TubeWindow, Window
+from onmargin._core.tasks.task import Binary, Regression, Task
 from onmargin._parts import Part
 from onmargin.learner import Learner, Offsets, Vector, as_rows, matrix_of
 from onmargin.models import options as shared
 from onmargin.models import quasi_additive
 from onmargin.models import weights as kernels
+from onmargin.models.links import link
 from onmargin.models.options import option
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Number
@@ -95,6 +96,45 @@ class DualAscentOptions:
         return replace(plan, fixed=fixed, weights=_expansion(self), learner=_kernel_window_learner(self))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class DualAscentRegressorOptions:
+    """The options of dual ascent for numbers, in every face.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The largest dual variable, above 0. Smaller values are more cautious and better under noise.
+    epsilon : float, default=0.1
+        Half the width of the tube: predictions within epsilon of their target have no loss.
+    window : int or None, default=8
+        How many of the last examples are learned again each round, the newest among them; their rows are kept. If None,
+        all, at a price that grows with every round.
+    sweeps : int or None, default=None
+        How often a round goes through the window, one example after the other, from the newest to the oldest. If None,
+        until nothing is gained any more.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+    intercept_scaling : "auto" or float, default="auto"
+        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+    """
+
+    C: float = quasi_additive.size_of_step()
+    epsilon: float = option(0.1, Number(0, below=True))
+    window: int | None = option(8, WHOLE, NONE)
+    sweeps: int | None = option(None, WHOLE, NONE)
+    fit_intercept: bool = shared.fit_intercept()
+    intercept_scaling: float | str = shared.intercept_scaling()
+
+    def plan(self) -> Plan:
+        """Return how these options learn."""
+        return Plan(
+            task=lambda labels: Regression(float(self.epsilon)),
+            step=TubeAscent(float(self.C), float(self.epsilon), self.window, self.sweeps),
+            learner=_window_learner,
+            **link("euclidean", bias=quasi_additive.bias(self)),
+        )
+
+
 class Ascent(Step):
     """How far to go over the variables of a window; a `WindowLearner` makes the compiled step for its rows.
 
@@ -105,6 +145,8 @@ class Ascent(Step):
     window, sweeps : int or None
         As the options of these names.
     """
+
+    plain_window: ClassVar[type[GramWindow]] = GramWindow  # of plain weights
 
     def __init__(self, C: float, margin: float, window: int | None, sweeps: int | None) -> None:
         self.C = C
@@ -118,6 +160,12 @@ class Ascent(Step):
     def settings(self, window: int) -> dict[str, Any]:
         """Return what a compiled window is made with."""
         return {"C": self.C, "margin": self.margin, "window": window, "sweeps": self.sweeps or 0}
+
+
+class TubeAscent(Ascent):
+    """The same for numbers; `margin` is epsilon, half the width of the tube."""
+
+    plain_window = TubeWindow
 
 
 @dataclass(frozen=True)
@@ -160,7 +208,7 @@ class KeptExamples(Part):
         return replace(self, target=target, alpha=alpha, scores=self.scores @ mixing.T)
 
 
-def check_kept(kept: Any, geometry: Geometry) -> None:
+def check_kept(kept: Any, geometry: Geometry, step: Any) -> None:
     """Refuse kept examples, as a file may hold them, that are not rows and targets of a geometry."""
     if kept is None:
         return
@@ -176,7 +224,8 @@ def check_kept(kept: Any, geometry: Geometry) -> None:
     width = geometry.n_features or np.iinfo(np.int32).max  # sparse weights have no features there
     if rows.shape[0] != n or rows.shape[1] > width or rows.dtype != geometry.dtype:
         raise ValueError(f"kept examples must be {n} rows of at most {width} features; got {rows.shape}")
-    known = np.isin(kept.target, [-1, 1] if k == 1 else np.arange(k))
+    numbers = isinstance(step, TubeAscent)
+    known = np.isfinite(kept.target) if numbers else np.isin(kept.target, [-1, 1] if k == 1 else np.arange(k))
     if not known.all() or not (np.isfinite(kept.weight) & (kept.weight >= 0)).all():
         raise ValueError("targets and weights of kept examples must be those of examples that were learned")
 
@@ -277,7 +326,7 @@ class WindowLearner(Learner[Any]):
 
     def check(self) -> None:
         super().check()
-        check_kept(self.kept, self.geometry)
+        check_kept(self.kept, self.geometry, self.step)
 
     def recombine(self, mixing: NDArray[np.float64]) -> None:
         kept = self.kept
@@ -306,7 +355,7 @@ class WindowLearner(Learner[Any]):
         _, target, weight, alpha, scores, _ = sight.examples
         before, settings = (sight.rows, target, weight, sight.now, alpha), step.settings(sight.window)
         plain = isinstance(self.geometry, Euclidean)
-        windowed = GramWindow(*before, scores, **settings) if plain else Window(*before, **settings)
+        windowed = step.plain_window(*before, scores, **settings) if plain else Window(*before, **settings)
         places = np.arange(sight.now, sight.rows.n_rows)
         # Rounds write to the variables of this sight: it goes with them, whenever an interrupt comes.
         self._sight = sight, step.window, self._totals.rounds + len(places)
@@ -323,7 +372,7 @@ def sweeping(kept: KeptExamples | None, step: Any) -> int:
 
 def of_one_class(learner: Learner[Any]) -> bool:
     """Whether there is one class only, whose examples have no rival, and so no variables."""
-    return learner.geometry.n_columns == 1 and not isinstance(learner.task, Binary)
+    return learner.geometry.n_columns == 1 and not isinstance(learner.task, Binary | Regression)
 
 
 def dual_variables(learner: Any) -> NDArray[np.float64]:

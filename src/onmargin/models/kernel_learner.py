@@ -317,7 +317,7 @@ class KernelWindowLearner(KernelLearner):
 
     def check(self) -> None:
         super().check()
-        check_kept(self.kept, self.geometry)
+        check_kept(self.kept, self.geometry, self.step)
 
     def recombine(self, mixing: NDArray[np.float64]) -> None:
         super().recombine(mixing)

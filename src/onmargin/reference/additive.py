@@ -177,6 +177,35 @@ def dual_ascent(
     return run
 
 
+def dual_ascent_regression(
+    X: Matrix, y: Vector, *, C: float, epsilon: float, window: int | None = None, sweeps: int | None = None
+) -> Run:
+    """``max sum y beta - epsilon |beta| - |sum beta x|^2 / 2``, ``|beta| <= C``, each round over the last `window`.
+
+    One example after the other, each to its maximum: ``[|r| - epsilon]_+ / |x|^2`` with the sign of r, which is what
+    the others leave of y, or C.
+    """
+    w, beta = np.zeros(X.shape[1]), np.zeros(len(X))
+    run = Run(weights=w, mean=w)
+    for t in range(len(X)):
+        loss = abs(y[t] - w @ X[t]) - epsilon
+        run.rounds += 1
+        run.mistakes += bool(loss > 0)
+        run.loss += max(float(loss), 0.0)
+        for _ in range(20_000 if sweeps is None else sweeps):
+            before = beta.copy()
+            for i in range(t, -1 if window is None else max(t - window, -1), -1):
+                q = X[i] @ X[i]
+                rest = y[i] - w @ X[i] + beta[i] * q
+                new = np.sign(rest) * min(max(abs(rest) - epsilon, 0) / q, C) if q > 0 else 0.0
+                w, beta[i] = w + (new - beta[i]) * X[i], new
+            if np.abs(beta - before).max() <= 1e-15 * C:
+                break
+        run.dual_value = float(y @ beta - epsilon * np.abs(beta).sum() - w @ w / 2)
+    run.weights = w
+    return run
+
+
 def dual_ascent_kernel(
     K: Matrix,
     y: Vector,

@@ -2,7 +2,7 @@
 
 from onmargin.stream.auto import AutoClassifier, AutoRegressor
 from onmargin.stream.classifier import PassiveAggressiveClassifier
-from onmargin.stream.dual_ascent import DualAscentClassifier
+from onmargin.stream.dual_ascent import DualAscentClassifier, DualAscentRegressor
 from onmargin.stream.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
 from onmargin.stream.label_ranker import LabelRanker
 from onmargin.stream.ordinal import OrdinalRegressor
@@ -18,6 +18,7 @@ __all__ = [
     "AutoClassifier",
     "AutoRegressor",
     "DualAscentClassifier",
+    "DualAscentRegressor",
     "ExponentiatedGradientRegressor",
     "GradientDescentRegressor",
     "LabelRanker",

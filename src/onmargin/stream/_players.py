@@ -14,6 +14,13 @@ from onmargin.stream._blocks import learn_closed
 class WindowPlayer(Player):
     """Rounds of a learner that keeps its last examples, one example at a time."""
 
+    def learn(self, x: Any, y: Any, weight: float = 1.0) -> None:
+        if check_weight(weight) > 0:
+            with self.turns:
+                target = self.target_of(y)
+                self.read(x)
+                self.play(np.array([target]), weight)
+
     def learn_label(self, x: Any, y: Any, weight: float = 1.0) -> bool:
         if check_weight(weight) == 0:
             return True
@@ -57,13 +64,6 @@ class WindowPlayer(Player):
 
 class KernelPlayer(WindowPlayer):
     """Rounds of a learner whose weights are an expansion over examples."""
-
-    def learn(self, x: Any, y: Any, weight: float = 1.0) -> None:
-        if check_weight(weight) > 0:
-            with self.turns:
-                target = self.target_of(y)
-                self.read(x)
-                self.play(np.array([target]), weight)
 
     def scores(self, x: Any) -> list[float]:
         with self.turns:

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin.models.described import described
-from onmargin.models.dual_ascent import DualAscentOptions, dual_variables
+from onmargin.models.dual_ascent import DualAscentOptions, DualAscentRegressorOptions, dual_variables
 from onmargin.stream._linear_classifier import LinearClassifier
+from onmargin.stream._linear_regressor import LinearRegressor
 from onmargin.stream._players import WindowPlayer
 
 
@@ -50,6 +51,51 @@ class DualAscentClassifier(LinearClassifier, DualAscentOptions):
     ...     model = model.learn_one(text, label)
     >>> model.predict_one("cheap lunch pills")
     'spam'
+    """
+
+    _player_type = WindowPlayer
+
+    @property
+    def dual_coef_(self) -> NDArray[np.float64]:
+        """The dual variables of the examples that the next round may still change, oldest first."""
+        return dual_variables(self._learner) if hasattr(self, "_learner") else np.zeros(0)
+
+
+@described
+@dataclass(kw_only=True, eq=False, repr=False)
+class DualAscentRegressor(LinearRegressor, DualAscentRegressorOptions):
+    """Dual ascent for numbers of records: each round maximizes the dual again over the last examples.
+
+    Use it where examples are dear and computing is cheap. It keeps the last `window` examples, and a round costs
+    several hundred times as much as one of :class:`onmargin.stream.PassiveAggressiveRegressor`. For a matrix that is at
+    hand :class:`onmargin.DualAscentRegressor` is faster, and has `fit`.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_kept,)
+        The dual variables of the examples that the next round may still change, oldest first.
+    n_features_ : int
+        Number of features: names met so far, places of the table, or numbers in a vector.
+    totals_ : Totals
+        Rounds, mistakes, updates and losses so far.
+
+    See Also
+    --------
+    onmargin.DualAscentRegressor : The same for matrices.
+
+    Notes
+    -----
+    [PD] sec. 3 and 7. The weights are those of :class:`onmargin.DualAscentRegressor` from the same examples as a CSR
+    matrix, row by row, bit for bit.
+
+    Examples
+    --------
+    >>> from onmargin import stream
+    >>> model = stream.DualAscentRegressor(window=4)
+    >>> for size in range(12):
+    ...     model = model.learn_one({"size": size % 4, "base": 1.0}, 2.0 * (size % 4) + 1.0)
+    >>> round(model.predict_one({"size": 3, "base": 1.0}), 1)
+    6.9
     """
 
     _player_type = WindowPlayer

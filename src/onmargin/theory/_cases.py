@@ -15,7 +15,7 @@ from onmargin.estimators._trials import read_trials
 from onmargin.estimators.block_classifier import BlockClassifier
 from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier, _joined, read_targets
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
-from onmargin.estimators.dual_ascent import DualAscentClassifier
+from onmargin.estimators.dual_ascent import DualAscentClassifier, DualAscentRegressor
 from onmargin.estimators.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
 from onmargin.estimators.label_ranker import LabelRanker
 from onmargin.estimators.ordinal import OrdinalRegressor
@@ -151,6 +151,12 @@ def _regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1)
     step = _passive_aggressive(run, lengths)
     return Case(step, "loss", problem, size, run.C, _longest(lengths))
+
+
+def _dual_regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    X = _rows(run, X)
+    problem = _tube(X, np.asarray(y, dtype=np.float64), run.epsilon)
+    return Case("PA-I", "loss", problem, euclidean(), run.C, _longest(squared_norms(X)))
 
 
 def _tube(X: Any, y: Vector, epsilon: float) -> HalfSpaces:
@@ -347,6 +353,7 @@ CASES: dict[type, Reader] = {
     PNormPerceptron: _quasi_additive,
     Winnow: _quasi_additive,
     DualAscentClassifier: _quasi_additive,
+    DualAscentRegressor: _dual_regressor,
     GradientDescentRegressor: _gradient,
     ExponentiatedGradientRegressor: _gradient,
     OnlineRidgeRegressor: _ridge,

@@ -228,7 +228,7 @@ cdef class GramWindow(Window):
             total += gained
             if not gained > ACCURACY * total:  # also stops at NaN
                 break
-        if total > 0:
+        if total != 0:  # rounding may make less than nothing of a gain
             for i in range(first, self.now + 1):
                 self.carry_out(i, geometry)
         self.now += 1
@@ -384,6 +384,100 @@ cdef class GramWindow(Window):
         if self.r.n_halfspaces > 0:
             self.take(i)
             geometry.move(&self.r)
+
+
+cdef class TubeWindow(GramWindow):
+    """The same for numbers: max sum_i y_i beta_i - epsilon |beta_i| - |sum_i beta_i x_i|^2 / 2, |beta_i| <= C.
+
+    The dual of |w|^2 / 2 + C sum_i [|y_i - <w, x_i>| - epsilon]_+ ([PD] sec. 3). `alpha` has the beta_i, and epsilon
+    takes the place of the margin.
+    """
+
+    cdef double best(self, Py_ssize_t i, double s, double q) noexcept nogil:
+        """The variable of an example that maximizes the dual, the others staying as they are."""
+        cdef double old = self.variables(i)[0], cap = max(self.C * self.weight[i], fabs(old))
+        cdef double pull = self.y[i] - s + old * q, over = fabs(pull) - self.margin
+        if over <= 0:
+            return 0
+        return min(over / q, cap) if pull > 0 else -min(over / q, cap)
+
+    cdef inline bint rests(self, Py_ssize_t i, double s) noexcept nogil:
+        """Whether an example that has no part in the weights need have none."""
+        return self.variables(i)[0] == 0 and fabs(self.y[i] - s) <= self.margin
+
+    cdef double gain(self, Py_ssize_t i, double s, double q, double new) noexcept nogil:
+        cdef double old = self.variables(i)[0], step = new - old
+        return step * (self.y[i] - s - step * q / 2) - self.margin * (fabs(new) - fabs(old))
+
+    cdef double raise_one(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
+        cdef double s = self.scores_of(i)[0], q, new, gained
+        if self.rests(i, s):
+            return 0
+        q = self.relate(i, geometry)
+        if q == 0:
+            return 0
+        new = self.best(i, s, q)
+        gained = self.gain(i, s, q, new)
+        if not gained > 0 or fabs(new - self.variables(i)[0]) * q <= ACCURACY * (fabs(self.y[i]) + self.margin):
+            return 0
+        self.r.change[0] = new - self.variables(i)[0]
+        self.variables(i)[0] = new
+        self.spread_change(i)
+        return gained
+
+    cdef double climb(self) noexcept nogil:
+        """As for two classes; a variable keeps its sign."""
+        cdef Py_ssize_t i, j, k, m = 0
+        cdef double beta, cap, step, length = 1, gained = 0
+        for i in range(self.first(), self.now + 1):
+            if 0 < fabs(self.variables(i)[0]) < self.C * self.weight[i]:
+                self.free[m] = i
+                m += 1
+        if m < 2:
+            return 0
+        for k in range(m):
+            i = self.free[k]
+            beta = self.variables(i)[0]
+            self.d[k] = self.y[i] - self.scores_of(i)[0] - (self.margin if beta > 0 else -self.margin)
+            for j in range(k + 1):
+                self.H[k * m + j] = self.product(i, self.free[j])
+        solve_in_place(self.H, self.d, m)
+        for k in range(m):
+            i = self.free[k]
+            beta = self.variables(i)[0]
+            cap = self.C * self.weight[i] - fabs(beta) if (self.d[k] > 0) == (beta > 0) else fabs(beta)
+            if fabs(self.d[k]) * length > cap:
+                length = cap / fabs(self.d[k])
+        for k in range(m):
+            i = self.free[k]
+            step = length * self.d[k]
+            gained += self.gain(i, self.scores_of(i)[0], self.product(i, i), self.variables(i)[0] + step)
+            self.variables(i)[0] += step
+            self.r.change[0] = step
+            self.spread_change(i)
+        return gained
+
+    cdef double improve_one(self, Py_ssize_t i, Geometry geometry, double cap) noexcept nogil:
+        """Of a window that is too long for inner products: by the weights themselves."""
+        cdef double old = self.variables(i)[0], new, gained
+        cdef HalfSpace* h = self.r.halfspaces
+        geometry.scores(&self.r)
+        if self.rests(i, self.r.s[0]):
+            return 0
+        self.r.n_halfspaces = 1
+        h.up, h.down = 0, -1
+        geometry.norms(&self.r)
+        geometry.curvatures(&self.r)
+        if not 1e-300 < h.q < INFINITY:
+            return 0
+        new = self.best(i, self.r.s[0], h.q)
+        gained = self.gain(i, self.r.s[0], h.q, new)
+        if not gained > 0:
+            return 0
+        h.up, h.down, h.tau = 0 if new > old else -1, -1 if new > old else 0, fabs(new - old)
+        geometry.move(&self.r)
+        self.variables(i)[0] = new
+        return gained
 
 
 cdef class KernelWindow(GramWindow):
