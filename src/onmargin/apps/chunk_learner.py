@@ -116,6 +116,7 @@ class ChunkLearner:
         self.model = model
         self.features = features
         self.n_tokens = 0  # of the sequences learned
+        self._last: list[Any] = []  # features of the sequences learned last
         self._reader = ChunkReader(task, features)
 
     @property
@@ -159,7 +160,7 @@ class ChunkLearner:
         labels = [None] * len(chunk) if chunk.y is None else chunk.y
         tokens: Any = chunk.X
         if isinstance(chunk.X, list):
-            tokens = [self._reader.tokens(x) for x in chunk.X]
+            tokens = self._last = [self._reader.tokens(x) for x in chunk.X]
         try:
             self.model.partial_fit(tokens, labels)
             self.n_tokens += sum(map(len, labels))
@@ -173,8 +174,8 @@ class ChunkLearner:
                 self.n_tokens += len(y or ())
 
     def looked_up(self, chunk: Chunk) -> Chunk:
-        """Return sequences that were learned, with their features looked up."""
-        return Chunk(self.model.read([self._reader.tokens(x) for x in chunk.X]), chunk.y)
+        """Return the sequences that were learned last, with their features looked up."""
+        return Chunk(self.model.read(self._last), chunk.y)
 
     def familiar(self, chunk: Chunk) -> tuple[bool, bool]:
         """Return whether a feature of some example was learned, and whether the examples have features at all."""
