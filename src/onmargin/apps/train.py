@@ -22,7 +22,7 @@ from onmargin.apps.learners import leading
 from onmargin.apps.progress import Progress
 from onmargin.apps.report import Report
 from onmargin.apps.signals import Signals, Stopped
-from onmargin.apps.tasks import guess_task
+from onmargin.apps.tasks import guess_task, usual_radius
 from onmargin.errors import ExampleError
 from onmargin.io import ReadError, load_with_notes, save
 
@@ -355,7 +355,10 @@ def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
     """Begin the learner of examples like these."""
     request = run.request
     task = task_of(request.model, request.task) or guess_task(chunk, run.settings)
-    run.learner = begin(request.model, task, run.settings, request.parameters)
+    parameters = request.parameters
+    if task == "novelty" and not parameters.keys() & {"epsilon", "radius", "max_radius", "geometry", "kernel"}:
+        parameters = parameters | {"radius": "learn", "max_radius": usual_radius(chunk)}
+    run.learner = begin(request.model, task, run.settings, parameters)
     say.task(run.learner)
 
 
