@@ -165,3 +165,19 @@ def test_a_tracker_that_leads_is_named(tmp_path):
     assert "train with --shuffle" in result.stderr
     shuffled = CliRunner().invoke(main, ["train", str(data), "-o", str(out), "--quiet", "--shuffle"])
     assert shuffled.stderr == ""
+
+
+def test_features_of_tokens_are_made_once(tmp_path, monkeypatch):
+    from onmargin.features import window
+
+    made = []
+    plain = window.WindowFeatures.__call__
+    monkeypatch.setattr(window.WindowFeatures, "__call__", lambda self, x: made.append(1) or plain(self, x))
+    data, out = conll(tmp_path / "a.conll", 20), tmp_path / "model"
+    onmargin("train", data, data, "-o", out, "--passes", 4)
+    assert len(made) == 120
+    assert load_with_notes(out)[0].totals_.rounds == 4 * 120
+    # A run that is resumed reads the file again, and ends with the same bytes.
+    onmargin("train", data, data, "-o", tmp_path / "b", "--passes", 2)
+    onmargin("train", data, data, "-o", tmp_path / "b", "--passes", 4, "--resume")
+    assert (tmp_path / "b").read_bytes() == out.read_bytes()

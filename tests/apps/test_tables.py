@@ -232,3 +232,12 @@ def test_options_without_effect_on_files_to_predict(tmp_path):
     assert "--force is for -o" in onmargin("predict", out, data, "--force", code=2)
     more = onmargin("train", data, "--from", out, "-o", tmp_path / "b", "--zero-based", code=2)
     assert "leave those options out" in more
+
+
+@pytest.mark.parametrize("make", [svmlight, jsonl])
+def test_a_ball_holds_most_of_what_it_has_learned(tmp_path, make):
+    data, out = make(tmp_path / f"a.{make.__name__}"), tmp_path / "model"
+    onmargin("train", data, "-o", out, "--task", "novelty")
+    assert report("evaluate", out, data)["outside_share"] < 0.2
+    onmargin("train", data, "-o", out, "--task", "novelty", "--set", "epsilon=0.1")
+    assert report("evaluate", out, data)["outside_share"] > 0.9

@@ -237,3 +237,19 @@ def test_a_label_is_explained():
         tagger.explain(sentence, 3)
     with pytest.raises(ValueError, match="label must be one of"):
         tagger.explain(sentence, 0, "ADJ")
+
+
+def test_sequences_are_looked_up_once():
+    X, y = corpus(3)
+    tagger, same = SequenceTagger(average=True).partial_fit(X, y), SequenceTagger(average=True).partial_fit(X, y)
+    tokens = tagger.read(X)
+    assert len(tokens) == len(X)
+    for _ in range(2):
+        tagger.partial_fit(tokens, y)
+        same.partial_fit(X, y)
+    tagger.partial_fit([[["new"]]], [[y[0][0]]])
+    same.partial_fit([[["new"]]], [[y[0][0]]])
+    assert state(tagger.partial_fit(tokens, y)) == state(same.partial_fit(X, y))
+    assert tagger.predict(tokens) == same.predict(X)
+    with pytest.raises(ValueError, match="read by another tagger"):
+        same.predict(tokens)

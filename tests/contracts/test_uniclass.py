@@ -129,3 +129,15 @@ def test_bad_rows_change_nothing(bad):
 def test_nothing_learned_yet():
     with pytest.raises(AttributeError, match="has not learned anything yet"):
         _ = PassiveAggressiveUniclass().center_
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_the_default_holds_most_of_what_it_was_fitted_to(scale):
+    """A ball of radius 0.1 holds no row of standardized data: each one was called an outlier."""
+    X = scale * np.random.default_rng(0).normal(size=(400, 8))
+    model = PassiveAggressiveUniclass().fit(X)
+    assert (model.predict(X) == 1).mean() == 0.9
+    assert (model.predict(X + 20 * scale) == -1).all()
+    # A ball that suits the rows decides by itself.
+    suits = PassiveAggressiveUniclass(epsilon=4 * scale).fit(X)
+    assert suits.offset_ == -suits.radius_

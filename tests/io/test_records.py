@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onmargin.io import ReadError, Record, read_arrow, read_csv, read_jsonl, read_vw
+from onmargin.io import ReadError, Record, read_arrow, read_crfsuite, read_csv, read_jsonl, read_vw
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), min_size=1, max_size=5)
@@ -336,3 +336,19 @@ def test_damaged_arrow(tmp_path, write):
         list(read_arrow(path))
     with pytest.raises(ValueError, match="block must be at least 1; got 0"):
         read_arrow(path, block=0)
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (read_vw, f"1 {'x' * 20_000} 3 4 | a\n"),
+        (read_crfsuite, f"B\t{'x' * 20_000}:1:2\n"),
+        (read_csv, f"{','.join(f'column{k}' for k in range(5000))},column0\n1\n"),
+        (read_jsonl, '{"z": 1, ' + ", ".join(f'"key{k}": 1' for k in range(3000)) + "}\n"),
+    ],
+)
+def test_an_error_does_not_print_the_whole_line(read, text):
+    with pytest.raises(ReadError) as caught:
+        rows_of(read, text)
+    assert len(str(caught.value)) < 600
+    assert " ... " in str(caught.value)

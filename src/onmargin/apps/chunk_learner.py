@@ -116,6 +116,7 @@ class ChunkLearner:
         self.model = model
         self.features = features
         self.n_tokens = 0  # of the sequences learned
+        self._last: list[Any] = []  # features of the sequences learned last
         self._reader = ChunkReader(task, features)
 
     @property
@@ -157,12 +158,24 @@ class ChunkLearner:
 
     def _learn_sequences(self, chunk: Chunk) -> None:
         labels = [None] * len(chunk) if chunk.y is None else chunk.y
-        for k, (x, y) in enumerate(zip(chunk.X, labels, strict=True)):
-            try:
-                self.model.partial_fit([self._reader.tokens(x)], [y])
-            except (TypeError, ValueError) as error:
-                raise ExampleError(str(error), k) from error
-            self.n_tokens += len(x)
+        tokens: Any = chunk.X
+        if isinstance(chunk.X, list):
+            tokens = self._last = [self._reader.tokens(x) for x in chunk.X]
+        try:
+            self.model.partial_fit(tokens, labels)
+            self.n_tokens += sum(map(len, labels))
+        except (TypeError, ValueError):
+            # None of them is learned. Find out which one it was.
+            for k, (x, y) in enumerate(zip(tokens, labels, strict=True)):
+                try:
+                    self.model.partial_fit([x], [y])
+                except (TypeError, ValueError) as error:
+                    raise ExampleError(str(error), k) from error
+                self.n_tokens += len(y or ())
+
+    def looked_up(self, chunk: Chunk) -> Chunk:
+        """Return the sequences that were learned last, with their features looked up."""
+        return Chunk(self.model.read(self._last), chunk.y)
 
     def familiar(self, chunk: Chunk) -> tuple[bool, bool]:
         """Return whether a feature of some example was learned, and whether the examples have features at all."""

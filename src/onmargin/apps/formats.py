@@ -483,8 +483,11 @@ def _check_columns(given: Mapping[str, Any], names: Sequence[str], but: Sequence
         wanted = [value] if isinstance(value, str) else [n for v in value for n in ([v] if isinstance(v, str) else v)]
         for name in wanted:
             if name not in names:
-                shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-                raise Failure(f"there is no column {name!r} for --{option}; the columns are {shown}")
+                raise Failure(f"there is no column {name!r} for --{option}; the columns are {_listed(names)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
 
 
 def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) -> str:
@@ -493,7 +496,7 @@ def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) 
     if len(called) == 1:
         return called[0]
     if settings.flat:
-        raise Failure(f"name the --label, one of the keys {', '.join(map(repr, names))}")
+        raise Failure(f"name the --label, one of the keys {_listed(names)}")
     if not names:
         raise Failure("no column is left for the label: name it with --label")
     values = {name: [row[name] for row in rows if name in row] for name in (names[0], names[-1])}

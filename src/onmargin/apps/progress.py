@@ -53,7 +53,7 @@ class Progress:
             click.echo(line, err=True)
 
     def _line(self, n_examples: int, measure: str, done: float | None, seconds: float) -> str:
-        parts = [f"{n_examples:,} examples"]
+        parts = [f"{n_examples:,} example{'' if n_examples == 1 else 's'}"]
         if seconds > 0 and self._first is not None:
             parts.append(f"{(n_examples - self._first) / seconds:,.0f}/s")
         parts.append(measure)

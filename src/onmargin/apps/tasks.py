@@ -1,6 +1,7 @@
 """The tasks: what the label of an example must be, and which task the first examples are for."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
+from onmargin.io.svmlight import SparseRows
 
 
 def whole(label: Any) -> Any:
@@ -81,3 +83,21 @@ def _check_tags(rows: list[list[Any]]) -> None:
             f"the first {n_tokens} tokens have {len(labels)} different labels, such as {min(labels)!r:.60}: these are "
             "hardly labels. Say the --format, conll or crfsuite, or the column with --label; or --task tag if they are"
         )
+
+
+def usual_radius(chunk: Chunk) -> float:
+    """Return a bound for the radius of a ball around examples like these: twice their usual distance from the middle.
+
+    Two examples of a cloud are the square root of 2 times as far from each other as one is from the middle.
+    """
+    from onmargin.features.records import RecordFeatures
+
+    if isinstance(chunk.X, SparseRows):
+        parts = (chunk.X.part(k, k + 1) for k in range(len(chunk)))
+        rows = [dict(zip(part.indices.tolist(), part.data.tolist(), strict=True)) for part in parts]
+    else:
+        rows = list(map(RecordFeatures().read, chunk.X))
+    distances = [
+        sum((a.get(name, 0.0) - b.get(name, 0.0)) ** 2 for name in {*a, *b}) ** 0.5 for a, b in pairwise(rows[:1000])
+    ]
+    return float(np.sqrt(2) * np.median(distances)) if any(distances) else 1.0

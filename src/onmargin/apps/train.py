@@ -7,7 +7,7 @@ step, so that whatever happens there is one that agrees with itself.
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import click
@@ -22,7 +22,7 @@ from onmargin.apps.learners import leading
 from onmargin.apps.progress import Progress
 from onmargin.apps.report import Report
 from onmargin.apps.signals import Signals, Stopped
-from onmargin.apps.tasks import guess_task
+from onmargin.apps.tasks import guess_task, usual_radius
 from onmargin.errors import ExampleError
 from onmargin.io import ReadError, load_with_notes, save
 
@@ -32,6 +32,7 @@ _SHARE = 20  # and how many times as long as writing one takes, at least
 _PIECE = 0.2  # seconds that a piece of a block takes to learn, about: how long a signal waits
 # Names of experts whose predictions are good for what comes next.
 _TRACKERS = ("that forgets", "last value")
+_KEPT = 1 << 26  # values of features that are kept for later passes, at most: 12 bytes each
 _NAMED = 10  # records that are named when they are skipped, at most
 
 
@@ -113,6 +114,8 @@ class Run:
     skipped: dict[str, int] = field(default_factory=dict)  # records of each file that were
     n_before: int = 0  # examples that were learned by another run
     _all: Chunk | None = None  # all examples, where they are shuffled
+    kept: "list[Kept] | None" = None  # all that was learned in the first pass, where features are worth keeping
+    n_kept: int = 0  # values of those features
 
     def save(self) -> None:
         """Write the model with its position, in one step."""
@@ -160,6 +163,15 @@ class Run:
             "For examples from all of the files train with --shuffle"
         )
 
+    def keep(self, piece: Chunk) -> None:
+        """Keep the features of sequences for later passes, as long as there is room."""
+        if self.position.passes == 0 and self.kept is not None and self.learner is not None:
+            chunk = self.learner.looked_up(piece)
+            self.kept.append(Kept(chunk, self.position, replace(self.digest)))
+            self.n_kept += chunk.X.n_values
+            if self.n_kept > _KEPT:
+                self.kept = None
+
     def skip(self, error: ReadError) -> None:
         """Count a record that is skipped, and name the first ones."""
         n = self.skipped[error.path] = self.skipped.get(error.path, 0) + 1
@@ -183,15 +195,19 @@ def train(request: Request, out: str, *, resume: bool, start: str | None, every:
         raise Failure(f"there is no folder {folder} for {out}")
     say = _Silent() if quiet else _Said(request)
     run = resumed(request, out) if resume and os.path.exists(out) else _begun(request, out, start, say)
+    once = request.holdout or request.shuffle or request.skip_errors or run.position != START
+    if run.settings.kind == "sequences" and request.passes > 1 and not once:
+        run.kept = []
     progress, meter, due, pace = Progress(quiet=quiet), Meter(), _Due(every), _Pace()
     with Signals() as signals, progress:
         try:
-            for chunk, after in _remaining(run, meter, min(every or CHUNK, CHUNK)):
+            for chunk, after, digest in _remaining(run, meter, min(every or CHUNK, CHUNK)):
                 if run.learner is None:
                     _begin(run, chunk, say)
-                for piece, place in pace.pieces(chunk, after):
+                for piece, place in pace.pieces(chunk, after) if digest is None else [(chunk, after)]:
                     with signals.whole():
-                        _learn(run, piece, place)
+                        _learn(run, piece, place, digest)
+                        run.keep(piece)
                         if due.after(len(piece)):
                             due.time(run.save)
                     if run.learner is not None:
@@ -266,9 +282,23 @@ def _begun(request: Request, out: str, start: str | None, say: "_Silent") -> Run
     return Run(request, out, settings, learner, marks=[learner.mark()], n_before=learner.n_examples)
 
 
-def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position]]:
-    """What is left to learn, and where each chunk ends."""
+@dataclass(frozen=True)
+class Kept:
+    """Sequences with their features looked up, where they end, and the digest of their file up to there."""
+
+    chunk: Chunk
+    after: Position
+    digest: Digest
+
+
+def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position, Digest | None]]:
+    """What is left to learn, where each chunk ends and, of those kept from the first pass, the digest up to there."""
     while run.position.passes < run.request.passes:
+        if run.kept and run.position == Position(run.position.passes) and run.position.passes:
+            for one in run.kept:
+                yield one.chunk, one.after._replace(passes=run.position.passes), one.digest
+            _end_file(run, last=True)
+            continue
         n_sources = 1 if run.request.shuffle else len(run.request.files)
         path = "the data" if run.request.shuffle else run.request.files[run.position.files]
         n_read, skip, digest = 0, run.position.records, Digest()
@@ -287,16 +317,20 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
                         )
                     run.digest, run.unread = digest, None
             if done < len(chunk):
-                yield chunk.part(done, len(chunk)) if done else chunk, run.position._replace(records=n_read)
+                yield chunk.part(done, len(chunk)) if done else chunk, run.position._replace(records=n_read), None
         if n_read < skip:
             raise Failure(f"{path} has {n_read} records, and {run.out} has learned {skip} of it: it is another file")
-        last = run.position.files + 1 == n_sources
-        if last and run.learner is not None:
-            run.marks.append(run.learner.mark())
-            if run.request.holdout:
-                run.held_out.append(_measure_held_out(run))
-        run.position = Position(run.position.passes + last, 0 if last else run.position.files + 1, 0)
-        run.digest = Digest()
+        _end_file(run, last=run.position.files + 1 == n_sources)
+
+
+def _end_file(run: Run, *, last: bool) -> None:
+    """Go on to the next file, or to the next pass after the last one."""
+    if last and run.learner is not None:
+        run.marks.append(run.learner.mark())
+        if run.request.holdout:
+            run.held_out.append(_measure_held_out(run))
+    run.position = Position(run.position.passes + last, 0 if last else run.position.files + 1, 0)
+    run.digest = Digest()
 
 
 def _chunks(run: Run, path: str, size: int, meter: Meter) -> Iterator[Chunk]:
@@ -321,11 +355,14 @@ def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
     """Begin the learner of examples like these."""
     request = run.request
     task = task_of(request.model, request.task) or guess_task(chunk, run.settings)
-    run.learner = begin(request.model, task, run.settings, request.parameters)
+    parameters = request.parameters
+    if task == "novelty" and not parameters.keys() & {"epsilon", "radius", "max_radius", "geometry", "kernel"}:
+        parameters = parameters | {"radius": "learn", "max_radius": usual_radius(chunk)}
+    run.learner = begin(request.model, task, run.settings, parameters)
     say.task(run.learner)
 
 
-def _learn(run: Run, chunk: Chunk, after: Position) -> None:
+def _learn(run: Run, chunk: Chunk, after: Position, digest: Digest | None) -> None:
     """Learn a chunk; if an example of it is refused, those before are learned."""
     first = after.records - len(chunk)
     try:
@@ -335,7 +372,10 @@ def _learn(run: Run, chunk: Chunk, after: Position) -> None:
         run.digest.update(chunk.part(0, error.index))
         raise ReadError(error.reason, _path(run), run.position.records + 1) from error
     run.position = after
-    run.digest.update(chunk)
+    if digest is None:
+        run.digest.update(chunk)
+    else:
+        run.digest = digest
 
 
 def _path(run: Run) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,24 @@ from onmargin.learner import Offsets, as_rows
 LabelLists = list[list[Any]]
 # What the table of labels, tokens and errors of one sequence may take.
 MOST_BYTES = 1 << 32
+
+
+@dataclass(frozen=True)
+class TokenRows:
+    """Sequences whose features a tagger has looked up, for several calls of its `partial_fit`."""
+
+    rows: Rows
+    ends: Offsets
+    names: Names  # of the tagger that has read them
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    @property
+    def n_values(self) -> int:
+        """How many features all tokens have."""
+        values, _, _ = self.rows.owners
+        return len(values)
 
 
 def is_matrix(X: Any) -> bool:

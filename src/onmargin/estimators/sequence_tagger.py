@@ -23,6 +23,7 @@ from onmargin.estimators._checks import check_weight
 from onmargin.estimators._estimator import Estimator, RestorePoint, max_iter, tol
 from onmargin.estimators._sequences import (
     LabelLists,
+    TokenRows,
     check_kinds,
     check_lengths,
     is_matrix,
@@ -229,6 +230,26 @@ class SequenceTagger(Estimator, TaggerOptions):
             self._make_room(rows.n_features)
             self.n_features_in_ = rows.n_features
         return self
+
+    def read(self, X: Any) -> TokenRows:
+        """Look up the features of sequences, once for several calls of `partial_fit`.
+
+        Parameters
+        ----------
+        X : list of sequences
+            As in `fit`. Features that were never learned are left out, so learn the sequences first.
+
+        Returns
+        -------
+        tokens : TokenRows
+            What `partial_fit` and `predict` of this tagger take in the place of X.
+        """
+        check_is_fitted(self)
+        if self._names is None:
+            raise ValueError("read is for features by name: a matrix of tokens is learned as it is")
+        with TakingTurns(self):
+            rows, ends = self._read(X, None, grow=False)
+            return TokenRows(rows, ends, self._names)
 
     def learn_one(self, sequence: Any, labels: Any) -> Self:
         """Learn one sequence.
@@ -616,6 +637,10 @@ class SequenceTagger(Estimator, TaggerOptions):
     def _read(self, X: Any, lengths: ArrayLike | None, *, grow: bool) -> tuple[Rows, Offsets]:
         """Return the tokens as rows, and the offsets of the sequences; X must be of the kind of the first X."""
         self._check_kind(X)
+        if isinstance(X, TokenRows):
+            if X.names is not self._names:
+                raise ValueError("X was read by another tagger, or before this one was fitted again: read it again")
+            return X.rows.widened(len(X.names)), X.ends
         if self._names is not None:
             if lengths is not None:
                 raise ValueError(

@@ -24,6 +24,10 @@ from onmargin.models.rules import NONE, Number, Word
 from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first
 from onmargin.models.updates import check_combination
 
+# With contamination="auto": the part of the rows outside the ball that is too many, and the part of outliers then.
+_TOO_MANY = 0.5
+_USUAL = 0.1
+
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -45,8 +49,10 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     Parameters
     ----------
     contamination : "auto" or float, default="auto"
-        What `predict` calls an outlier. "auto": all outside the ball. A number up to 0.5: `fit` sets `offset_` so that
-        this part of the training data is called outliers. Streams have no such part: `partial_fit` takes "auto" only.
+        What `predict` calls an outlier. If "auto", all outside the ball are; if that were more than half of the rows of
+        `fit`, because the radius does not suit them, `offset_` is set so that a tenth of them are. If a number up to
+        0.5, `fit` sets `offset_` so that this part of its rows is called outliers. `partial_fit` takes "auto" only, and
+        goes by the ball.
     target_loss : float or None, default=None
         `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
         conversion. With a fixed radius the loss is the distance from the ball. None: passes as above.
@@ -125,6 +131,13 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     array([5., 5.])
     >>> model.predict([[5.0, 5.5], [9.0, 1.0]])
     array([ 1, -1])
+
+    Of standardized rows a radius that is learned up to twice the root of the number of features holds most:
+
+    >>> X = np.random.default_rng(0).normal(size=(500, 9))
+    >>> model = PassiveAggressiveUniclass(radius="learn", max_radius=2 * 9**0.5).partial_fit(X)
+    >>> round(float((model.predict(X) == 1).mean()), 2)
+    1.0
     """
 
     contamination: float | str = option("auto", Word("auto"), Number(0, 0.5, above=True))
@@ -162,8 +175,11 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
             self._model.arrange()
             self._fit(as_rows(X), np.zeros(X.shape[0]), weight)
             self._offset = None
+            scores = -self._distances(X)
             if not isinstance(self.contamination, str):
-                self._offset = float(np.percentile(-self._distances(X), 100 * self.contamination))
+                self._offset = float(np.percentile(scores, 100 * self.contamination))
+            elif np.mean(scores < self.offset_) > _TOO_MANY:
+                self._offset = float(np.percentile(scores, 100 * _USUAL))
         return self
 
     def partial_fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from onmargin._core.text.token_window import Window
+
 _PART = re.compile(r"(\w+)\[(-?\d+)\]")
 
 # Words and part-of-speech tags two to each side, and those next to each other together: the ordinary set for chunking.
@@ -39,7 +41,7 @@ class WindowFeatures:
     def __init__(self, columns: Sequence[str] = ("w", "pos"), templates: Sequence[str] = CHUNKING) -> None:
         self.columns = tuple(columns)
         self.templates = tuple(templates)
-        self._parts = [self._parse(template) for template in self.templates]
+        self._window = Window([(f"{template}=", self._parse(template)) for template in self.templates])
 
     def _parse(self, template: str) -> list[tuple[int, int]]:
         """The column and the offset of each part."""
@@ -67,16 +69,7 @@ class WindowFeatures:
         features : list of lists of str
             Ready for :class:`onmargin.SequenceTagger`.
         """
-        n = len(sentence)
         for i, token in enumerate(sentence):
             if isinstance(token, str) or len(token) < len(self.columns):
                 raise ValueError(f"token {i} must have the columns {list(self.columns)}, got {token!r}")
-        features = []
-        for i in range(n):
-            names = [
-                f"{template}={'|'.join(sentence[i + offset][column] for column, offset in parts)}"
-                for template, parts in zip(self.templates, self._parts, strict=True)
-                if all(0 <= i + offset < n for _, offset in parts)
-            ]
-            features.append(names + ["first"] * (i == 0) + ["last"] * (i == n - 1))
-        return features
+        return self._window(list(map(tuple, sentence)))

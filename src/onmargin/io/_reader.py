@@ -8,6 +8,9 @@ from onmargin.io._source import DamageError, Lines, Place, RecordError, Source, 
 
 T_co = TypeVar("T_co", covariant=True)
 
+# Characters of a problem that are shown, about.
+_LONGEST = 400
+
 # Bytes, once unpacked, that a record may take: a few bytes of compressed data can stand for gigabytes.
 MAX_RECORD = 1 << 26
 
@@ -26,6 +29,8 @@ class ReadError(ValueError):
     """
 
     def __init__(self, problem: str, path: str, record: int, line: int | None = None) -> None:
+        if len(problem) > _LONGEST:  # a record may be one line of a megabyte
+            problem = f"{problem[: _LONGEST // 2]} ... {problem[-_LONGEST // 4 :]}"
         super().__init__(problem, path, record, line)
         self.problem = problem
         self.path = path
