@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin.models.reliability import Reliability
 from onmargin.theory import Certificate
 
 Vector = NDArray[np.float64]
 Counts = NDArray[np.intp]
 
 COLUMNS = ("rounds", "error", "loss", "squared_loss", "cost", "window_error", "seconds", "memory")
+MORE_COLUMNS = ("bound", "log_loss", "brier_score", "calibration_error")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Curve:
         Where that bound comes from.
     changes : ndarray of int or None
         With an alarm: the rounds at which it went off.
+    log_loss, brier_score, calibration_error : ndarray or None
+        Those of the probabilities of a classifier of this package up to each point, judged before each example was
+        learned; None for others. See `Reliability`.
+    reliability : Reliability or None
+        How often each probability came true over the whole stream.
     """
 
     rounds: Counts
@@ -58,6 +65,10 @@ class Curve:
     bound: Vector | None = field(default=None, repr=False)
     certificate: Certificate | None = field(default=None, repr=False)
     changes: Counts | None = field(default=None, repr=False)
+    log_loss: Vector | None = field(default=None, repr=False)
+    brier_score: Vector | None = field(default=None, repr=False)
+    calibration_error: Vector | None = field(default=None, repr=False)
+    reliability: Reliability | None = field(default=None, repr=False)
 
     def under(self, certificate: Certificate) -> "Curve":
         """The curve with what its theorem allows.
@@ -81,10 +92,10 @@ class Curve:
         Returns
         -------
         columns : dict of ndarray
-            Those of the curve, and "bound" where there is one.
+            Those of the curve, and those that only some curves have, such as "bound" and "log_loss".
         """
         columns = {name: getattr(self, name) for name in COLUMNS}
-        return columns if self.bound is None else {**columns, "bound": self.bound}
+        return columns | {name: value for name in MORE_COLUMNS if (value := getattr(self, name)) is not None}
 
     def frame(self) -> Any:
         """The curve as a table: a pandas DataFrame if pandas is installed, otherwise a dict of arrays.
@@ -126,6 +137,25 @@ class Curve:
         ax.set(xlabel="rounds", ylabel=word)
         ax.legend()
         return ax
+
+    def plot_reliability(self, ax: Any = None) -> Any:
+        """Draw how often each probability came true.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, on a new figure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            With the diagram.
+        """
+        if self.reliability is None:
+            raise ValueError(
+                "there are no probabilities: a reliability diagram needs a classifier of onmargin, and delay=0"
+            )
+        return self.reliability.plot(_axes(ax))
 
     @property
     def _counted(self) -> str:
