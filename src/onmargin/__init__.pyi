@@ -1,5 +1,6 @@
 # The public names, one import per line. Type checkers read this file, and `__init__.py` finds the names by it.
 
+from onmargin import confidence as confidence
 from onmargin import evaluate as evaluate
 from onmargin import features as features
 from onmargin import io as io

@@ -23,7 +23,7 @@ LAYERS = [
     {"features", "io"},
     {"estimators", "stream"},
     {"scale", "theory"},
-    {"evaluate", "river"},
+    {"confidence", "evaluate", "river"},
     {"lab"},
     {"apps"},
 ]
@@ -201,14 +201,15 @@ def test_stub_has_one_name_per_line():
 
 def test_dir_shows_the_public_names_alone():
     assert dir(onmargin) == sorted([*declared(), "__version__"])
-    modules = {"evaluate", "features", "io", "lab", "reference", "river", "scale", "stream", "theory"}
+    modules = {"confidence", "evaluate", "features", "io", "lab", "reference", "river", "scale", "stream", "theory"}
     assert set(onmargin.__all__) == declared().keys() - modules
     assert not [name for name in onmargin.__all__ if name.startswith("_")]
 
 
 def test_modules_are_imported_when_they_are_used():
     used = (
-        "evaluate.progressive features.RunningScaler io.shards lab.run reference.play river.PassiveAggressiveRegressor"
+        "confidence.Intervals evaluate.progressive features.RunningScaler io.shards lab.run reference.play "
+        "river.PassiveAggressiveRegressor"
     )
     used += " scale.fit stream.PassiveAggressiveClassifier theory.certify"
     loaded_after("import onmargin; " + "; ".join(f"onmargin.{name}" for name in used.split()))

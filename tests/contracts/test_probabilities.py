@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 import onmargin
 from onmargin import river as river_face
 from onmargin import scale, stream
+from onmargin.evaluate import progressive
 from onmargin.scale import LocalEngine
 from tests.shards import cut
 
@@ -163,3 +164,31 @@ def test_metrics_and_ensembles_of_river(kind):
     three = [(dict(enumerate(x)), int(label)) for x, label in zip(X.tolist(), y, strict=True)]
     against_rest = multiclass.OneVsRestClassifier(kind())
     assert evaluate.progressive_val_score(three, against_rest, metrics.Accuracy()).get() > 0.4
+
+
+def test_reliability_is_that_of_the_probabilities_before():
+    X, y = data(400, 3)
+    model, shares = onmargin.AROWClassifier(), []
+    model.partial_fit(X[:1], y[:1], classes=[0, 1, 2])
+    for t in range(1, 400):
+        shares.append(model.predict_proba(X[t : t + 1])[0])
+        model.partial_fit(X[t : t + 1], y[t : t + 1])
+    p = np.vstack([np.full((1, 3), 1 / 3), shares])
+    found = model.reliability_
+    assert found.rounds == found.judged == 400
+    assert found.log_loss == pytest.approx(log_loss(y, p))
+    assert found.brier_score == pytest.approx(((p - np.eye(3)[y]) ** 2).sum(axis=1).mean())
+    top, right = p.max(axis=1), p.argmax(axis=1) == y
+    bins = [np.flatnonzero((top * 10).astype(int) == k) for k in range(10)]
+    error = sum(abs(top[rows].sum() - right[rows].sum()) for rows in bins) / 400
+    assert found.calibration_error == pytest.approx(error)
+    assert found.weight.sum() == 400
+    curve = progressive(onmargin.AROWClassifier(), X, y)
+    assert curve.log_loss[-1] == pytest.approx(found.log_loss)
+    assert curve.frame()["brier_score"].iloc[-1] == pytest.approx(found.brier_score)
+    assert len(curve.plot_reliability().lines) == 2
+    assert np.isnan(stream.AROWClassifier().reliability_.log_loss)
+    plain = progressive(onmargin.PassiveAggressiveRegressor(), X, y.astype(float))
+    assert plain.log_loss is None
+    with pytest.raises(ValueError, match="classifier"):
+        plain.plot_reliability()

@@ -25,6 +25,9 @@ PAPERS = {
     "PLG",
     "FS",
     "CCG",
+    "ACI",
+    "QT",
+    "SELECTIVE",
 }
 # A tag is a word of capitals in brackets that does not index anything: "[JMLR] eq. 14", not "list[T]" or "x[I]".
 TAG = re.compile(r"(?<![\w)\]])\[([A-Z]{2,})\]")

@@ -30,7 +30,7 @@ from onmargin._core.rows cimport address
 from onmargin._core.tasks.task cimport Task
 
 # The rate of AdaGrad, and the squares of gradients that it begins with.
-cdef double RATE = 0.5, FIRST_SQUARES = 1.0
+cdef double RATE = 1.0, FIRST_SQUARES = 4.0
 # The smallest factor of scores, the longest memory of their deviation in rounds, and the largest number of deviations
 # that counts in a gradient.
 cdef double LEAST_FACTOR = 0.01, MEMORY = 1024, MOST_DEVIATIONS = 8

@@ -21,6 +21,7 @@ from onmargin.learner import Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
 from onmargin.models.columns import check_known
 from onmargin.models.plan import Plan
+from onmargin.models.reliability import Reliability
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -270,6 +271,12 @@ class LinearClassifier(LinearEstimator):
             The logarithms of what `predict_proba` returns.
         """
         return np.log(self.predict_proba(X))
+
+    @property
+    def reliability_(self) -> Reliability:
+        """How good the probabilities were, each judged before its example was learned."""
+        self._fitted()
+        return Reliability.of(self._model.calibration)
 
     def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         labels: NDArray[Any] = self.classes_[self._model.judge.decode(scores)]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._tables import html_table, number, svg_curve, text_table
+from onmargin.models.reliability import Reliability
 from onmargin.theory import Certificate
 
 Vector = NDArray[np.float64]
@@ -16,6 +17,7 @@ Counts = NDArray[np.intp]
 # Of a curve that is printed.
 POINTS = 10
 COLUMNS = ("rounds", "error", "loss", "squared_loss", "cost", "window_error", "seconds", "memory")
+MORE_COLUMNS = ("bound", "log_loss", "brier_score", "calibration_error")
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +50,11 @@ class Curve:
         Where that bound comes from.
     changes : ndarray of int or None
         With an alarm: the rounds at which it went off.
+    log_loss, brier_score, calibration_error : ndarray or None
+        Those of the probabilities of a classifier of this package up to each point, judged before each example was
+        learned; None for others. See `Reliability`.
+    reliability : Reliability or None
+        How often each probability came true over the whole stream.
     """
 
     rounds: Counts
@@ -63,6 +70,10 @@ class Curve:
     bound: Vector | None = None
     certificate: Certificate | None = None
     changes: Counts | None = None
+    log_loss: Vector | None = None
+    brier_score: Vector | None = None
+    calibration_error: Vector | None = None
+    reliability: Reliability | None = None
 
     def __repr__(self) -> str:
         last = len(self.rounds) - 1
@@ -84,6 +95,7 @@ class Curve:
             "last rounds": self.window_error,
             "loss": self.loss,
             **({"cost": self.cost} if self.cost.any() else {}),
+            **({} if self.log_loss is None else {"log loss": self.log_loss}),
             **({} if self.bound is None else {"allowed": self.bound}),
             "seconds": self.seconds,
         }
@@ -111,10 +123,10 @@ class Curve:
         Returns
         -------
         columns : dict of ndarray
-            Those of the curve, and "bound" where there is one.
+            Those of the curve, and those that only some curves have, such as "bound" and "log_loss".
         """
         columns = {name: getattr(self, name) for name in COLUMNS}
-        return columns if self.bound is None else {**columns, "bound": self.bound}
+        return columns | {name: value for name in MORE_COLUMNS if (value := getattr(self, name)) is not None}
 
     def frame(self) -> Any:
         """The curve as a table: a pandas DataFrame if pandas is installed, otherwise a dict of arrays.
@@ -156,6 +168,25 @@ class Curve:
         ax.set(xlabel="rounds", ylabel=word)
         ax.legend()
         return ax
+
+    def plot_reliability(self, ax: Any = None) -> Any:
+        """Draw how often each probability came true.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, on a new figure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            With the diagram.
+        """
+        if self.reliability is None:
+            raise ValueError(
+                "there are no probabilities: a reliability diagram needs a classifier of onmargin, and delay=0"
+            )
+        return self.reliability.plot(_axes(ax))
 
     @property
     def _counted(self) -> str:

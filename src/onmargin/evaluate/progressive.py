@@ -27,8 +27,10 @@ from onmargin.evaluate._rounds import (
 )
 from onmargin.evaluate.alarm import ChangeAlarm
 from onmargin.evaluate.curves import Curve, Curves
+from onmargin.models.reliability import Reliability
 from onmargin.theory import NoTheorem, certify
 
+_OF_PROBABILITIES = ("log_loss", "brier_score", "calibration_error")
 # Rounds, and sums of error, loss, squared loss and cost over them.
 Sums = tuple[int, float, float, float, float]
 
@@ -86,8 +88,10 @@ def progressive(
     Returns
     -------
     curve : Curve or Curves
-        Rounds, error, loss, cost, error of the last rounds, seconds and bytes of memory at each point; ``plot()`` draws
-        it, ``frame()`` makes a table. For a dict, a mapping of names to curves with the same two methods.
+        Rounds, error, loss, cost, error of the last rounds, seconds and bytes of memory at each point, and for
+        classifiers with ``reliability_`` the log loss, Brier score and calibration error of their probabilities;
+        ``plot()`` draws it, ``plot_reliability()`` how often each probability came true, ``frame()`` makes a table. For
+        a dict, a mapping of names to curves with the same two methods.
 
     Notes
     -----
@@ -188,6 +192,7 @@ class _Point:
     cost: float
     seconds: float
     memory: int
+    reliability: Reliability | None = None
 
 
 class _Run:
@@ -205,14 +210,23 @@ class _Run:
         start = perf_counter()
         sums = self.learn(piece)
         self.seconds += perf_counter() - start
-        self.points.append(_Point(*sums, self.seconds, _memory(self.model)))
+        self.points.append(_Point(*sums, self.seconds, _memory(self.model), self.reliability()))
 
     def learn(self, piece: Piece) -> Sums:
         """Learn a piece, and what the rounds so far came to."""
         raise NotImplementedError
 
+    def reliability(self) -> Reliability | None:
+        """How good the probabilities were so far, if there are any."""
+        return None
+
     def curve(self, steps: int) -> Curve:
-        table = np.array([list(vars(point).values()) for point in self.points], dtype=np.float64).reshape(-1, 7)
+        numbers = [list(vars(point).values())[:7] for point in self.points]
+        table = np.array(numbers, dtype=np.float64).reshape(-1, 7)
+        reliable = [point.reliability for point in self.points]
+        judged: dict[str, Any] = {}
+        if reliable and reliable[-1] is not None:
+            judged = {name: np.array([getattr(one, name) for one in reliable]) for name in _OF_PROBABILITIES}
         rounds, errors, losses, squares, costs, seconds, memory = table.T
         per_round = np.maximum(rounds, 1)
         # Sums at the beginning of each window.
@@ -230,6 +244,8 @@ class _Run:
             measure=self.measure,
             model=self.model,
             changes=None if self.alarm is None else np.array(self.alarm.changes_, dtype=np.intp),
+            reliability=reliable[-1] if reliable else None,
+            **judged,
         )
 
 
@@ -255,6 +271,9 @@ class _Totals(_Run):
                 self.sound(self.alarm, one)
         totals = self.model.totals_
         return totals.rounds, float(totals.mistakes), totals.loss, totals.squared_loss, totals.cost
+
+    def reliability(self) -> Reliability | None:
+        return getattr(learner_of(self.model), "reliability_", None)
 
     def sound(self, alarm: ChangeAlarm, piece: Piece) -> None:
         """Learn a piece, and give each of its mistakes to the alarm."""

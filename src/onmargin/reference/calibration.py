@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
-RATE, LEAST_FACTOR, MEMORY, MOST_DEVIATIONS, DEPTH, BINS = 0.5, 0.01, 1024, 8, 30, 10
+RATE, LEAST_FACTOR, MEMORY, MOST_DEVIATIONS, DEPTH, BINS = 1.0, 0.01, 1024, 8, 30, 10
 MASK = 2**64 - 1
 
 
@@ -23,8 +23,8 @@ class Calibration:
     n_classes: int
     a: float = 0.5
     b: float = 0.5
-    a_squares: float = 1.0
-    b_squares: float = 1.0
+    a_squares: float = 4.0
+    b_squares: float = 4.0
     s_square: float = 0.0
     v_square: float = 0.0
     judged: int = 0
@@ -36,7 +36,7 @@ class Calibration:
     bins: Matrix = field(init=False)
 
     def __post_init__(self) -> None:
-        self.c, self.c_squares = np.zeros(self.n_classes), np.ones(self.n_classes)
+        self.c, self.c_squares = np.zeros(self.n_classes), np.full(self.n_classes, 4.0)
         self.bins = np.zeros((3, BINS))
 
     def probabilities(self, s: Vector, v: Vector | None = None) -> Vector:

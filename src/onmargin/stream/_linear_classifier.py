@@ -7,10 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.calibration import Calibration
 from onmargin._core.stream import check_weight
 from onmargin.models.balance import balanced_factor, class_factors
 from onmargin.models.columns import check_known
 from onmargin.models.costs import classes_of_cost
+from onmargin.models.reliability import Reliability
 from onmargin.stream._labels import Label, check_label, code_of
 from onmargin.stream._learner import StreamLearner
 
@@ -188,6 +190,11 @@ class LinearClassifier(StreamLearner):
             if self._model.calibration.n_classes < 2:
                 return dict.fromkeys(self.classes_, 1.0)
             return dict(zip(self.classes_, player.probabilities(x), strict=True))
+
+    @property
+    def reliability_(self) -> Reliability:
+        """How good the probabilities were, each judged before its example was learned."""
+        return Reliability.of(self._model.calibration if "_model" in vars(self) else Calibration())
 
     def _targets(self) -> dict[Any, float]:
         if len(self.classes_) == 2:

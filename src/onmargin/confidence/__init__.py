@@ -1,0 +1,17 @@
+"""How sure predictions are: sets and intervals that cover, decisions by cost, abstaining, and labels worth having."""
+
+from onmargin.confidence.decisions import Decisions, DecisionsReport
+from onmargin.confidence.intervals import Intervals
+from onmargin.confidence.sampling import SelectiveSampler
+from onmargin.confidence.sets import PredictionSets
+from onmargin.confidence.tracking import Coverage, QuantileTracker
+
+__all__ = [
+    "Coverage",
+    "Decisions",
+    "DecisionsReport",
+    "Intervals",
+    "PredictionSets",
+    "QuantileTracker",
+    "SelectiveSampler",
+]

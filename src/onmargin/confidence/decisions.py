@@ -1,0 +1,212 @@
+"""Decisions by probabilities: the class of least expected cost, or none."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onmargin._checks import plain
+from onmargin.confidence._models import ask_for, knows_something, learn_rows, probabilities
+from onmargin.models.costs import check_cost
+
+__all__ = ["Decisions", "DecisionsReport"]
+
+
+@dataclass(frozen=True)
+class DecisionsReport:
+    """What the decisions of a stream came to.
+
+    Attributes
+    ----------
+    rounds, abstained, mistakes : int
+        Examples judged before they were learned; those without a decision; and wrong decisions.
+    cost : float
+        Mean cost of an example, that of abstaining included; nan if there was none.
+    """
+
+    rounds: int
+    abstained: int
+    mistakes: int
+    cost: float
+
+
+class Decisions:
+    """Decide for the class of least expected cost, and abstain where that costs less.
+
+    With probabilities p the expected cost of class j is ``sum_i p_i cost[i, j]``. With `abstain` no class is given
+    where the least of them is more than that; without `cost`, where ``1 - max p > abstain``.
+
+    Parameters
+    ----------
+    model : object
+        A classifier with ``learn_one`` and ``predict_proba_one``, or with ``predict_proba`` and (to learn)
+        ``partial_fit``.
+    cost : array-like of shape (n_classes, n_classes), dict, "absolute", "squared" or None, default=None
+        ``cost[i, j]`` is paid for predicting class j for class i, as for ``PassiveAggressiveClassifier``. If None,
+        every mistake costs 1.
+    abstain : float or None, default=None
+        What it costs to give no class. If None, there is always a class.
+
+    Attributes
+    ----------
+    model : object
+        The model, which learns.
+
+    References
+    ----------
+    .. [1] C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on Information Theory,
+           1970.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from onmargin import AROWClassifier
+    >>> from onmargin.confidence import Decisions
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> decisions = Decisions(AROWClassifier(), abstain=0.1)
+    >>> for start in range(0, 560, 10):
+    ...     decisions = decisions.partial_fit(X[start : start + 10], y[start : start + 10])
+    >>> decisions.report_.abstained, decisions.report_.mistakes
+    (254, 7)
+    >>> Decisions(decisions.model, cost=[[0, 10], [1, 0]]).threshold_
+    0.909...
+    """
+
+    def __init__(
+        self, model: Any, *, cost: ArrayLike | Mapping[Any, Any] | str | None = None, abstain: float | None = None
+    ) -> None:
+        ask_for(model, "predict_proba", "predict_proba_one")
+        if abstain is not None and not (isinstance(abstain, int | float) and 0 <= abstain < np.inf):
+            raise ValueError(f"abstain must be None or a number of at least 0; got {abstain!r}")
+        self.model = model
+        self.cost = cost
+        self.abstain = abstain
+        self._rounds = self._abstained = self._mistakes = 0
+        self._total = 0.0
+
+    def _costs(self, classes: list[Any]) -> NDArray[np.float64]:
+        if self.cost is None or len(classes) < 2:
+            return 1.0 - np.eye(len(classes))
+        return np.asarray(check_cost(self.cost, classes), dtype=np.float64)
+
+    def _decide(self, classes: list[Any], shares: NDArray[np.float64]) -> NDArray[np.intp]:
+        """The class of each row; -1 for none."""
+        expected = shares @ self._costs(classes)
+        best: NDArray[np.intp] = expected.argmin(axis=1)
+        if self.abstain is not None:
+            best[expected.min(axis=1) > self.abstain] = -1
+        return best
+
+    @property
+    def threshold_(self) -> float:
+        """The probability of the second of two classes from which on it is decided for."""
+        classes = [plain(label) for label in self.model.classes_]
+        if len(classes) != 2:
+            raise AttributeError(f"a threshold is one of two classes, and there are {len(classes)}")
+        (_, alarm), (miss, _) = self._costs(classes)
+        return float(alarm / (alarm + miss))
+
+    def _judge(self, classes: list[Any], shares: NDArray[np.float64], y: list[Any]) -> None:
+        costs = self._costs(classes)
+        for code, label in zip(self._decide(classes, shares).tolist(), y, strict=True):
+            self._rounds += 1
+            if code < 0:
+                self._abstained += 1
+                self._total += float(self.abstain or 0)
+            elif classes[code] != label:
+                self._mistakes += 1
+                self._total += float(costs[classes.index(label), code]) if label in classes else 1.0
+
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Count what the decision about an example costs, and then have the model learn it.
+
+        Parameters
+        ----------
+        x : object
+            The example, as the model takes it.
+        y : object
+            Its label.
+
+        Returns
+        -------
+        self : object
+            The decisions, with a model that has learned.
+        """
+        shares = self.model.predict_proba_one(x)
+        self.model.learn_one(x, y)
+        if shares:
+            self._judge(list(shares), np.array([[*shares.values()]]), [plain(y)])
+        return self
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the class of an example.
+
+        Parameters
+        ----------
+        x : object
+            The example.
+
+        Returns
+        -------
+        label : object or None
+            The class of least expected cost. None: abstained, or nothing was learned yet.
+        """
+        shares = self.model.predict_proba_one(x)
+        if not shares:
+            return None
+        code = int(self._decide(list(shares), np.array([[*shares.values()]]))[0])
+        return None if code < 0 else list(shares)[code]
+
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Count what the decisions about rows cost, and then have the model learn them.
+
+        All rows of a call are judged by the model as it was before the call.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels, for models that must know them in their first call.
+
+        Returns
+        -------
+        self : object
+            The decisions, with a model that has learned.
+        """
+        judged = probabilities(self.model, X) if knows_something(self.model) else None
+        learn_rows(self.model, X, y, **({} if classes is None else {"classes": classes}))
+        if judged is not None:
+            self._judge(*judged, [plain(label) for label in np.asarray(y)])
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The classes of least expected cost. With `abstain` they are objects, and None where there is no decision.
+        """
+        classes, shares = probabilities(self.model, X)
+        codes = self._decide(classes, shares)
+        if self.abstain is None:
+            return np.asarray(self.model.classes_)[codes]
+        labels = np.empty(len(codes), dtype=object)
+        labels[:] = [None if code < 0 else classes[code] for code in codes.tolist()]
+        return labels
+
+    @property
+    def report_(self) -> DecisionsReport:
+        """What the decisions so far came to."""
+        mean = self._total / self._rounds if self._rounds else np.nan
+        return DecisionsReport(self._rounds, self._abstained, self._mistakes, mean)

@@ -1,0 +1,150 @@
+"""Online quantile tracking: a threshold that is exceeded as often as asked, on any sequence whatsoever ([ACI], [QT]).
+
+A nonconformity u_t says how strange the label of example t is, given its prediction. What is not in [0, 1] already is
+brought there in units of its running mean m_t, which is known before the example:
+
+    s_t = u_t / (u_t + m_t),  or for nonconformities of both signs  s_t = (1 + u_t / (|u_t| + m_t)) / 2.
+
+The label is covered if s_t <= q_t. With err_t = 1 if it was not,
+
+    q_{t+1} = q_t + rate (err_t - alpha).
+
+Where q_t >= 1 all labels are covered, and where q_t < 0 none, so that q never leaves [-rate, 1 + rate], and
+
+    | (1/T) sum_t err_t - alpha |  =  | q_{T+1} - q_1 | / (rate T)  <=  (1 + rate) / (rate T).
+
+No assumption is made about the examples: they may drift, or be chosen by an adversary who knows the algorithm. That the
+scores are bounded by their units, and not by the largest one seen so far, is a deviation from [QT]: one outlier does
+not make all later steps large.
+"""
+
+from dataclasses import dataclass
+from math import inf, log
+
+__all__ = ["Coverage", "QuantileTracker"]
+
+# Rounds that the unit looks back on, and how many units a nonconformity counts for at most.
+MEMORY, MOST_UNITS = 200, 10.0
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often labels were covered, next to what was asked for.
+
+    Attributes
+    ----------
+    rounds : int
+        Examples that were judged.
+    covered : float
+        The part of them whose label was covered; nan if there was none.
+    asked : float
+        The part that was asked for.
+    bound : float
+        How far the two can be apart, whatever the examples were; inf if there were none.
+    size : float
+        Mean size of the sets, or mean width of the finite intervals; nan if there was none.
+    """
+
+    rounds: int
+    covered: float
+    asked: float
+    bound: float
+    size: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether at least so many labels were covered as the bound says, as they always are."""
+        return not self.rounds or self.covered >= self.asked - self.bound
+
+
+class QuantileTracker:
+    """Track a threshold that nonconformities exceed in a fraction ``1 - coverage`` of the rounds.
+
+    Parameters
+    ----------
+    coverage : float, default=0.9
+        The part of the rounds that must be covered, between 0 and 1.
+    rate : float, default=0.03
+        Size of the steps. Smaller values give steadier thresholds, larger ones follow changes faster and have a smaller
+        bound.
+    scores : {"bounded", "positive", "signed"}, default="bounded"
+        What nonconformities are: numbers from 0 to 1, any numbers of at least 0, or any numbers.
+
+    Attributes
+    ----------
+    rounds, misses : int
+        Rounds so far, and those that were not covered.
+    level : float
+        The threshold as a part of 1.
+    unit : float
+        Mean size of the nonconformities of the last rounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onmargin.confidence import QuantileTracker
+    >>> tracker = QuantileTracker(coverage=0.8, scores="positive")
+    >>> for u in np.random.default_rng(0).exponential(size=2000):
+    ...     covered = tracker.update(u)
+    >>> f"{1 - tracker.misses / tracker.rounds:.3f}, at most {tracker.bound:.3f} from 0.8"
+    '0.799, at most 0.017 from 0.8'
+    """
+
+    def __init__(self, coverage: float = 0.9, rate: float = 0.03, *, scores: str = "bounded") -> None:
+        for name, value in (("coverage", coverage), ("rate", rate)):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+                raise ValueError(f"{name} must be a number greater than 0 and less than 1; got {value!r}")
+        self.coverage = coverage
+        self.rate = rate
+        if scores not in {"bounded", "positive", "signed"}:
+            raise ValueError(f"scores must be 'bounded', 'positive' or 'signed'; got {scores!r}")
+        self.scores = scores
+        self.rounds = self.misses = 0
+        self.unit = 0.0
+        usual = log(1 / (1 - coverage))  # the quantile of an exponential distribution of mean 1
+        part = usual / (1 + usual)
+        self.level = {"bounded": coverage, "positive": part, "signed": (1 + part) / 2}[scores]
+
+    @property
+    def threshold(self) -> float:
+        """The largest nonconformity that is covered now; inf if all are, -inf if none is."""
+        if self.level >= 1:
+            return inf
+        if self.level < 0:
+            return -inf
+        if self.scores == "bounded":
+            return self.level
+        part = 2 * self.level - 1 if self.scores == "signed" else self.level
+        return self.unit * part / (1 - abs(part)) if part > -1 else -inf
+
+    @property
+    def bound(self) -> float:
+        """How far the part covered can be from the one asked for, whatever came."""
+        return (1 + self.rate) / (self.rate * self.rounds) if self.rounds else inf
+
+    def update(self, nonconformity: float, covered: bool | None = None) -> bool:
+        """Count a round and move the threshold; return whether the round was covered.
+
+        Parameters
+        ----------
+        nonconformity : float
+            How strange the label is; inf for one that the model does not know.
+        covered : bool or None, default=None
+            Whether the label was covered. If None, it was if its nonconformity is at most the threshold.
+
+        Returns
+        -------
+        covered : bool
+            Whether the round counts as covered.
+        """
+        if covered is None:
+            covered = bool(nonconformity <= self.threshold)
+        self.rounds += 1
+        self.misses += not covered
+        self.level += self.rate * ((not covered) - (1 - self.coverage))
+        size = abs(nonconformity)
+        if self.unit > 0:
+            size = min(size, MOST_UNITS * self.unit)
+        if size < inf:
+            self.unit += (size - self.unit) / min(self.rounds, MEMORY)
+        return covered

@@ -1,0 +1,102 @@
+"""How good probabilities were, each judged before its example was learned."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._core.calibration import Calibration
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How good the probabilities of a classifier were, each judged before its example was learned.
+
+    Of long streams a sample is judged, in which each example stands for 16 (see `judged`).
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds with at least two classes.
+    judged : int
+        Rounds that were judged: the first 4096 and about one of 16 after them. Where several models learn side by side
+        all are.
+    log_loss : float
+        Mean of ``-ln p`` of the right class; nan if nothing was judged.
+    brier_score : float
+        Mean squared difference between probabilities and what came: of the second of two classes, or summed over more.
+    calibration_error : float
+        Mean distance between probability and frequency over the bins, weighted by their rounds (ECE).
+    probability, frequency : ndarray of shape (10,)
+        The mean probability in each bin, and how often it came true: of the second of two classes, or of the most
+        likely of more; nan for an empty bin.
+    weight : ndarray of shape (10,)
+        The rounds that each bin stands for.
+    """
+
+    rounds: int
+    judged: int
+    log_loss: float
+    brier_score: float
+    calibration_error: float
+    probability: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, calibration: Calibration) -> "Reliability":
+        """Return what a calibration has judged so far.
+
+        Parameters
+        ----------
+        calibration : Calibration
+            That of a model.
+
+        Returns
+        -------
+        reliability : Reliability
+            Its record.
+        """
+        state = calibration.state()
+        total, log_loss, brier = state["sums"]
+        weight, probabilities, hits = state["bins"]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return cls(
+                state["rounds"],
+                state["judged"],
+                float(log_loss / total),
+                float(brier / total),
+                float(np.abs(probabilities - hits).sum() / total),
+                probabilities / weight,
+                hits / weight,
+                weight,
+            )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the reliability diagram: how often each probability came true. The diagonal is perfect.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw. If None, on a new figure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+            With the diagram.
+        """
+        if ax is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError as error:
+                raise ImportError("plot needs matplotlib: pip install matplotlib") from error
+            ax = pyplot.subplots(layout="constrained")[1]
+        ax.plot([0, 1], [0, 1], ":", color="gray")
+        full = self.weight > 0
+        ax.plot(self.probability[full], self.frequency[full], "o-", label=f"error {self.calibration_error:.3f}")
+        share = self.weight / max(self.weight.sum(), 1)
+        ax.bar(np.arange(0.05, 1, 0.1), share, width=0.09, alpha=0.2, label="part of the rounds")
+        ax.set(xlabel="probability", ylabel="frequency", xlim=(0, 1), ylim=(0, 1))
+        ax.legend()
+        return ax
