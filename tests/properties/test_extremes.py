@@ -17,6 +17,7 @@ from tests.contracts.test_every_learner import NEEDS, SIZED
 from tests.contracts.test_every_learner import examples as stream_examples
 from tests.examples import examples
 from tests.saved import CASES, TARGETS, anatomy, answers, is_part
+from tests.structures import Classes
 
 # Learners of rows, in double precision.
 LEARNERS = [
@@ -126,6 +127,23 @@ def test_blocks_of_any_size(case, data):
                 model.partial_fit(X[[i]] * size, y[i : i + 1], sample_weight=[weight])
         except ValueError:
             assert anatomy(model) == anatomy(before)
+        check_finite(model, X)
+
+
+@pytest.mark.parametrize("update", ["prediction", "max_loss"])
+@examples(15)
+@given(st.data())
+def test_structures_of_any_size(update, data):
+    X, y = np.eye(3), [0, 1, 2]
+    model = onmargin.StructuredPredictor(model=Classes(1 - np.eye(3)), update=update).partial_fit(X, y)
+    for i in range(3):
+        before = deepcopy(model)
+        try:
+            with np.errstate(all="ignore"):
+                model.partial_fit([X[i] * data.draw(sizes)], [y[i - 1]], sample_weight=[data.draw(sizes)])
+        except ValueError:
+            assert np.array_equal(model.coef_, before.coef_)
+            assert model.totals_ == before.totals_
         check_finite(model, X)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -233,14 +234,13 @@ class ClassTermFeatures(Whole):
         table = before.get("_table")
         words = np.unique(_as_terms(X).indices)
         words = words[: 0 if table is None else np.searchsorted(words, len(table))]
-        counts = None if table is None else table[words]
+        return partial(self._put_back, before, words, None if table is None else table[words])
 
-        def undo() -> None:
-            self.__dict__ = before
-            if table is not None:
-                table[words] = counts
-
-        return undo
+    def _put_back(self, before: dict[str, Any], words: Codes, counts: NDArray[np.int32] | None) -> None:
+        """Have these attributes, and these counts of some words."""
+        self.__dict__ = before
+        if counts is not None:
+            self._table[words] = counts
 
     @property
     def document_counts_(self) -> NDArray[np.int32]:
