@@ -145,9 +145,9 @@ cdef class Several(Task):
     first: where some were left out since, the bound holds for those that stayed, as their potential only rose.
 
     Votes say which class is predicted. Scores that users see are graded: sum_m q_m z / (1 + |z|), where z are the
-    scores of model m, less their mean over the classes, by the root of their mean square so far, and q_m is proportional
-    to p_m^3: to rank, the best few are better than all. They are changed as
-    little as possible where their best class is not that of the votes.
+    scores of model m, less their mean over the classes, by the root of their mean square so far. q_m is proportional to
+    p_m^3: to rank, the best few are better than all. They are changed as little as possible where their best class is
+    not that of the votes.
 
     With `per_norm` above 0 the C of all steps is in units of 1 / M, where M is the mean of |x|^2 over all rows so far
     that are not zero, to that power; with `in_targets` also in units of the deviation of the targets so far and of the
