@@ -258,3 +258,13 @@ def test_other_models_are_refused():
 def test_other_geometries_are_refused_where_no_theorem_is_at_hand(model):
     with pytest.raises(NoTheorem, match="certify speaks of"):
         certify(model, X, y)
+
+
+def test_a_coordinate_of_a_given_value_is_there_from_the_first_row_on():
+    """One that is taken from the first row that is not zero is not there before."""
+    zeros, y = np.zeros((3, 2)), np.array([1.0, 3.0, 2.0])
+    given = certify(onmargin.PassiveAggressiveRegressor(intercept_scaling=1.0, C=1.0), zeros, y)
+    assert given.competitor.weights.size == 3
+    assert given.competitor.weights[-1] > 1
+    assert given.holds
+    assert certify(onmargin.PassiveAggressiveRegressor(C=1.0), zeros, y).competitor.loss == pytest.approx(6 - 0.3)

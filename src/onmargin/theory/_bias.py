@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 
-def with_bias(X: Any, bias: float) -> Any:
-    """Rows of zeros before the first other one have none: its value was taken from that one."""
+def with_bias(X: Any, bias: float, *, auto: bool) -> Any:
+    """Return rows with the coordinate; with `auto` zeros before the first other row, which gave it, have none."""
     if bias == 0 or np.isnan(bias):
         return X
-    column = np.where(np.cumsum(squared_norms(X)) > 0, bias, 0.0)[:, None]
+    begun = np.cumsum(squared_norms(X)) > 0 if auto else np.ones(X.shape[0], bool)
+    column = np.where(begun, bias, 0.0)[:, None]
     return sparse.hstack([X, column], format="csr") if sparse.issparse(X) else np.hstack([X, column])
 
 

@@ -48,7 +48,8 @@ _KINDS = {"max": "capped", "conproj": "capped", "exact": "capped", "mira": "capp
 def _rows(run: Any, X: Any) -> Any:
     """The rows as they were learned, in double precision, with the intercept coordinate last."""
     X = run._checked(X, keep=True).astype(np.float64)
-    return with_bias(X, getattr(run._learner.geometry, "bias", 0.0))
+    auto = getattr(run, "intercept_scaling", "auto") == "auto"
+    return with_bias(X, getattr(run._learner.geometry, "bias", 0.0), auto=auto)
 
 
 def _passive_aggressive(run: Any, lengths: Vector) -> str:

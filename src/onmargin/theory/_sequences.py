@@ -121,6 +121,6 @@ def read_sequences(run: Any, X: Any, y: Any, lengths: Any) -> tuple[Sequences, f
                 reader.read(token)
         values, indices, indptr = reader.arrays()
         matrix = sparse.csr_matrix((values, indices, indptr), shape=(len(indptr) - 1, len(run._names)))
-    matrix = with_bias(matrix, run._learner.geometry.bias)
+    matrix = with_bias(matrix, run._learner.geometry.bias, auto=run.intercept_scaling == "auto")
     longest = float(np.diff(ends).max(initial=0)) * float(cost.max(initial=0))
     return Sequences(matrix, ends, right, cost, squared), longest**2 if squared else longest
