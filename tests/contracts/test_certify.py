@@ -4,6 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 
 import onmargin
@@ -213,9 +214,14 @@ def test_losses_of_a_competitor_are_those_of_the_learner_itself():
 REFUSED = [
     (PassiveAggressiveClassifier(update="simproj"), three, {}, "simproj"),
     (PassiveAggressiveClassifier(update="simopt"), three, {}, "simopt"),
-    (PassiveAggressiveClassifier(strategy="ovr"), three, {}, "ovr"),
-    (PassiveAggressiveClassifier(class_weight={0: 2.0}), y, {}, "class_weight"),
-    (PassiveAggressiveClassifier(class_margin={0: 2.0}), y, {}, "class_margin"),
+    (PassiveAggressiveClassifier(class_weight="balanced"), y, {}, "class_weight"),
+    (PassiveAggressiveClassifier(class_weight={0: 2.0}, loss="squared_hinge"), y, {}, "class_weight"),
+    (PassiveAggressiveClassifier(class_weight={0: 2.0}, cost="squared"), three, {}, "class_weight and cost"),
+    (PassiveAggressiveClassifier(kernel="rbf", budget=5), y, {}, "budget"),
+    (PassiveAggressiveClassifier(kernel="sigmoid", gamma=3.0, coef0=-2.0), y, {}, "positive semidefinite"),
+    (PassiveAggressiveClassifier(kernel="rbf"), y, {"competitor": np.zeros(4)}, "one coefficient per row"),
+    (onmargin.AROWClassifier(), y, {}, "rate of their own"),
+    (onmargin.AutoClassifier(), y, {}, "several models"),
     (PassiveAggressiveClassifier(), y, {"accuracy": 0.0}, "accuracy"),
     (PassiveAggressiveClassifier(), y, {"competitor": np.zeros(3)}, "competitor"),
     (PassiveAggressiveClassifier(), y, {"competitor": (np.zeros(4), 0.0, 1.0)}, "competitor"),
@@ -247,19 +253,6 @@ def test_other_models_are_refused():
         certify(SGDClassifier(), X, y)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        onmargin.PassiveAggressiveClassifier(kernel="rbf"),
-        onmargin.BlockClassifier(geometry="entropic"),
-        onmargin.PassiveAggressiveUniclass(geometry="entropic"),
-    ],
-)
-def test_other_geometries_are_refused_where_no_theorem_is_at_hand(model):
-    with pytest.raises(NoTheorem, match="certify speaks of"):
-        certify(model, X, y)
-
-
 def test_a_coordinate_of_a_given_value_is_there_from_the_first_row_on():
     """One that is taken from the first row that is not zero is not there before."""
     zeros, y = np.zeros((3, 2)), np.array([1.0, 3.0, 2.0])
@@ -268,3 +261,52 @@ def test_a_coordinate_of_a_given_value_is_there_from_the_first_row_on():
     assert given.competitor.weights[-1] > 1
     assert given.holds
     assert certify(onmargin.PassiveAggressiveRegressor(C=1.0), zeros, y).competitor.loss == pytest.approx(6 - 0.3)
+
+
+def test_linear_kernel_is_no_kernel():
+    """The same best competitor, whether it is found among weights or among combinations of rows."""
+    for model, target in (
+        (PassiveAggressiveClassifier(C=0.3), three),
+        (onmargin.PassiveAggressiveRegressor(), X[:, 0]),
+    ):
+        plain = certify(clone(model).set_params(fit_intercept=False), X, target, accuracy=1e-4)
+        expanded = certify(clone(model).set_params(fit_intercept=False, kernel="linear"), X, target, accuracy=1e-4)
+        assert expanded.holds
+        assert expanded.bound == pytest.approx(plain.bound, rel=1e-3)
+        assert expanded.best.gap <= 1e-4
+
+
+def test_competitor_in_the_span_of_the_rows():
+    """|u|^2 = beta' K beta, and its losses are those of an expansion over the rows."""
+    beta = random.standard_normal(60)
+    K = np.exp(-0.3 * ((X[:, None] - X) ** 2).sum(axis=2))
+    model = PassiveAggressiveClassifier(C=0.5, kernel="rbf", gamma=0.3, fit_intercept=False)
+    u = certify(model, X, y, beta).competitor
+    assert 2 * u.size == pytest.approx(beta @ K @ beta)
+    assert u.losses == pytest.approx(np.maximum(1 - np.where(y, 1, -1) * (K @ beta), 0), abs=1e-6)
+
+
+def test_columns_of_one_vs_rest_add_up():
+    certificate = certify(PassiveAggressiveClassifier(C=0.5, strategy="ovr"), X, three)
+    u, totals = certificate.competitor, certificate.totals
+    assert certificate.holds
+    assert certificate.bound == pytest.approx(theory.pa1_mistakes(0.5, totals.max_squared_norm, 2 * u.size, u.loss))
+
+
+def test_class_weights_multiply_c():
+    """In units of the smallest weight: C is 0.25, and losses of class 1 count four times."""
+    model = PassiveAggressiveClassifier(C=0.5, class_weight={0: 0.5, 1: 2.0}, fit_intercept=False)
+    zero = certify(model, X, y, np.zeros(4))
+    assert zero.holds
+    R2 = (X**2).sum(axis=1).max()
+    loss = (y == 0).sum() + 4 * (y == 1).sum()
+    assert zero.bound == pytest.approx(theory.pa1_mistakes(0.25, R2, 0.0, loss))
+
+
+def test_margins_of_classes_count_as_the_smallest():
+    model = PassiveAggressiveClassifier(C=0.5, class_margin={0: 0.5, 1: 2.0}, fit_intercept=False)
+    zero = certify(model, X, y, np.zeros(4))
+    loss = 0.5 * (y == 0).sum() + 2 * (y == 1).sum()
+    R2 = (X**2).sum(axis=1).max()
+    assert zero.holds
+    assert zero.bound == pytest.approx(theory.climbing_mistakes(0.5, R2, 0.0, loss, margin=0.5))

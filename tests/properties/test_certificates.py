@@ -187,6 +187,59 @@ def test_gradients(case, name, balanced):
         certificate.floor(1.0)
 
 
+@given(rows(), st.integers(2, 4), aggressiveness, st.sampled_from(["rbf", "poly"]), st.booleans())
+@examples(40)
+def test_kernels(case, k, C, kernel, damped):
+    X, random = case
+    model = onmargin.PassiveAggressiveClassifier(C=C, kernel=kernel, gamma=0.5, coef0=1.0, degree=2)
+    model.set_params(loss="squared_hinge" if damped else "hinge")
+    n = X.shape[0]
+    columns = 1 if k == 2 else k
+    checked(model, X, labels(random, n, k), [random.standard_normal((columns, n))], classes=range(k))
+
+
+@given(rows(), st.integers(3, 4), st.sampled_from([0.03, 3.0, inf]), st.booleans())
+@examples(40)
+def test_one_vs_rest(case, k, C, damped):
+    X, random = case
+    loss = {"loss": "squared_hinge"} if damped else {}
+    model = onmargin.PassiveAggressiveClassifier(C=C, strategy="ovr", fit_intercept=False, **loss)
+    checked(model, X, labels(random, X.shape[0], k), [random.standard_normal((k, X.shape[1]))], classes=range(k))
+
+
+@given(rows(), st.integers(2, 3), aggressiveness, st.sampled_from(["max", "conproj"]))
+@examples(40)
+def test_class_weights_and_margins(case, k, C, update):
+    X, random = case
+    weights, margins = (dict(enumerate(random.choice([0.3, 1.0, 4.0], k).tolist())) for _ in range(2))
+    model = onmargin.PassiveAggressiveClassifier(C=C, update=update if k > 2 else "max", class_weight=weights)
+    model.set_params(class_margin=margins, fit_intercept=False)
+    columns = 1 if k == 2 else k
+    checked(model, X, labels(random, X.shape[0], k), [random.standard_normal((columns, X.shape[1]))], classes=range(k))
+
+
+@given(rows(), aggressiveness, st.sampled_from(["max", "simperc", "conproj"]), st.booleans())
+@examples(40)
+def test_blocks_on_the_simplex(case, C, update, parted):
+    X, random = case
+    n, d = X.shape
+    model = onmargin.BlockClassifier(C=C / 3, update=update, geometry="entropic", margin=0.2)
+    given = {"groups": np.arange(n) // 3}
+    given |= {"sets": np.arange(n) % 2} if parted and update != "max" else {}
+    u = random.random(d) + 0.01
+    checked(model, X, random.choice([-1, 1], n), [u / u.sum()], classes=[-1, 1], **given)
+
+
+@given(rows(), st.sampled_from([0.03, 3.0, inf]), st.booleans())
+@examples(40)
+def test_balls_on_the_simplex(case, C, damped):
+    X, random = case
+    loss = {"loss": "squared_epsilon_insensitive"} if damped else {}
+    model = onmargin.PassiveAggressiveUniclass(C=C, geometry="entropic", epsilon=0.3, **loss)
+    u = random.random(X.shape[1]) + 0.01
+    checked(model, X, None, [u / u.sum()])
+
+
 @given(rows(), st.integers(2, 4), aggressiveness, st.sampled_from([*UPDATES, "squared"]))
 def test_class_features(case, k, C, update):
     X, random = case

@@ -1,6 +1,7 @@
 """What each estimator asks of a stream, as the theorems see it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -39,6 +40,8 @@ Places = NDArray[np.intp]
 # The estimator after the run, X, y and what else came with them -> the case.
 Reader = Callable[[Any, Any, Any, dict[str, Any]], Case]
 
+MOST_KERNEL_ROWS = 3000  # whose inner products are taken apart
+
 # The steps of quasi-additive learners, and that of a window.
 _STEPS: dict[type, str] = {Fixed: "fixed", Aggressive: "aggressive", Optimal: "optimal", Ascent: "optimal"}
 # The words for `update` whose steps are of one kind; the others are kinds of their own.
@@ -47,9 +50,25 @@ _KINDS = {"max": "capped", "conproj": "capped", "exact": "capped", "mira": "capp
 
 def _rows(run: Any, X: Any) -> Any:
     """The rows as they were learned, in double precision, with the intercept coordinate last."""
-    X = run._checked(X, keep=True).astype(np.float64)
     auto = getattr(run, "intercept_scaling", "auto") == "auto"
-    return with_bias(X, getattr(run._learner.geometry, "bias", 0.0), auto=auto)
+    return with_bias(_plain_rows(run, X), getattr(run._learner.geometry, "bias", 0.0), auto=auto)
+
+
+def _plain_rows(run: Any, X: Any) -> Any:
+    """The rows themselves; with a kernel their places in its feature space, as coordinates of the span of the rows."""
+    X = run._checked(X, keep=True)
+    if getattr(run, "kernel", None) is None:
+        return X.astype(np.float64)
+    if X.shape[0] > MOST_KERNEL_ROWS:
+        raise NoTheorem(f"certify takes up to {MOST_KERNEL_ROWS} rows with a kernel; got {X.shape[0]}")
+    K = np.asarray(X if run.kernel == "precomputed" else run._learner.kernel(X, X), dtype=np.float64)
+    # K = U L U' are the inner products of the rows of U L^(1/2): |sum_i beta_i phi(x_i)|^2 = beta' K beta.
+    values, vectors = np.linalg.eigh((K + K.T) / 2)
+    largest = max(float(values.max(initial=0)), 0.0)
+    if values.min(initial=0) < -1e-6 * largest:
+        raise NoTheorem("the bounds need a positive semidefinite kernel, and this one is not, on these rows")
+    some = values > 1e-12 * largest
+    return vectors[:, some] * np.sqrt(values[some])
 
 
 def _passive_aggressive(run: Any, lengths: Vector) -> str:
@@ -101,30 +120,57 @@ def _codes(run: Any, y: Any) -> Places:
 
 
 def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
-    if run.strategy == "ovr" and len(run.classes_) > 2:
-        raise NoTheorem('strategy="ovr" is a set of binary problems: certify each of them, or learn with "joint"')
-    if run.class_weight is not None:
-        raise NoTheorem("class_weight makes C change from round to round: certify speaks of class_weight=None only")
-    if run.class_margin is not None:
-        raise NoTheorem("class_margin asks classes for different margins: certify speaks of class_margin=None only")
     X, n = _rows(run, X), len(run.classes_)
     codes = _codes(run, y)
     mira = run.update == "mira"
     C = 1.0 if mira or run.update == "perceptron" else run.C
     if run.cost is not None:
+        if run.class_weight is not None:
+            raise NoTheorem("class_weight and cost together have no bound: set one of them to None")
         cost = run._learner.task.cost
         lengths = (1 if n == 2 else 2) * squared_norms(X)
         problem = _prototypes(X, codes, n, np.sqrt(cost))
         step = "PA" if inf == run.C else _passive_aggressive(run, lengths)
         longest = float(lengths.max(initial=0))
         return Case(step, "cost", problem, euclidean(), C, longest, largest_cost=float(cost.max()))
-    margin = float(np.max(run._learner.task.margin))
+    margins = np.broadcast_to(np.asarray(run._learner.task.margin, dtype=np.float64), n)
+    margin = float(margins.min())  # a mistake has a loss of at least that
     if margin == 0:
         raise NoTheorem("margin=0 has no mistake bound: certify speaks of margins above 0")
-    problem = _prototypes(X, codes, n, margin, margin)
-    size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1 if n == 2 else n)
+    separate = run.strategy == "ovr" and n > 2
+    if separate:
+        problem = _one_vs_rest(X, codes, n, margins[codes], margin)
+    else:
+        problem = _prototypes(X, codes, n, margins[:, None], margin)
+    columns = 1 if separate or n == 2 else n
+    size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=columns)
     step = _passive_aggressive(run, lengths) if run.update == "max" else _update(run)
+    if run.class_weight is not None:
+        problem, C = _weighted(run, problem, codes, step)
     return Case(step, "mistakes", problem, size, C, _longest(lengths), margin=margin)
+
+
+def _one_vs_rest(X: Any, codes: Places, n_classes: int, required: Vector, unit: float) -> HalfSpaces:
+    """A binary problem per column. A joint mistake is one of some column, so that what the columns allow adds up."""
+    n = len(codes)
+    rounds = np.repeat(np.arange(n), n_classes)
+    above = np.tile(np.arange(n_classes), n) == codes[rounds]
+    signed = _signed(above, np.arange(n * n_classes), required[rounds])
+    return HalfSpaces(Columns(X, n_classes), *signed, np.ones(n * n_classes), rounds, n, unit)
+
+
+def _weighted(run: Any, problem: HalfSpaces, codes: Places, step: str) -> tuple[HalfSpaces, float]:
+    """Class weights multiply C: losses in units of the smallest weight, which bounds what a mistake gains."""
+    weight = run.class_weight
+    if not isinstance(weight, Mapping) or step not in {"PA-I", "capped"}:
+        raise NoTheorem(
+            'class_weight must be a dict, and steps PA-I, "conproj" or "exact", for certify: "balanced" weights change '
+            "from call to call, and other steps have no bound that weights of C would enter"
+        )
+    of_class = np.array([float(weight.get(label, 1.0)) for label in run.classes_.tolist()])
+    least = float(of_class[of_class > 0].min(initial=np.inf))
+    share = problem.share * (of_class[codes] / least)[problem.round]
+    return replace(problem, share=share), run.C * least
 
 
 def _geometry(
@@ -231,8 +277,13 @@ def _quasi_additive(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
 
 
 def _uniclass(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
-    X = run._checked(X, keep=True)
+    X = _plain_rows(run, X)
     X = X.toarray() if sparse.issparse(X) else X
+    if run.geometry == "entropic":  # the start is the middle of the simplex, whatever came first
+        n = X.shape[1]
+        problem = Balls(X, float(run.epsilon), np.zeros(n))
+        # Directions have length 1, and so a spread of at most sqrt 2.
+        return Case(_passive_aggressive(run, np.zeros(1)), "loss", problem, of_simplex(n), run.C, 0.5)
     start, X = (X[0], X[1:]) if run.init == "first" else (np.zeros(X.shape[1]), X)
     points, limit = X - start, run.epsilon
     if run.max_radius is not None:
@@ -287,7 +338,13 @@ def _blocks(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     parted = numbers is not None and numbers.max(initial=1) > 1
     step = run.update if parted and run.update == "max" else _update(run)
     goal = "sets" if parted else "mistakes"
-    return Case(step, goal, problem, euclidean(), run.C, _longest(squared_norms(X)), margin=margin)
+    size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1)
+    return Case(_of_trials(run, step), goal, problem, size, run.C, _longest(lengths), margin=margin)
+
+
+def _of_trials(run: Any, step: str) -> str:
+    """On the simplex what fixed steps predict does depend on C."""
+    return "fixed" if run.geometry == "entropic" and step == "simperc" else step
 
 
 def _slots(owner: Places) -> Places:
@@ -319,7 +376,9 @@ def _class_features(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     margin = run._learner.task.margin
     step = ("PA" if inf == run.C else "PA-II") if squared else _update(run)
     problem = alone(Columns(rows, 1), up, down, margin * required, margin)
-    return Case(step, "mistakes", problem, euclidean(), run.C, _longest(lengths), margin=margin)
+    directions = rows[up[real]] - rows[down[real]]
+    size, lengths = _geometry(run.geometry, directions, problem, balanced=False, p=None, columns=1)
+    return Case(_of_trials(run, step), "mistakes", problem, size, run.C, _longest(lengths), margin=margin)
 
 
 def _pairs(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> tuple[Places, Places, Vector]:

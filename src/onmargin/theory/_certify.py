@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from onmargin.estimators._estimator import Estimator
-from onmargin.estimators.block_classifier import BlockClassifier
-from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.estimators.confidence_weighted import NHERDClassifier, SCWClassifier
 from onmargin.estimators.second_order import AROWClassifier, AROWRegressor
-from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 from onmargin.learner import Totals
 from onmargin.models.linear import METRICS
 from onmargin.theory._cases import CASES
@@ -71,9 +68,11 @@ def certify(
 
     Notes
     -----
-    The theorem follows from the task, the geometry and the step, by a table. Learners without one ("simproj", "simopt",
-    the structured Perceptron, one-vs-rest) are refused with :class:`NoTheorem`, a ValueError. The intercept coordinate,
-    the calibration label and thresholds count as weights like all others.
+    The theorem follows from the task, the geometry and the step, by a table. Learners without one, such as "simproj"
+    and "simopt", are refused with :class:`NoTheorem`, a ValueError; docs/bounds.rst lists them all. The intercept
+    coordinate, the calibration label and thresholds count as weights like all others. With a kernel the best competitor
+    is found among the combinations of the rows, which hold the best of all (the representer theorem); a given one is
+    the coefficients of the rows, one row per column of scores.
 
     Examples
     --------
@@ -104,8 +103,6 @@ def certify(
     return _certificate(replay, case, theorem, chosen, best)
 
 
-# Their theorems on the simplex are in docs/bounds.rst, and not among those of `certify`.
-_EUCLIDEAN_ONLY = BlockClassifier, ClassFeatureClassifier, PassiveAggressiveUniclass
 _SECOND_ORDER = AROWClassifier, AROWRegressor, NHERDClassifier, SCWClassifier
 
 
@@ -118,8 +115,8 @@ def _refuse(model: Any) -> None:
     """What has no theorem is refused before anything is played."""
     if getattr(model, "update", "") in {"simproj", "simopt"}:
         raise NoTheorem(NONE[model.update])
-    if getattr(model, "kernel", None) is not None:
-        raise NoTheorem("with a kernel the best competitor is in its feature space: certify speaks of kernel=None only")
+    if getattr(model, "budget", None) is not None:
+        raise NoTheorem("supports that are given up for a budget have no theorem here: certify speaks of budget=None")
     planned = hasattr(model, "plan")
     if planned:
         model._check_parameters()
@@ -127,8 +124,6 @@ def _refuse(model: Any) -> None:
         raise NoTheorem("of several models at once certify says nothing: their regret_bound is in sweep_ or experts_")
     if isinstance(model, _SECOND_ORDER) or getattr(model, "geometry", "") in METRICS:
         raise NoTheorem("certify knows no theorem for weights that each move at a rate of their own")
-    if getattr(model, "geometry", "") == "entropic" and isinstance(model, _EUCLIDEAN_ONLY):
-        raise NoTheorem(f"certify speaks of {type(model).__name__} with geometry='euclidean' only")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ Vector = NDArray[np.float64]
 
 def as_vector(run: Any, competitor: Any, problem: Any) -> Vector:
     """Weights, a tuple of them and of intercepts, or a fitted estimator of the same kind as one vector."""
+    if getattr(run, "kernel", None) is not None:
+        return _expansion(run, check_numbers(competitor, "competitor"), problem)
     names, join = next(
         (KINDS[kind] for kind in type(run).__mro__ if kind in KINDS), (("coef_", "intercept_"), _columns)
     )
@@ -38,6 +40,19 @@ def as_vector(run: Any, competitor: Any, problem: Any) -> Vector:
         shapes = [array.shape for array in arrays]
         raise ValueError(f"competitor must be {_words(names)}, of the shapes of this learner; got {shapes}")
     return u
+
+
+def _expansion(run: Any, coefficients: Vector, problem: Any) -> Vector:
+    """Coefficients of the rows, one row per column of scores, as weights over the coordinates of their span."""
+    if not hasattr(problem, "linear"):
+        raise ValueError("competitor must be None for a ball in the feature space of a kernel")
+    X, columns = problem.linear.X, problem.linear.n_columns
+    if coefficients.size != columns * X.shape[0]:
+        raise ValueError(
+            f"competitor must have shape ({columns}, {X.shape[0]}) with a kernel, one coefficient per row; got "
+            f"{coefficients.shape}"
+        )
+    return np.asarray(coefficients.reshape(columns, -1) @ X).ravel()
 
 
 def _words(names: tuple[str, ...]) -> str:

@@ -259,6 +259,7 @@ THEOREMS: dict[tuple[str, str], Theorem] = {
     ("simperc", "sets"): SETS,
     ("scale", "mistakes"): PERCEPTRON,
     ("fixed", "mistakes"): FIXED,
+    ("fixed", "sets"): SETS,
     ("aggressive", "mistakes"): AGGRESSIVE,
     ("gradient descent", "loss"): DESCENT,
     ("exponentiated gradient", "loss"): EXPONENTIATED,
