@@ -191,6 +191,8 @@ def train(request: Request, out: str, *, resume: bool, start: str | None, every:
         raise click.UsageError(f"the standard input can be read once: give a file for several {again[0]}")
     if request.shuffle and request.holdout:
         raise click.UsageError("--holdout takes every N-th example in the order of the files: leave --shuffle out")
+    if request.skip_errors and any(path != "-" and os.path.isdir(path) for path in request.files):
+        raise click.UsageError("--on-error skip has no effect on folders: a file that cannot be read is named")
     if not os.path.isdir(folder := os.path.dirname(os.path.realpath(out))):
         raise Failure(f"there is no folder {folder} for {out}")
     say = _Silent() if quiet else _Said(request)
