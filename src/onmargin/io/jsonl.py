@@ -141,7 +141,18 @@ def read_json(
 
 
 def items(text: io.TextIOWrapper) -> Iterator[Any]:
-    """The items of an array, parsed as soon as they are whole."""
+    """Yield the items of an array, parsed as soon as they are whole.
+
+    Parameters
+    ----------
+    text : TextIOWrapper
+        The file.
+
+    Yields
+    ------
+    item : object
+        The next one.
+    """
     decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     buffer, begun, first = "", False, True
     try:
