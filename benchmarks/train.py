@@ -1,5 +1,7 @@
 """Training from files as they lie on disk, by the code of `onmargin train`, against Vowpal Wabbit on the same text.
 
+The learner is `--model PassiveAggressiveClassifier`; the default one trains several kinds of learners at once.
+
 Both learn in this process, so that what a program takes to start counts for neither; it is in the last lines.
 """
 
@@ -27,8 +29,8 @@ CODE = "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onma
 
 
 def onmargin(path: Path, out: Path, **parameters: object) -> Callable[[], object]:
-    """A run of training."""
-    request = Request((str(path),), parameters=parameters)
+    """A run of training of the passive-aggressive learner, which does what Vowpal Wabbit does: one model."""
+    request = Request((str(path),), parameters=parameters, model="PassiveAggressiveClassifier")
     return lambda: train(request, str(out), resume=False, start=None, every=None, quiet=True)
 
 

@@ -114,6 +114,10 @@ def test_wrong_rows_and_sentences_are_skipped(tmp_path):
     table.write_bytes(table.read_bytes().replace("\xff".encode(), b"\xff"))
     done = report("train", table, "-o", out, "--on-error", "skip")
     assert (done["examples"], done["skipped"]) == (21, 2)
+    rows = tmp_path / "a.svm"
+    rows.write_text("1 1:1\n-1 2:1\nbroken\n# comment\n1 3:x\n" + "1 1:1\n-1 2:1\n" * 5 + "1 2:1 1:1\n")
+    done = report("train", rows, "-o", out, "--on-error", "skip")
+    assert (done["examples"], done["skipped"]) == (12, 3)
     sentences = conll(tmp_path / "a.conll", 5)
     sentences.write_text(sentences.read_text() + "one two\nthree\nfour five six\n\n" + "he PRP B-NP\n\n")
     done = report("train", sentences, "-o", out, "--on-error", "skip")
@@ -127,7 +131,8 @@ def test_a_signal_is_heard_within_a_block(tmp_path):
     rows = [" ".join(f"{k}:{v:.3f}" for k, v in enumerate(random.normal(size=60), 1)) for _ in range(3000)]
     data.write_text("".join(f"{k % 60} {row}\n" for k, row in enumerate(rows)))
     process = start("train", data, "-o", out, "--task", "classify", "--passes", 40, stdout=-3)
-    time.sleep(3)
+    assert b"task classify" in process.stderr.readline()  # it has begun
+    time.sleep(0.5)
     assert process.poll() is None
     begun = time.monotonic()
     process.send_signal(signal.SIGTERM)

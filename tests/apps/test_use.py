@@ -279,3 +279,19 @@ def test_labels_that_become_numbers_keep_their_names(tmp_path):
     assert labels.read_text() == "red\nblue\n"
     assert onmargin("convert", data, "--to", "vw", "--labels", labels, "--force").startswith("1 | size:1.5\n2 | ")
     assert "--labels is for" in onmargin("convert", data, "--to", "jsonl", "--labels", labels, "--force", code=2)
+
+
+def test_probabilities_are_added(rows, tmp_path):
+    data, path = rows
+    lines = onmargin("predict", path, data, "--proba").splitlines()
+    plain = onmargin("predict", path, data).splitlines()
+    assert [line.split("\t")[0] for line in lines] == plain
+    assert all(0 <= float(line.split("\t")[1]) <= 1 for line in lines)
+    first = json.loads(onmargin("predict", path, data, "--proba", "--json").splitlines()[0])
+    assert sum(first["probabilities"].values()) == pytest.approx(1)
+    assert first["probability"] == first["probabilities"][str(first["prediction"])]
+    onmargin("predict", path, data, "--proba", "-o", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().startswith("prediction,probability\n")
+    numbers = svmlight(tmp_path / "b.svm", label=lambda score: round(score, 3))
+    onmargin("train", numbers, "-o", tmp_path / "b")
+    assert "has no probabilities" in onmargin("predict", tmp_path / "b", numbers, "--proba", code=1)

@@ -4,7 +4,6 @@ import io as streams
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, Literal
@@ -15,7 +14,6 @@ from onmargin import io
 from onmargin.apps.columns import LABELS, RowFeatures, is_label, is_text, judge
 from onmargin.apps.failure import Failure
 from onmargin.io import Reader, ReadError
-from onmargin.io._source import RecordError
 from onmargin.io.guess import first_lines, guess_format, head
 
 _BLOCK = 1 << 22  # bytes of svmlight text that are parsed at once
@@ -418,23 +416,9 @@ def missing_columns(path: str, settings: Settings) -> list[str]:
 
 def _entries(path: str, format: str) -> list[dict[str, Any]]:
     """The first objects of a JSON file; damaged ones are left for the reader to refuse."""
-    import json
+    from onmargin.io.jsonl import first_objects
 
-    data = head(path)
-    found: list[Any] = []
-    if format == "jsonl":
-        for line in first_lines(data):
-            try:
-                found.append(json.loads(line))
-            except (ValueError, RecursionError):
-                continue
-    else:
-        from onmargin.io.jsonl import items
-
-        text = streams.TextIOWrapper(streams.BytesIO(data), "utf-8-sig", "replace")
-        with suppress(RecordError):  # the head may end within an object
-            found.extend(islice(items(text), _SAMPLE))
-    return [entry for entry in found if isinstance(entry, dict)]
+    return first_objects(head(path), array=format == "json")
 
 
 def _sample(path: str, settings: Settings) -> list[Any]:
@@ -463,12 +447,9 @@ def table_columns(path: str, settings: Settings) -> list[str]:
     if settings.format == "csv":
         return _csv_columns(next((line for line in first_lines(head(path)) if line.strip()), ""), settings)
     if settings.format == "arff":
-        from onmargin.io.arff import header
+        from onmargin.io.arff import attribute_names
 
-        try:
-            return [one.name for one in header(first_lines(head(path)))]
-        except RecordError as error:
-            raise Failure(f"{path}: {error}") from error
+        return attribute_names(path, first_lines(head(path)))
     return list(dict.fromkeys(name for entry in _entries(path, settings.format) for name in entry))
 
 

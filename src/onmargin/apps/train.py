@@ -113,7 +113,7 @@ class Run:
     held_out: list[Report] = field(default_factory=list)  # how good each pass was on the examples held out
     skipped: dict[str, int] = field(default_factory=dict)  # records of each file that were
     n_before: int = 0  # examples that were learned by another run
-    _all: Chunk | None = None  # all examples, where they are shuffled
+    shuffled: Chunk | None = None  # all examples, where they are shuffled
     kept: "list[Kept] | None" = None  # all that was learned in the first pass, where features are worth keeping
     n_kept: int = 0  # values of those features
 
@@ -191,6 +191,8 @@ def train(request: Request, out: str, *, resume: bool, start: str | None, every:
         raise click.UsageError(f"the standard input can be read once: give a file for several {again[0]}")
     if request.shuffle and request.holdout:
         raise click.UsageError("--holdout takes every N-th example in the order of the files: leave --shuffle out")
+    if request.skip_errors and any(path != "-" and os.path.isdir(path) for path in request.files):
+        raise click.UsageError("--on-error skip has no effect on folders: a file that cannot be read is named")
     if not os.path.isdir(folder := os.path.dirname(os.path.realpath(out))):
         raise Failure(f"there is no folder {folder} for {out}")
     say = _Silent() if quiet else _Said(request)
@@ -342,13 +344,13 @@ def _chunks(run: Run, path: str, size: int, meter: Meter) -> Iterator[Chunk]:
 
 def _shuffled(run: Run, size: int, meter: Meter) -> Iterator[Chunk]:
     """All examples in an order that depends on the pass alone. They are kept in memory."""
-    if run._all is None:
+    if run.shuffled is None:
         parts = [chunk for path in run.request.files for chunk in _chunks(run, path, CHUNK, meter)]
-        run._all = joined(parts)
-    n = len(run._all)
+        run.shuffled = joined(parts)
+    n = len(run.shuffled)
     order = np.random.default_rng([0, run.position.passes]).permutation(n)
     for start in range(0, n, size):
-        yield run._all.take(order[start : start + size])
+        yield run.shuffled.take(order[start : start + size])
 
 
 def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:

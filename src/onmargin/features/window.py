@@ -72,4 +72,4 @@ class WindowFeatures:
         for i, token in enumerate(sentence):
             if isinstance(token, str) or len(token) < len(self.columns):
                 raise ValueError(f"token {i} must have the columns {list(self.columns)}, got {token!r}")
-        return self._window(list(map(tuple, sentence)))
+        return self._window.names(list(map(tuple, sentence)))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from onmargin.io._fields import Columns
-from onmargin.io._reader import Reader, Record, line_reader, parse_number
+from onmargin.io._reader import Reader, ReadError, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
 
 _ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)""", re.IGNORECASE)
@@ -67,6 +67,27 @@ def read_arff(path: Source, label: str | int | None = -1, *, weight: str | int |
                 yield columns.record(_row(text, attributes))
 
     return line_reader(path, parse)
+
+
+def attribute_names(path: str, lines: Iterable[str]) -> list[str]:
+    """Read the names of the attributes.
+
+    Parameters
+    ----------
+    path : str
+        What errors call the file.
+    lines : iterable of str
+        Its lines.
+
+    Returns
+    -------
+    names : list of str
+        In their order.
+    """
+    try:
+        return [one.name for one in header(lines)]
+    except RecordError as problem:
+        raise ReadError(str(problem), path, 1) from problem
 
 
 def header(lines: Iterable[str]) -> list[Attribute]:

@@ -95,7 +95,20 @@ def _rows(lines: Sequence[str], delimiter: str, quote: str | None) -> list[list[
 
 
 def dialect(delimiter: str, quote: str | None) -> dict[str, object]:
-    """The arguments of `csv.reader` for a delimiter and a quote."""
+    """Return the arguments of `csv.reader`.
+
+    Parameters
+    ----------
+    delimiter : str
+        The character between fields.
+    quote : str or None
+        The character around fields.
+
+    Returns
+    -------
+    arguments : dict
+        By name.
+    """
     if quote is None:
         return {"delimiter": delimiter, "quoting": csv.QUOTE_NONE, "quotechar": None}
     return {"delimiter": delimiter, "quotechar": quote, "strict": True}

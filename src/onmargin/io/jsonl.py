@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from onmargin.io._fields import check_field, check_weight
@@ -141,7 +142,18 @@ def read_json(
 
 
 def items(text: io.TextIOWrapper) -> Iterator[Any]:
-    """The items of an array, parsed as soon as they are whole."""
+    """Yield the items of an array, parsed as soon as they are whole.
+
+    Parameters
+    ----------
+    text : TextIOWrapper
+        The file.
+
+    Yields
+    ------
+    item : object
+        The next one.
+    """
     decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     buffer, begun, first = "", False, True
     try:
@@ -177,6 +189,33 @@ def items(text: io.TextIOWrapper) -> Iterator[Any]:
         raise DamageError(f"the file is not UTF-8: {error}") from error
     finally:
         text.detach()
+
+
+def first_objects(data: bytes, *, array: bool) -> list[dict[str, Any]]:
+    """Return the objects at the start of a file; the last one may go on, and damaged ones are left out.
+
+    Parameters
+    ----------
+    data : bytes
+        The first bytes of the file.
+    array : bool
+        Whether the file is an array; otherwise it has one object per line.
+
+    Returns
+    -------
+    objects : list of dict
+        Those that are whole.
+    """
+    found: list[Any] = []
+    text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace")
+    if array:
+        with suppress(RecordError):
+            found.extend(items(text))
+    else:
+        for line in text:
+            with suppress(ValueError, RecursionError):
+                found.append(json.loads(line))
+    return [entry for entry in found if isinstance(entry, dict)]
 
 
 def _nested(label: str | None, weight: str | None) -> Callable[[dict[str, Any]], Record]:

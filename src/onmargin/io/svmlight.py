@@ -1,7 +1,8 @@
 """Sparse rows in the text format of SVMlight and LIBSVM, parsed by compiled code in blocks."""
 
+import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from onmargin.io._source import Place, RecordError, Source
 if TYPE_CHECKING:
     from scipy import sparse
 
+_END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Features that a file may have without being asked: a model of one column has 8 bytes for each.
 MAX_FEATURES = 1 << 26
@@ -205,20 +207,29 @@ def read_rows(
         parser = Parser(zero_based, multilabel, limit)
         at.max_record += block  # which is read ahead
         at.record = 1
-        for text, stop in _texts(stream, block):
-            labels, label_ends, indptr, indices, values, qid, n_lines, problem = parser.parse(text, stop, dtype)
-            n_rows = len(indptr) - 1
-            at.record += n_rows
-            at.line += n_lines
-            if n_rows:
-                X = SparseRows(values, indices, indptr, (n_rows, n_features or parser.width))
-                X = X.hashed(n_features) if hashed and n_features is not None else X
-                yield X, _label_sets(labels, label_ends) if multilabel else labels, qid
-            if problem:
+        for block_text, block_stop in _texts(stream, block):
+            text, stop = block_text, block_stop
+            while stop:
+                labels, label_ends, indptr, indices, values, qid, n_lines, problem = parser.parse(text, stop, dtype)
+                n_rows = len(indptr) - 1
+                at.record += n_rows
+                at.line += n_lines
+                if n_rows:
+                    X = SparseRows(values, indices, indptr, (n_rows, n_features or parser.width))
+                    X = X.hashed(n_features) if hashed and n_features is not None else X
+                    yield X, _label_sets(labels, label_ends) if multilabel else labels, qid
+                if not problem:
+                    break
                 at.line += 1
                 if "beyond n_features" in problem and n_features is None:
                     problem += f". Indices go up to {limit}: set n_features to more, or hashed=True (--hash)"
-                raise RecordError(problem)
+                if at.skip is None:
+                    raise RecordError(problem)
+                at.skip(RecordError(problem))
+                at.record += 1
+                # What comes after the line that is skipped.
+                start = next(islice(_END_OF_LINE.finditer(text, 0, stop), n_lines, None)).end()
+                text, stop = text[start:stop], stop - start
 
     return byte_reader(path, blocks)
 

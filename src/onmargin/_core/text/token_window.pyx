@@ -17,7 +17,7 @@ cdef class Window:
         self.prefixes = [prefix for prefix, _ in templates]
         self.parts = [list(map(tuple, parts)) for _, parts in templates]
 
-    def __call__(self, list sentence):
+    def names(self, list sentence):
         """The names of every token; `sentence` has a tuple of strings for each."""
         cdef Py_ssize_t i, n = len(sentence)
         cdef list features = [], names
