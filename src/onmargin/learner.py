@@ -197,8 +197,9 @@ class Learner(Part, Generic[SomeGeometry]):
 
     def calibrate(self, *, on: bool) -> None:
         """Learn probabilities from the scores of the next rounds, if there are classes, or do not."""
-        if self._totals.calibration is not None:
-            self._totals.calibration.learning = on
+        calibration = self._totals.calibration
+        if calibration is not None and calibration.learning != on:
+            calibration.learning, calibration.wait = on, 0
 
     def close(self) -> None:
         """The rows learned last were seen for the last time: scores of those to come are honest again."""

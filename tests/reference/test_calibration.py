@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from onmargin import AROWClassifier, AutoClassifier, PassiveAggressiveClassifier
 from onmargin.learner import as_rows
 from onmargin.reference import Calibration, binary, calibrate, pa1, play
-from onmargin.reference.calibration import is_chosen
+from onmargin.reference.calibration import gap
 
 
 def stream(n, n_classes, seed=0):
@@ -65,10 +65,13 @@ def test_rounds(model, n_classes):
     same(model._model.calibration, twin)
 
 
-def test_one_of_sixteen_rounds_counts_for_sixteen():
-    chosen = [is_chosen(t) for t in range(4097, 40_000)]
-    assert 1 / 17 < np.mean(chosen) < 1 / 15
-    assert 0.4 < np.mean(np.flatnonzero(chosen) % 2) < 0.6  # labels that alternate do not fool it
+def test_rounds_that_stand_for_others():
+    gaps = [gap(t, 63) for t in range(4097, 40_000)]
+    assert 31 < np.mean(gaps) < 33
+    chosen = [4097]
+    while chosen[-1] < 200_000:
+        chosen.append(chosen[-1] + gap(chosen[-1], 63))
+    assert 0.45 < np.mean(np.array(chosen) % 2) < 0.55  # labels that alternate do not fool it
     X, y = stream(6000, 2)
     scores = play(X, y * 2.0 - 1, binary, pa1(0.01)).scores
     model = PassiveAggressiveClassifier(C=0.01, fit_intercept=False).partial_fit(X, y, classes=[0, 1])

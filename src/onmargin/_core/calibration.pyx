@@ -14,8 +14,9 @@ The class of highest score, which is predicted, need not have the largest p: c c
 `agrees` its p is then raised to the largest of the others, so that predictions and probabilities do not contradict each
 other. Options that ask for other predictions than the most likely class, such as class weights, turn that off.
 
-Rounds of a single model may take less time than a few exponentials. Past the first 4096 of them one of 16 is looked at,
-chosen by a hash of its number, and counts for 16. Where several models learn side by side every round is looked at.
+Rounds of a single model may take less time than a few exponentials. Once 4096 were looked at it is one of 32 on
+average, and counts for 32; where several models learn side by side, one of 4. A hash of the number of a round says how
+many are skipped after it, so that no pattern in the stream meets one in the choice.
 """
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy as np
 from onmargin._core.restore import fill, whole, zeros
 
 from libc.math cimport INFINITY, exp, isfinite, log, sqrt
+from libc.stdint cimport uint64_t
 
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Evidence, Round, finite
@@ -34,6 +36,8 @@ cdef double RATE = 1.0, FIRST_SQUARES = 4.0
 # The smallest factor of scores, the longest memory of their deviation in rounds, and the largest number of deviations
 # that counts in a gradient.
 cdef double LEAST_FACTOR = 0.01, MEMORY = 1024, MOST_DEVIATIONS = 8
+# Rounds that are all looked at, and the most from one to the next after them: with one model, and with several.
+cdef uint64_t THOROUGH = 4096, LONG = 63, SHORT = 7
 # Logits further below the largest one count as if they were so far below: no probability is 0.
 cdef double DEPTH = 30
 # By which part of it the probability of a predicted class is above that of another one, if it is not by more.
@@ -100,7 +104,7 @@ cdef class Calibration:
     def __copy__(self):
         cdef Calibration other = Calibration.__new__(Calibration)
         other.n_classes, other.rounds, other.judged = self.n_classes, self.rounds, self.judged
-        other.learning, other.agrees = self.learning, self.agrees
+        other.learning, other.agrees, other.wait = self.learning, self.agrees, self.wait
         other.a, other.b, other.a_squares, other.b_squares = self.a, self.b, self.a_squares, self.b_squares
         other.s_square, other.v_square = self.s_square, self.v_square
         other.weight, other.log_loss, other.brier, other.bins = self.weight, self.log_loss, self.brier, self.bins
@@ -124,7 +128,7 @@ cdef class Calibration:
 
     def __reduce__(self):
         state = {
-            "rounds": self.rounds, "judged": self.judged, "offsets": self.memory[:2].copy(),
+            "rounds": self.rounds, "judged": self.judged, "wait": self.wait, "offsets": self.memory[:2].copy(),
             "factors": np.array([self.a, self.b, self.a_squares, self.b_squares]),
             "squares": np.array([self.s_square, self.v_square]),
             "sums": np.array([self.weight, self.log_loss, self.brier]), "bins": self.bins_so_far(),
@@ -138,6 +142,7 @@ cdef class Calibration:
             fill(array, state, name)
         fill(self.memory[:2], state, "offsets")
         self.rounds, self.judged = whole(state["rounds"], "rounds"), whole(state["judged"], "judged")
+        self.wait = whole(state["wait"], "wait", most=64)
         self.a, self.b, self.a_squares, self.b_squares = factors
         self.s_square, self.v_square = squares
         self.weight, self.log_loss, self.brier = sums
@@ -152,6 +157,19 @@ cdef class Calibration:
     def state(self):
         """What was learned, by name."""
         return self.__reduce__()[2]
+
+    cdef Py_ssize_t next_due(self, Py_ssize_t n_scores) noexcept nogil:
+        """For how many rounds one stands that is not skipped, and how many are skipped after it."""
+        cdef uint64_t h, most = SHORT if n_scores > self.n_classes else LONG
+        if self.n_classes < 2:
+            return 0
+        self.rounds += 1
+        if self.learning and <uint64_t>self.judged < THOROUGH:
+            return 1
+        h = <uint64_t>self.rounds * <uint64_t>0x9E3779B97F4A7C15
+        h = (h ^ (h >> 32)) * <uint64_t>0xD6E8FEB86659FD93
+        self.wait = 1 + (h >> 32) % most
+        return (most + 1) // 2
 
     cdef void observe(self, Task task, Geometry geometry, Round* r, Py_ssize_t weight) noexcept nogil:
         """Judge and learn the scores that predict the row of a round; the round counts for `weight` rounds."""

@@ -53,7 +53,13 @@ class Coverage:
 
     @property
     def holds(self) -> bool:
-        """Whether at least so many labels were covered as the bound says, as they always are."""
+        """Whether at least so many labels were covered as the bound says, as they always are.
+
+        Returns
+        -------
+        holds : bool
+            True, unless the numbers were tampered with.
+        """
         return not self.rounds or self.covered >= self.asked - self.bound
 
 
@@ -107,7 +113,13 @@ class QuantileTracker:
 
     @property
     def threshold(self) -> float:
-        """The largest nonconformity that is covered now; inf if all are, -inf if none is."""
+        """The largest nonconformity that is covered now.
+
+        Returns
+        -------
+        threshold : float
+            A nonconformity; inf if all are covered, -inf if none is.
+        """
         if self.level >= 1:
             return inf
         if self.level < 0:
@@ -119,7 +131,13 @@ class QuantileTracker:
 
     @property
     def bound(self) -> float:
-        """How far the part covered can be from the one asked for, whatever came."""
+        """How far the part covered can be from the one asked for, whatever came.
+
+        Returns
+        -------
+        bound : float
+            ``(1 + rate) / (rate * rounds)``; inf before the first round.
+        """
         return (1 + self.rate) / (self.rate * self.rounds) if self.rounds else inf
 
     def update(self, nonconformity: float, covered: bool | None = None) -> bool:

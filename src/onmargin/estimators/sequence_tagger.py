@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.text.names import Names
 from onmargin._core.turns import TakingTurns
+from onmargin.estimators._chain_probabilities import calibrate, labels_proba_one, predict_marginals
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._estimator import Estimator, RestorePoint, max_iter, tol
 from onmargin.estimators._sequences import (
@@ -89,6 +91,8 @@ class SequenceTagger(Estimator, TaggerOptions):
         Weights of the `transition_features` of a token from the label before (first index) to its own (second).
     transition_feature_names_ : list of str
         Names of those features. Not there if X was a matrix.
+    temperature_ : float
+        That of `predict_marginals`, found by `calibrate`. Not there before.
     sweep_ : ChainStanding
         With several C: mistakes, losses, cost, vote and weights of each; ``coef_`` and the others are of the leader.
     feature_names_ : list of str
@@ -392,6 +396,10 @@ class SequenceTagger(Estimator, TaggerOptions):
             for scores, paths in best
         ]
 
+    calibrate = calibrate
+    predict_marginals = predict_marginals
+    labels_proba_one = labels_proba_one
+
     def score(self, X: Any, y: Any, *, lengths: ArrayLike | None = None) -> float:
         """Return the part of the tokens that get their right label.
 
@@ -587,6 +595,9 @@ class SequenceTagger(Estimator, TaggerOptions):
                     raise
 
     def _check_model(self, plan: Plan) -> None:
+        temperature = vars(self).get("temperature_", 1.0)
+        if not (isinstance(temperature, float) and 0 < temperature < inf):
+            raise ValueError(f"temperature_ must be a number greater than 0 and less than inf; got {temperature!r:.60}")
         labels = check_known(self.classes_)
         if self._codes != {label: code for code, label in enumerate(labels)}:
             raise ValueError(f"codes must be those of the labels; got {self._codes!r:.200}")
@@ -625,6 +636,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         self.n_features_in_ = 0
         self.classes_ = np.array([], dtype=object)
         self._codes = {}
+        self.__dict__.pop("temperature_", None)  # that of the chain before
         self._chosen_by, self._n_asked = self.transition_features, 0
         if self._names is None and self._chosen_by not in (None, "all"):
             raise ValueError(

@@ -17,7 +17,7 @@ from onmargin._core.rows import Rows
 from onmargin._core.several.geometries import SeveralPaths
 from onmargin._core.several.tasks import SeveralSequences
 from onmargin._core.tasks.sequence import Sequence as Labeling
-from onmargin._core.tasks.sequence import decode, decode_best
+from onmargin._core.tasks.sequence import decode, decode_best, marginals
 from onmargin._core.tasks.task import Task
 from onmargin.learner import Offsets, Vector
 from onmargin.models import compatible
@@ -213,6 +213,49 @@ class Chain:
         """Yield the scores and labels of the n best labelings of each sequence."""
         for i in range(len(ends) - 1):
             yield decode_best(*self._scores(rows, ends[i : i + 2]), n)
+
+    def marginals(
+        self, rows: Rows, ends: Offsets, scale: float, codes: NDArray[np.int32] | None = None
+    ) -> tuple[Vector, Vector]:
+        """Return the probability of each label of each token, by the leading chain, and ln Z of each sequence.
+
+        With `codes` tokens have these labels for certain, unless they are -1.
+        """
+        emissions, transitions = chain_scores(self.leader, rows.widened(self.geometry.n_features))
+        if codes is not None:
+            others = np.arange(emissions.shape[1]) != codes[:, None]
+            emissions[others & (codes >= 0)[:, None]] = -np.inf
+        return marginals(emissions, transitions, ends, scale)
+
+    def temperature(self, rows: Rows, ends: Offsets, codes: NDArray[np.int32]) -> float:
+        """Return the temperature at which the labels of these sequences are most likely.
+
+        -ln P(y) = ln Z(scale) - scale s(y) is convex in the scale: golden sections of its logarithm find the minimum.
+        """
+        emissions, transitions = chain_scores(self.leader, rows.widened(self.geometry.n_features))
+        tokens, first = np.arange(len(codes)), np.zeros(len(codes), bool)
+        first[ends[:-1][ends[:-1] < len(codes)]] = True
+        later = tokens[~first]
+        steps = np.broadcast_to(transitions, (len(codes), *transitions.shape[-2:]))
+        right = emissions[tokens, codes].sum() + steps[later, codes[later - 1], codes[later]].sum()
+
+        def charge(log_scale: float) -> float:
+            scale = float(np.exp(log_scale))
+            return float(marginals(emissions, transitions, ends, scale)[1].sum() - scale * right)
+
+        low, high, ratio = -7.0, 7.0, (5**0.5 - 1) / 2
+        inner, outer = high - ratio * (high - low), low + ratio * (high - low)
+        at_inner, at_outer = charge(inner), charge(outer)
+        for _ in range(40):
+            if at_inner <= at_outer:
+                high, outer, at_outer = outer, inner, at_inner
+                inner = high - ratio * (high - low)
+                at_inner = charge(inner)
+            else:
+                low, inner, at_inner = inner, outer, at_outer
+                outer = low + ratio * (high - low)
+                at_outer = charge(outer)
+        return float(np.exp(-(low + high) / 2))
 
     def _scores(self, rows: Rows, ends: Offsets) -> tuple[Vector, Vector]:
         """Return the emissions of the tokens of these sequences, and the transitions."""

@@ -13,15 +13,15 @@ from onmargin._core.calibration import Calibration
 class Reliability:
     """How good the probabilities of a classifier were, each judged before its example was learned.
 
-    Of long streams a sample is judged, in which each example stands for 16 (see `judged`).
+    Of long streams a sample is judged, in which each example stands for several (see `judged`).
 
     Attributes
     ----------
     rounds : int
         Rounds with at least two classes.
     judged : int
-        Rounds that were judged: the first 4096 and about one of 16 after them. Where several models learn side by side
-        all are.
+        Rounds that were judged: the first 4096, and after them about one of 32, or one of 4 where several models learn
+        side by side.
     log_loss : float
         Mean of ``-ln p`` of the right class; nan if nothing was judged.
     brier_score : float

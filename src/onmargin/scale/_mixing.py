@@ -422,7 +422,8 @@ class CalibrationMixture:
         for name, moved in self._moved.items():
             part = self._LEARNED[name]
             mixed[name][part] = (self._start[name] + moved / max(self._count, 1e-300))[part]
-        return {name: int(value) if np.ndim(value) == 0 else value for name, value in mixed.items()}
+        numbers = {name: int(value) if np.ndim(value) == 0 else value for name, value in mixed.items()}
+        return numbers | ({"wait": 0} if numbers else {})
 
 
 class Mixture:

@@ -8,6 +8,9 @@ from onmargin._core.tasks.task import Task
 def decode(
     emissions: NDArray[np.float64], transitions: NDArray[np.float64], ends: NDArray[np.intp]
 ) -> NDArray[np.int32]: ...
+def marginals(
+    emissions: NDArray[np.float64], transitions: NDArray[np.float64], ends: NDArray[np.intp], scale: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def decode_best(
     emissions: NDArray[np.float64], transitions: NDArray[np.float64], n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...

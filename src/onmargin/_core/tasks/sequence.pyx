@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
@@ -160,6 +160,85 @@ def decode(emissions, transitions, ends):
             c.length = end[i + 1] - end[i]
             best_path(&c, path + end[i], work)
     return paths
+
+
+cdef inline double log_sum(const double* x, Py_ssize_t n) noexcept nogil:
+    """ln sum exp x."""
+    cdef Py_ssize_t k
+    cdef double top = -INFINITY, sum = 0
+    for k in range(n):
+        top = max(top, x[k])
+    if top == -INFINITY:
+        return top
+    for k in range(n):
+        sum += exp(x[k] - top)
+    return top + log(sum)
+
+
+cdef double forward_backward(const Chain* c, double scale, double* p, double* work) noexcept nogil:
+    """Set p, tokens by labels, to the marginals of P(z) = exp(scale s(z)) / Z; answer ln Z.
+
+    O(length labels^2). `work` holds (length + 2) * labels numbers.
+    """
+    cdef Py_ssize_t i, a, b, n = c.labels
+    cdef const double* T
+    cdef double* behind = work            # ln of the sum over the ways to each label of a token
+    cdef double* ahead = work + c.length * n
+    cdef double* terms = ahead + n
+    cdef double total
+    if c.length == 0:
+        return 0
+    for i in range(c.length):
+        T = c.transitions + i * c.transition_stride
+        for b in range(n):
+            behind[i * n + b] = scale * c.emissions[i * c.stride + b]
+            if i > 0:
+                for a in range(n):
+                    terms[a] = behind[(i - 1) * n + a] + scale * T[a * c.stride + b]
+                behind[i * n + b] += log_sum(terms, n)
+    total = log_sum(behind + (c.length - 1) * n, n)
+    for a in range(n):
+        ahead[a] = 0                      # ln of the sum over the ways on from each label
+    for i in range(c.length - 1, -1, -1):
+        for a in range(n):
+            p[i * n + a] = exp(behind[i * n + a] + ahead[a] - total)
+        if i > 0:
+            T = c.transitions + i * c.transition_stride
+            for b in range(n):
+                ahead[b] += scale * c.emissions[i * c.stride + b]
+            for a in range(n):
+                for b in range(n):
+                    terms[b] = ahead[b] + scale * T[a * c.stride + b]
+                behind[i * n + a] = log_sum(terms, n)   # no longer needed for this token
+            for a in range(n):
+                ahead[a] = behind[i * n + a]
+    return total
+
+
+def marginals(emissions, transitions, ends, double scale):
+    """The probability of each label of each token, P(z) being proportional to exp(scale s(z)), and ln Z of sequences.
+
+    Sequence i is the tokens from ends[i] up to ends[i + 1]. An emission of -inf rules a label out.
+    """
+    cdef Chain c = view(emissions, transitions)
+    cdef const double* tokens = c.emissions
+    cdef const double* steps = c.transitions
+    cdef Py_ssize_t i, n = len(ends) - 1
+    cdef const Py_ssize_t* end = <const Py_ssize_t*>address(ends, "lq", n + 1)
+    if ends[n] > c.length:
+        raise ValueError(f"{c.length} tokens are fewer than the {ends[n]} of the sequences")
+    shares, totals = np.empty((c.length, c.labels)), np.empty(n)
+    scratch = np.empty((int(np.diff(ends).max(initial=0)) + 2) * c.labels)
+    cdef double* p = <double*>address(shares, "d", shares.size, writable=True)
+    cdef double* total = <double*>address(totals, "d", n, writable=True)
+    cdef double* work = <double*>address(scratch, "d", scratch.size, writable=True)
+    with nogil:
+        for i in range(n):
+            c.emissions = tokens + end[i] * c.stride
+            c.transitions = steps + end[i] * c.transition_stride
+            c.length = end[i + 1] - end[i]
+            total[i] = forward_backward(&c, scale, p + end[i] * c.labels, work)
+    return shares, totals
 
 
 def decode_best(emissions, transitions, Py_ssize_t n):
