@@ -129,7 +129,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         with self._all_or_nothing() as plan:
             warm = self._go_on()
             self._phi = deepcopy(self._phi) if warm else as_phi(self.phi)
-            sets = read_targets(X, y)
+            sets = _read_targets(X, y)
             parts, weight = self._read(X, sets, classes, sample_weight)
             rows, ends, codes = _joined(list(parts))
             if warm:
@@ -165,7 +165,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
-            sets = read_targets(X, y)
+            sets = _read_targets(X, y)
             chosen = self._plan_for(sets, plan)
             if not first:
                 self.densify()
@@ -321,7 +321,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         return as_rows(rows.astype(self._learner.geometry.dtype, copy=False))
 
 
-def read_targets(X: Any, y: Any) -> LabelSets:
+def _read_targets(X: Any, y: Any) -> LabelSets:
     """The labels of the examples, one each or any number each."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     sets = read_label_sets(y, n) if are_label_sets(y) else one_each(column_or_1d(y, warn=True))

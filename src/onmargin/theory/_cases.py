@@ -14,7 +14,7 @@ from onmargin._core.steps.step import Aggressive, Fixed, Optimal
 from onmargin.estimators._phi import as_phi
 from onmargin.estimators._trials import read_trials
 from onmargin.estimators.block_classifier import BlockClassifier
-from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier, _joined, read_targets
+from onmargin.estimators.class_feature_classifier import ClassFeatureClassifier, _joined, _read_targets
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.estimators.dual_ascent import DualAscentClassifier, DualAscentRegressor
 from onmargin.estimators.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
@@ -356,7 +356,7 @@ def _slots(owner: Places) -> Places:
 
 
 def _class_features(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
-    sets = read_targets(X, y)
+    sets = _read_targets(X, y)
     parts = as_phi(run.phi).learn(X, sets, run.classes_, np.ones(len(sets), bool), run._foresee())
     rows, ends, codes = _joined(list(parts))
     rows, k = rows.astype(np.float64), len(run.classes_)
