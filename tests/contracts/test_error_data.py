@@ -16,7 +16,7 @@ def test_learn_many_says_which_example_was_refused(index):
     model = stream.PassiveAggressiveRegressor()
     X = [{"a": 1.0}] * 4
     with pytest.raises(ExampleError, match=f"^example {index}: ") as caught:
-        model.learn_many([*X[:index], {"a": float("nan")}, *X[index:]], [1.0] * 5)
+        model.learn_many([*X[:index], {"a": float("inf")}, *X[index:]], [1.0] * 5)
     assert caught.value.index == index
     assert caught.value.reason == str(caught.value.__cause__)
     assert model.totals_.rounds == index
