@@ -53,7 +53,7 @@ def test_a_leader_that_forgets_is_warned_of_once(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.predict(X[:1])
-    with pytest.warns(UserWarning, match="forgets: .*Fit with drift=False") as caught:
+    with pytest.warns(UserWarning, match="forgets: .*Fit with shuffle=True or drift=False") as caught:
         model.predict(X)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():

@@ -66,7 +66,8 @@ def test_table_of_chains():
 def test_curves():
     curve = progressive(PassiveAggressiveClassifier(), X, CODES, every=4)
     lines = str(curve).splitlines()
-    assert lines[0].split() == ["rounds", "error", "last", "rounds", "loss", "seconds"]
+    assert lines[0].split()[:4] == ["rounds", "error", "last", "rounds"]
+    assert lines[0].endswith("seconds")
     assert len(lines) == 11
     assert lines[-1].split()[:2] == ["60", number(curve.error[-1])]
     assert len({len(line) for line in lines}) == 1

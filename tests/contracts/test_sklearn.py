@@ -56,7 +56,7 @@ ESTIMATORS = [
     PassiveAggressiveRegressor(geometry="normalized"),
     PassiveAggressiveClassifier(C=[0.1, 1.0], combine="hedge"),
     PassiveAggressiveRegressor(C="auto"),
-    AutoClassifier(),
+    AutoClassifier(random_state=0),
     AutoClassifier(combine="leader", class_weight="balanced"),
     AutoRegressor(),
     AROWClassifier(),

@@ -246,7 +246,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             except BaseException:
                 point.go_back()
                 raise
-            self._model.by_passes = False
+            self._model.in_order = False
             if swept and before < ROUNDS_TO_DIFFER <= self._n_rounds():  # once in a stream
                 self._model.warn_if_alike()
 
@@ -375,7 +375,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 )
         if hasattr(self, "C") and several(self.C):
             self._model.warn_if_alike()
-        self._model.by_passes = True
+        self._model.in_order = not self.shuffle
 
     def _n_rounds(self) -> int:
         return int(self._learner._totals.rounds) if "_model" in vars(self) else 0

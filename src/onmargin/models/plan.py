@@ -113,7 +113,7 @@ class Model(Part):
 
     plan: Plan
     _experts: Sequence[Expert]  # of the plan, those that take part
-    by_passes = False  # whether it was last fitted to data, and is not on its way through a stream
+    in_order = False  # whether it was last fitted to data in their order, and is not on its way through a stream
     told = False  # whether it was said that the leader forgets
 
     def __init__(
@@ -391,17 +391,17 @@ class Model(Part):
         self.members, self._experts = members, experts
 
     def warn_if_forgetful(self, plan: Plan) -> None:
-        """Warn once if passes over data were made, and the leading expert forgets what it learned first."""
+        """Warn once if data were passed over in their order, and the leading expert forgets what it learned first."""
         combined = self.combined
-        if not self.by_passes or self.told or combined is None:
+        if not self.in_order or self.told or combined is None:
             return
         leader = self.experts(plan)[combined.leader]
         if leader.forgets and "drift" in plan.fixed:
             self.told = True
             warn_caller(
                 f"the expert that leads, {leader.name!r}, forgets: it suits the examples learned last, and may be "
-                "wrong on others. Fit with drift=False where the order of examples means nothing. experts_.forgets has "
-                "those that do.",
+                "wrong on others. Fit with shuffle=True or drift=False if their order means nothing. experts_.forgets "
+                "has those that do.",
                 UserWarning,
             )
 
