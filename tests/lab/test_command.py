@@ -68,7 +68,11 @@ def test_all_runs_what_the_folder_has(tmp_path, monkeypatch):
             "--data nowhere is no folder: for digits-usps it should have usps/usps",
         ),
         (["digits-usps", "--data", "."], 1, "--data . lacks files: for digits-usps it should have usps/usps.npz"),
-        (["all", "--data", "."], 1, "for digits-usps, digits-mnist, mail it should have usps/usps.npz, mnist/train-im"),
+        (
+            ["all", "--data", "."],
+            1,
+            "for digits-usps, digits-mnist, mail, mail-course it should have usps/usps.npz",
+        ),
         (["errata", "--repetitions", "0"], 2, "--repetitions"),
         (["errata", "--jobs", "0"], 2, "--jobs"),
         (["errata", "--seed", "-1"], 2, "--seed"),

@@ -60,7 +60,8 @@ def run_all(order: Order) -> None:
         chosen += [] if files else [experiment]
     readers = [experiment for experiment in lab.EXPERIMENTS.values() if experiment.data]
     if order.data is not None and not any(experiment.data for experiment in chosen):
-        raise Failure(_no_data(readers, order.data, [name for experiment in readers for name in experiment.data]))
+        needed = dict.fromkeys(name for experiment in readers for name in experiment.data)
+        raise Failure(_no_data(readers, order.data, list(needed)))
     results = run(chosen, order)
     path = order.out / "report.html"
     path.write_text(lab.page(results, waiting), encoding="utf-8")

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onmargin.features.class_terms import ClassTermFeatures
+    from onmargin.features.label_trees import tree_costs
     from onmargin.features.records import RecordFeatures
     from onmargin.features.scaled import Scaled
     from onmargin.features.scaler import RunningScaler
-    from onmargin.features.tree_costs import tree_costs
     from onmargin.features.window import CHUNKING, WindowFeatures
 
 # Imported when first touched, as those of `onmargin` are: a model file that speaks of none needs no scikit-learn.
@@ -19,7 +19,7 @@ _HOME = {
     "RunningScaler": "onmargin.features.scaler",
     "Scaled": "onmargin.features.scaled",
     "WindowFeatures": "onmargin.features.window",
-    "tree_costs": "onmargin.features.tree_costs",
+    "tree_costs": "onmargin.features.label_trees",
 }
 
 __all__ = ["CHUNKING", "ClassTermFeatures", "RecordFeatures", "RunningScaler", "Scaled", "WindowFeatures", "tree_costs"]

@@ -18,6 +18,7 @@ READERS = {"USPS": data.usps, "MNIST": data.mnist}
 LEARNERS: dict[str, dict[str, Any]] = {
     "Perceptron": {"update": "perceptron"},
     "MIRA": {"update": "mira"},
+    "PA": {"C": np.inf},
     "PA-I": {},
     "PA-II": {"loss": "squared_hinge"},
 }
@@ -25,9 +26,9 @@ POINTS = 24
 
 
 def learner(name: str, offset: float, C: float) -> PassiveAggressiveClassifier:
-    """One of the four, over (offset + x.z)^5; beta of MIRA is 1 / C."""
+    """One of the five, over (offset + x.z)^5; beta of MIRA is 1 / C."""
     kernel: dict[str, Any] = {"kernel": "poly", "degree": 5, "gamma": 1.0, "coef0": offset}
-    return PassiveAggressiveClassifier(C=C, fit_intercept=False, **kernel, **LEARNERS[name])
+    return PassiveAggressiveClassifier(**{"C": C, "fit_intercept": False, **kernel, **LEARNERS[name]})
 
 
 def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
@@ -67,7 +68,8 @@ def below_mira(table: Table) -> Finding:
 
 def indistinguishable(table: Table) -> Finding:
     mistakes, numbers = _ends(table)
-    return reproduced(abs(mistakes["PA-I"] - mistakes["PA-II"]) <= 0.02 * mistakes["PA-I"], numbers)
+    kin = [mistakes[name] for name in ("PA", "PA-I", "PA-II")]
+    return reproduced(max(kin) - min(kin) <= 0.02 * max(kin), numbers)
 
 
 def _experiment(digits: str, files: tuple[str, ...], offset: float, repetitions: int) -> Experiment:
@@ -76,7 +78,8 @@ def _experiment(digits: str, files: tuple[str, ...], offset: float, repetitions:
         paper="JMLR",
         section=f"Fig. 6, {digits}",
         title=f"Handwritten digits: {digits}",
-        shows=f"Mistakes in one pass with the kernel ({offset:g} + x·z)⁵; C = 100, which for MIRA is beta = 0.01.",
+        shows=f"Mistakes in one pass with the kernel ({offset:g} + x·z)⁵; C = 100, which for MIRA is beta = 0.01. "
+        "With beta from 1 down to 0.001 MIRA's cap never binds: what runs is the exact projection without a cap.",
         settings={"digits": digits, "offset": offset, "C": 100.0, "learners": list(LEARNERS)},
         repeat=repeat,
         keys=("learner", "rounds"),
@@ -85,7 +88,7 @@ def _experiment(digits: str, files: tuple[str, ...], offset: float, repetitions:
         claims=(
             Claim("JMLR", "Fig. 6", "PA and MIRA make clearly fewer mistakes than the Perceptron.", below_perceptron),
             Claim("JMLR", "Fig. 6", "PA makes slightly fewer mistakes than MIRA.", below_mira),
-            Claim("JMLR", "sec. 10", "PA-I and PA-II cannot be told apart.", indistinguishable),
+            Claim("JMLR", "sec. 10", "PA-I and PA-II cannot be told apart from PA.", indistinguishable),
         ),
         wide=Wide(("rounds",), "learner", "mistakes"),
         repetitions=repetitions,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,20 @@ def better_than_optimal(table: Table) -> Finding:
     return corrected(len(theirs) == 3 and bool(found), bool(found), numbers)
 
 
+def better_than_sopopo(table: Table) -> Finding:
+    """The paper's table has it for 4 of 7 users, as its text says; here for at least half."""
+    users, error = printed()
+    theirs = beaten(users, error, "SimProj", "Sopopo")
+    here, mine = ours(table)
+    found = beaten(here, mine, "SimProj", "Sopopo")
+    pairs = ", ".join(f"{user} {mine(user, 'SimProj'):.1f} and {mine(user, 'Sopopo'):.1f}" for user in here)
+    return reproduced(
+        len(theirs) == 4 and 2 * len(found) >= len(here),
+        f"in print for {len(theirs)} of {len(users)} users, here for {len(found)} of {len(here)}; SimProj and Sopopo "
+        f"in %: {pairs}",
+    )
+
+
 def near(table: Table) -> Finding:
     """Errors here and in print agree on which users are hard: in the same order for every learner but few."""
     agreed = []
@@ -209,6 +223,7 @@ MAIL = Experiment(
             "Sopopo makes no more mistakes than MaxPA with a prototype a folder, for every user.",
             partial(never_beaten, "Sopopo", ("MaxPA prototypes",)),
         ),
+        Claim("SIMPROJ", "Table 3, text", "SimProj is better than Sopopo for 4 of 7 users.", better_than_sopopo),
         Claim("SIMPROJ", "Tables 1 to 3", "The same users are hard to predict for, whatever the learner.", near),
     ),
     wide=Wide(("user",), "learner", "error"),
@@ -216,4 +231,63 @@ MAIL = Experiment(
     split="users",
     data=data.MAIL,
 )
-EXPERIMENTS = (MAIL,)
+POINTS = 40
+
+
+def course(model: ClassFeatureClassifier, folders: NDArray[np.str_], stops: list[int]) -> list[int]:
+    """Mistakes of a learner after so many messages each."""
+    numbers, mistakes = np.arange(len(folders))[:, None], []
+    for start, stop in pairwise([0, *stops]):
+        mistakes.append(model.partial_fit(numbers[start:stop], folders[start:stop]).totals_.mistakes)
+    return mistakes
+
+
+def repeat_course(settings: Settings, random: Generator) -> Iterator[Row]:
+    """Mistakes so far less those of the optimal solver, each learner with the C of its fewest mistakes in the end."""
+    for user in settings["users"]:
+        texts, folders = data.messages(Path(settings["data"]), user)
+        made = Recorded("additive", CountVectorizer(binary=True, dtype=np.float64).fit_transform(texts), folders)
+        stops = np.linspace(0, len(folders), POINTS + 1).astype(int)[1:].tolist()
+        courses = {}
+        for name, update in SHARED.items():
+            models = [ClassFeatureClassifier(phi=made, update=update, C=C) for C in settings["C"]]
+            courses[name] = min((course(model, folders, stops) for model in models), key=lambda mistakes: mistakes[-1])
+        for name, place in product(SHARED, range(POINTS)):
+            behind = courses[name][place] - courses["OptSolv"][place]
+            yield {"user": user, "learner": name, "messages": stops[place], "behind": behind}
+
+
+def drawn_course(table: Table) -> Any:
+    """A panel per user; below 0 a learner has made fewer mistakes than the optimal solver."""
+    from onmargin.lab.pictures import draw, panels
+
+    users = table.distinct("user")
+    drawn, axes = panels(len(users), columns=3, size=(3.3, 2.8))
+    for ax, user in zip(axes, users, strict=True):
+        draw(ax, table.where(user=user), x="messages", measure="behind", line="learner")
+        ax.set_title(user)
+        ax.set_xlabel("messages")
+    axes[0].set_ylabel("mistakes less those of OptSolv")
+    axes[0].legend()
+    return drawn
+
+
+COURSE = Experiment(
+    name="mail-course",
+    paper="SIMPROJ",
+    section="Fig. 10",
+    title="Filing mail, message by message",
+    shows="Mistakes so far less those of the optimal solver, each learner with its best C in hindsight. The data are "
+    "those of the tables above, and not the paper's.",
+    settings={"users": list(data.USERS), "C": [2.0**k for k in range(-5, 6)]},
+    repeat=repeat_course,
+    keys=("user", "learner", "messages"),
+    measures=("behind",),
+    figure=drawn_course,
+    claims=(),
+    wide=Wide(("user", "messages"), "learner", "behind"),
+    repetitions=1,
+    split="users",
+    data=data.MAIL,
+)
+EXPERIMENTS = (MAIL, COURSE)
