@@ -275,3 +275,19 @@ def test_the_client_and_a_shutdown(tmp_path):
         running.wait(20)
     with process(tmp_path) as (address, _), onmargin.Client(address) as client:
         assert client.model("m")["seq"] == 10
+
+
+def test_probabilities(tmp_path):
+    pairs = list(records(100))
+    with served(tmp_path) as client:
+        create(client, C=0.3)
+        learn(client, "m", *pairs)
+        body = {"examples": [x for x, _ in pairs[:5]], "probabilities": True}
+        answer = client.post("/v1/models/m/predict", json=body).json()
+        own = client.service.models["m"].state.learner.model
+        assert [dict(p) for p in answer["probabilities"]] == [own.predict_proba_one(x) for x, _ in pairs[:5]]
+        assert "probabilities" not in client.post("/v1/models/m/predict", json={"examples": [{}]}).json()
+        create(client, name="numbers", task="regress")
+        refused = client.post("/v1/models/numbers/predict", json={"examples": [{}], "probabilities": True})
+        assert refused.status_code == 422
+        assert "probabilities are those of classes" in refused.text

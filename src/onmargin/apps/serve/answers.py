@@ -65,8 +65,8 @@ def _predicting(context: Context, name: str, sent: schema.Predict) -> Generator[
     """Predict one example at a time."""
     state = context.service.get(name).state
     learner = state.learner
-    learner.costs.check_answer(sent.examples, scores=sent.scores)
-    predictions, scores = [], []
+    learner.costs.check_answer(sent.examples, scores=sent.scores or sent.probabilities)
+    predictions, scores, probabilities = [], [], []
     for k, x in enumerate(sent.examples):
         try:
             predictions.append(learner.predict(x))
@@ -74,9 +74,13 @@ def _predicting(context: Context, name: str, sent: schema.Predict) -> Generator[
             raise BadExampleError(f"example {k}: {error}") from error
         if sent.scores:
             scores.append(learner.scores(x))
+        if sent.probabilities:
+            probabilities.append(learner.probabilities(x))
         yield
     context.service.metrics.predicted += len(predictions)
-    return schema.Predicted(state.seq, predictions, scores if sent.scores else None)
+    return schema.Predicted(
+        state.seq, predictions, scores if sent.scores else None, probabilities if sent.probabilities else msgspec.UNSET
+    )
 
 
 async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:

@@ -258,6 +258,12 @@ class JsonLearner:
         scores = self.model.scores_one(read(self.task, x))
         return list(scores.items()) if isinstance(scores, dict) else scores
 
+    def probabilities(self, x: Any) -> list[tuple[Any, float]]:
+        """Probabilities by class, as pairs; none if nothing was learned yet."""
+        if self.task != "classify":
+            raise BadExampleError(f"probabilities are those of classes, and the task is {self.task!r}")
+        return list(self.model.predict_proba_one(read(self.task, x)).items()) if self.begun else []
+
     def learn(self, example: Example) -> Any:
         """Learn an example, and say what was predicted of it before."""
         self.promised = 0

@@ -6,7 +6,7 @@ is read.
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = str | Whole
@@ -55,10 +55,11 @@ class Learn(Request):
 
 
 class Predict(Request):
-    """Examples to predict; with `scores` the scores of the labels come too."""
+    """Examples to predict; with `scores` the scores of the labels come too, with `probabilities` those of classes."""
 
     examples: Annotated[list[X], Meta(min_length=1, max_length=MOST_EXAMPLES)]
     scores: bool = False
+    probabilities: bool = False
 
 
 class Explain(Request):
@@ -97,6 +98,7 @@ class Predicted(Struct):
     seq: int
     predictions: list[Any]
     scores: list[Any] | None = None
+    probabilities: list[Any] | UnsetType = UNSET
 
 
 class Part(Struct):
