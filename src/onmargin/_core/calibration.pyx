@@ -40,8 +40,8 @@ cdef double LEAST_FACTOR = 0.01, MEMORY = 1024, MOST_DEVIATIONS = 8
 cdef uint64_t THOROUGH = 4096, LONG = 63, SHORT = 7
 # Logits further below the largest one count as if they were so far below: no probability is 0.
 cdef double DEPTH = 30
-# By which part of it the probability of a predicted class is above that of another one, if it is not by more.
-cdef double AHEAD = 1e-9
+# By which part of it the probability of a predicted class is above that of the likeliest other, if it is below.
+cdef double AHEAD = 1e-4
 
 
 cdef inline double centered(const double* s, Py_ssize_t n, Py_ssize_t k, double mean) noexcept nogil:
@@ -229,7 +229,7 @@ cdef class Calibration:
                 top = max(top, p[k])
                 sum += p[k]
         if p[best] <= top:
-            p[best] = top * (1 + AHEAD)
+            p[best] = top + AHEAD * p[best]  # which still grows with the score
             sum += p[best]
             for k in range(self.n_classes):
                 p[k] /= sum

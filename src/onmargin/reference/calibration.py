@@ -108,7 +108,7 @@ def agreeing(p: Vector, s: Vector) -> Vector:
     if p[best] > top:
         return p
     raised = p.copy()
-    raised[best] = top * (1 + 1e-9)
+    raised[best] = top + 1e-4 * p[best]
     raised /= raised.sum()
     return raised
 
