@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from onmargin._core.rows import Rows
+from onmargin._core.tasks.trial import Ranking
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._label_ranking import ranking_precision, ranks_of
 from onmargin.estimators._linear_estimator import LinearEstimator
@@ -286,8 +287,9 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         return self._phi.classes
 
     def _check_model(self, plan: Plan) -> None:
-        super()._check_model(plan)
         self._phi.check(self.phi)
+        plan = for_label_sets(plan, self) if isinstance(self._learner.task, Ranking) else plan
+        self._model.check(plan, self.classes_, meet=lambda twin: None)  # one vector serves all classes
 
     def _read(
         self, X: Any, sets: LabelSets, classes: Any, sample_weight: Any, changing: Changing | None = None
