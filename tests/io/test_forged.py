@@ -146,7 +146,7 @@ CLASSIFIER = "PassiveAggressiveClassifier-average=True-float"
 FORGERIES = {
     "classes of a classifier": (CLASSIFIER, labels(7, 8), "is not what its parameters make for 5 labels"),
     "classes of AROW": ("AROWClassifier-default-float", labels(7), "for 4 labels"),
-    "classes of a stream": (STREAM, labels("zz"), "for 5 labels"),
+    "classes of a stream": (STREAM, labels("zz"), "is not what its parameters make for . labels"),
     "labels of a ranker": ("LabelRanker-default-float", labels(9), "for 4 labels"),
     "classes that are not sorted": (CLASSIFIER, labels(-1), "labels must be sorted, each named once"),
     "codes of labels": ("SequenceTagger-default", other_codes, "codes must be those of the labels"),
