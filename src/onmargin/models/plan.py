@@ -414,7 +414,7 @@ class Model(Part):
         if len(outcomes) > 1 and outcomes[0].any() and (outcomes == outcomes[0]).all():
             warn_caller(
                 f"all {len(outcomes)} values of C behaved the same: they are too large to limit a step on these rows, "
-                "or too small to tell apart. Use C='auto', whose values are in units of the rows, or other values.",
+                "or too small to tell apart. Try other values; for rows C='auto' is in units of the rows.",
                 UserWarning,
             )
 
