@@ -29,7 +29,7 @@ def test_bound_on_any_sequence(sequence, coverage, rate, scores):
         sign = -1 if scores == "signed" and k % 3 == 0 else 1
         tracker.update(sign * min(nonconformity, most))
         assert within(tracker)
-        assert -rate - (scores == "signed") <= tracker.level <= 1 + rate
+        assert -rate <= tracker.level <= 1 + rate
 
 
 @examples(50)
