@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from river import linear_model
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
@@ -22,6 +22,7 @@ def within(tracker):
 
 @examples(200)
 @given(STRANGE, LEVELS, RATES, st.sampled_from(["bounded", "positive", "signed"]))
+@example([0.0] * 6 + [np.inf], 0.4, 0.3, "signed")  # minus infinity is not covered where nothing is
 def test_bound_on_any_sequence(sequence, coverage, rate, scores):
     tracker = QuantileTracker(coverage, rate, scores=scores)
     most = 1.0 if scores == "bounded" else np.inf

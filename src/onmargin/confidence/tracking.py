@@ -156,7 +156,7 @@ class QuantileTracker:
             Whether the round counts as covered.
         """
         if covered is None:
-            covered = bool(nonconformity <= self.threshold)
+            covered = bool(-inf < self.threshold >= nonconformity)
         self.rounds += 1
         self.misses += not covered
         self.level += self.rate * ((not covered) - (1 - self.coverage))
