@@ -48,7 +48,12 @@ def _public_modules() -> object:
     """The modules whose public names model files use, each after the prefix that files give those names."""
     from importlib import import_module
 
-    for prefix, module in (("", "onmargin"), ("", "onmargin.features"), ("stream.", "onmargin.stream")):
+    for prefix, module in (
+        ("", "onmargin"),
+        ("", "onmargin.features"),
+        ("stream.", "onmargin.stream"),
+        ("confidence.", "onmargin.confidence"),
+    ):
         yield prefix, import_module(module)
 
 

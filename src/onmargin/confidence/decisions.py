@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onmargin._checks import plain
-from onmargin.confidence._models import ask_for, knows_something, learn_rows, probabilities
+from onmargin.confidence._wrapper import JudgingWrapper, require
 from onmargin.models.costs import check_cost
 
 __all__ = ["Decisions", "DecisionsReport"]
@@ -32,7 +32,7 @@ class DecisionsReport:
     cost: float
 
 
-class Decisions:
+class Decisions(JudgingWrapper):
     """Decide for the class of least expected cost, and abstain where that costs less.
 
     With probabilities p the expected cost of class j is ``sum_i p_i cost[i, j]``. With `abstain` no class is given
@@ -77,7 +77,7 @@ class Decisions:
     def __init__(
         self, model: Any, *, cost: ArrayLike | Mapping[Any, Any] | str | None = None, abstain: float | None = None
     ) -> None:
-        ask_for(model, "predict_proba", "predict_proba_one")
+        require(model, "predict_proba", "predict_proba_one")
         if abstain is not None and not (isinstance(abstain, int | float) and 0 <= abstain < np.inf):
             raise ValueError(f"abstain must be None or a number of at least 0; got {abstain!r}")
         self.model = model
@@ -108,96 +108,61 @@ class Decisions:
         (_, alarm), (miss, _) = self._costs(classes)
         return float(alarm / (alarm + miss))
 
-    def _judge(self, classes: list[Any], shares: NDArray[np.float64], y: list[Any]) -> None:
-        costs = self._costs(classes)
-        for code, label in zip(self._decide(classes, shares).tolist(), y, strict=True):
-            self._rounds += 1
-            if code < 0:
-                self._abstained += 1
-                self._total += float(self.abstain or 0)
-            elif classes[code] != label:
-                self._mistakes += 1
-                self._total += float(costs[classes.index(label), code]) if label in classes else 1.0
-
-    def learn_one(self, x: Any, y: Any) -> Self:
-        """Count what the decision about an example costs, and then have the model learn it.
-
-        Parameters
-        ----------
-        x : object
-            The example, as the model takes it.
-        y : object
-            Its label.
-
-        Returns
-        -------
-        self : object
-            The decisions, with a model that has learned.
-        """
+    def _ask_one(self, x: Any) -> tuple[list[Any], NDArray[np.float64]]:
         shares = self.model.predict_proba_one(x)
-        self.model.learn_one(x, y)
-        if shares:
-            self._judge(list(shares), np.array([[*shares.values()]]), [plain(y)])
-        return self
+        return list(shares), np.array([*shares.values()])
+
+    def _ask(self, X: Any) -> list[tuple[list[Any], NDArray[np.float64]]]:
+        classes, shares = self._probabilities(X)
+        return [(classes, row) for row in shares]
+
+    def _probabilities(self, X: Any) -> tuple[list[Any], NDArray[np.float64]]:
+        return [plain(label) for label in self.model.classes_], np.asarray(self.model.predict_proba(X), np.float64)
+
+    def _judge(self, found: tuple[list[Any], NDArray[np.float64]], y: Any) -> None:
+        classes, shares = found
+        if not classes:
+            return
+        code = int(self._decide(classes, shares[None])[0])
+        self._rounds += 1
+        if code < 0:
+            self._abstained += 1
+            self._total += float(self.abstain or 0)
+        elif classes[code] != y:
+            self._mistakes += 1
+            self._total += float(self._costs(classes)[classes.index(y), code]) if y in classes else 1.0
 
     def predict_one(self, x: Any) -> Any:
-        """Return the class of an example.
+        """Return the decision about a record.
 
         Parameters
         ----------
         x : object
-            The example.
+            The record.
 
         Returns
         -------
         label : object or None
-            The class of least expected cost. None: abstained, or nothing was learned yet.
+            The class of least expected cost; None if abstaining costs less, or if nothing was learned yet.
         """
-        shares = self.model.predict_proba_one(x)
-        if not shares:
-            return None
-        code = int(self._decide(list(shares), np.array([[*shares.values()]]))[0])
-        return None if code < 0 else list(shares)[code]
-
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Count what the decisions about rows cost, and then have the model learn them.
-
-        All rows of a call are judged by the model as it was before the call.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels, for models that must know them in their first call.
-
-        Returns
-        -------
-        self : object
-            The decisions, with a model that has learned.
-        """
-        judged = probabilities(self.model, X) if knows_something(self.model) else None
-        learn_rows(self.model, X, y, **({} if classes is None else {"classes": classes}))
-        if judged is not None:
-            self._judge(*judged, [plain(label) for label in np.asarray(y)])
-        return self
+        classes, shares = self._ask_one(x)
+        code = int(self._decide(classes, shares[None])[0]) if classes else -1
+        return None if code < 0 else classes[code]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row.
+        """Return the decision about each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
+            Rows.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             The classes of least expected cost. With `abstain` they are objects, and None where there is no decision.
         """
-        classes, shares = probabilities(self.model, X)
+        classes, shares = self._probabilities(X)
         codes = self._decide(classes, shares)
         if self.abstain is None:
             return np.asarray(self.model.classes_)[codes]

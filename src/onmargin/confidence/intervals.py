@@ -1,22 +1,22 @@
 """Prediction intervals: numbers between which the target is as often as asked."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from onmargin.confidence._models import ask_for, knows_something, learn_rows
-from onmargin.confidence.tracking import Coverage, QuantileTracker
+from onmargin.confidence._wrapper import JudgingWrapper, require
+from onmargin.confidence.tracking import Coverage, QuantileTracker, check_options
 
 __all__ = ["Intervals"]
 
 
-class Intervals:
+class Intervals(JudgingWrapper):
     r"""Intervals that contain the target in a given fraction of the examples, on any stream.
 
     The interval is the prediction plus and minus a radius, which grows with each target that was missed and shrinks
-    with each that was covered. After T examples the part covered is within ``(1 + rate) / (rate * T)`` of `coverage`,
-    whatever the examples are and however good the model is. A better model has narrower intervals.
+    with each that was covered. After T examples the fraction covered is within ``(1 + rate) / (rate * T)`` of
+    `coverage`, whatever the examples are and however good the model is. A better model has narrower intervals.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class Intervals:
         A regressor with ``learn_one`` and ``predict_one``, or with ``predict`` and (to learn) ``partial_fit``: any of
         this package, of scikit-learn or of river.
     coverage : float, default=0.9
-        The part of the examples whose target must be in its interval.
+        The fraction of the examples whose target must be in its interval.
     rate : float, default=0.03
-        Size of the steps. Smaller values give steadier intervals, larger ones follow changes faster.
+        Step size of the radius. Smaller values give steadier intervals, larger values follow changes faster.
     asymmetric : bool, default=False
         Whether each side has a radius of its own, which misses half of ``1 - coverage``: for errors that are skewed.
         The bound is twice as large.
@@ -40,6 +40,7 @@ class Intervals:
     -----
     Coverage is over the stream, not for each example. An interval may be infinite after a run of misses, as the first
     examples of a stream can be. Examples that come before a model of matrices has learned anything are not judged.
+    `onmargin.save` keeps the intervals with their model.
 
     References
     ----------
@@ -62,96 +63,57 @@ class Intervals:
     """
 
     def __init__(self, model: Any, coverage: float = 0.9, *, rate: float = 0.03, asymmetric: bool = False) -> None:
-        ask_for(model, "predict", "predict_one")
+        check_options(coverage, rate)
+        require(model, "predict", "predict_one")
         self.model = model
         self.coverage = coverage
         self.rate = rate
         self.asymmetric = asymmetric
-        each = (1 + coverage) / 2 if asymmetric else coverage
         # Of the target above the prediction, and of the prediction above the target; or of their distance.
-        self._trackers = [
-            QuantileTracker(each, rate, scores="signed" if asymmetric else "positive") for _ in range(1 + asymmetric)
-        ]
+        self._trackers = {side: self._tracker() for side in (("above", "below") if asymmetric else ("both",))}
         self._misses = self._finite = 0
         self._widths = 0.0
 
-    def _radii(self) -> tuple[float, float]:
-        """How far the interval reaches below the prediction, and above it."""
-        return self._trackers[-1].threshold, self._trackers[0].threshold
+    def _tracker(self) -> QuantileTracker:
+        if self.asymmetric:
+            return QuantileTracker((1 + self.coverage) / 2, self.rate, scores="signed")
+        return QuantileTracker(self.coverage, self.rate, scores="positive")
 
-    def _judge(self, prediction: Any, y: float) -> None:
-        error = float(y) - float(prediction)
+    def _radii(self) -> tuple[float, float]:
+        """Return how far the interval reaches below the prediction, and above it."""
+        trackers = [*self._trackers.values()]
+        return trackers[-1].threshold, trackers[0].threshold
+
+    def _target(self, y: Any) -> float:
+        target = float(y)
+        if not np.isfinite(target):
+            raise ValueError(f"a target must be a finite number; got {y!r}")
+        return target
+
+    def _ask_one(self, x: Any) -> float:
+        return float(self.model.predict_one(x))
+
+    def _ask(self, X: Any) -> list[float]:
+        predictions: list[float] = np.asarray(self.model.predict(X), dtype=np.float64).tolist()
+        return predictions
+
+    def _judge(self, found: float, y: float) -> None:
+        error = y - found
         below, above = self._radii()
         if np.isfinite(below + above):
             self._finite += 1
             self._widths += max(below + above, 0.0)
-        if self.asymmetric:
-            high, low = self._trackers
-            covered = [high.update(error), low.update(-error)]
-            self._misses += not all(covered)
-        else:
-            self._misses += not self._trackers[0].update(abs(error))
-
-    def observe_one(self, x: Any, y: float) -> Self:
-        """Calibrate on an example that the model does not learn.
-
-        Parameters
-        ----------
-        x : object
-            The example, which the model has not learned.
-        y : float
-            Its target.
-
-        Returns
-        -------
-        self : object
-            The calibrated intervals.
-        """
-        self._judge(self.model.predict_one(x), y)
-        return self
-
-    def learn_one(self, x: Any, y: float) -> Self:
-        """Calibrate on an example, and then have the model learn it.
-
-        Parameters
-        ----------
-        x : object
-            The example, as the model takes it.
-        y : float
-            Its target.
-
-        Returns
-        -------
-        self : object
-            The intervals, with a model that has learned.
-        """
-        prediction = self.model.predict_one(x)
-        self.model.learn_one(x, y)
-        self._judge(prediction, y)
-        return self
-
-    def predict_one(self, x: Any) -> Any:
-        """Return the number that the model predicts.
-
-        Parameters
-        ----------
-        x : object
-            The example.
-
-        Returns
-        -------
-        y : float
-            What the model predicts.
-        """
-        return self.model.predict_one(x)
+        sides = {"above": error, "below": -error, "both": abs(error)}
+        covered = [tracker.update(sides[side]) for side, tracker in self._trackers.items()]
+        self._misses += not all(covered)
 
     def predict_interval_one(self, x: Any) -> tuple[float, float]:
-        """Return the interval of an example.
+        """Return the prediction interval of a record.
 
         Parameters
         ----------
         x : object
-            The example.
+            The record.
 
         Returns
         -------
@@ -161,71 +123,13 @@ class Intervals:
         low, high = self._around(np.array([self.model.predict_one(x)], dtype=np.float64))[0]
         return float(low), float(high)
 
-    def observe(self, X: Any, y: ArrayLike) -> Self:
-        """Calibrate on rows that the model has not learned, and does not learn.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Their targets.
-
-        Returns
-        -------
-        self : object
-            The calibrated intervals.
-        """
-        for prediction, target in zip(self.model.predict(X), np.asarray(y, dtype=np.float64), strict=True):
-            self._judge(prediction, target)
-        return self
-
-    def partial_fit(self, X: Any, y: ArrayLike) -> Self:
-        """Calibrate on rows, and then have the model learn them.
-
-        All rows of a call are judged by the model as it was before the call.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Their targets.
-
-        Returns
-        -------
-        self : object
-            The intervals, with a model that has learned.
-        """
-        predictions = self.model.predict(X) if knows_something(self.model) else None
-        learn_rows(self.model, X, y)
-        if predictions is not None:
-            for prediction, target in zip(predictions, np.asarray(y, dtype=np.float64), strict=True):
-                self._judge(prediction, target)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Return the numbers that the model predicts.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            What the model predicts.
-        """
-        return self.model.predict(X)
-
     def predict_interval(self, X: Any) -> NDArray[np.float64]:
-        """Return the interval of each row.
+        """Return the prediction interval of each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
+            Rows.
 
         Returns
         -------
@@ -243,11 +147,12 @@ class Intervals:
     @property
     def coverage_(self) -> Coverage:
         """How often targets were in their intervals, and the mean width of those that were finite."""
-        rounds = self._trackers[0].rounds
+        trackers = [*self._trackers.values()]
+        rounds = trackers[0].rounds
         return Coverage(
             rounds,
             1 - self._misses / rounds if rounds else np.nan,
             self.coverage,
-            sum(one.bound for one in self._trackers),
+            sum(one.bound for one in trackers),
             self._widths / self._finite if self._finite else np.nan,
         )

@@ -4,10 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from onmargin.confidence._wrapper import Wrapper
+
 __all__ = ["SelectiveSampler"]
 
 
-class SelectiveSampler:
+class SelectiveSampler(Wrapper):
     r"""Decide which labels are worth asking for, when labels cost money.
 
     The label of an example is asked for with probability
@@ -72,7 +74,8 @@ class SelectiveSampler:
         self.seen = self.asked = 0
         self.expected = 0.0
         self._squares = 0.0
-        self._random = np.random.default_rng(random_state)
+        self.random_state = random_state
+        self._random = np.random.RandomState(random_state)
 
     def probability_one(self, x: Any) -> float:
         """Return the probability with which the label of an example is asked for.
@@ -117,7 +120,7 @@ class SelectiveSampler:
         if margin is not None:
             self._squares += (margin**2 - self._squares) / self.seen
         self.expected += probability
-        ask = bool(self._random.random() < probability)
+        ask = bool(self._random.random_sample() < probability)
         self.asked += ask
         return ask
 
@@ -138,18 +141,3 @@ class SelectiveSampler:
         """
         self.model.learn_one(x, y)
         return self
-
-    def predict_one(self, x: Any) -> Any:
-        """Return the label that the model predicts.
-
-        Parameters
-        ----------
-        x : object
-            The example.
-
-        Returns
-        -------
-        label : object
-            What the model predicts.
-        """
-        return self.model.predict_one(x)

@@ -1,23 +1,23 @@
 """Prediction sets: labels that together cover the right one as often as asked."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from onmargin._checks import plain
-from onmargin.confidence._models import ask_for, knows_something, learn_rows, probabilities
-from onmargin.confidence.tracking import Coverage, QuantileTracker
+from onmargin.confidence._wrapper import JudgingWrapper, require, takes_records
+from onmargin.confidence.tracking import Coverage, QuantileTracker, check_options
 
 __all__ = ["PredictionSets"]
 
 
-class PredictionSets:
+class PredictionSets(JudgingWrapper):
     r"""Sets of labels that contain the right one in a given fraction of the examples, on any stream.
 
     A label is in the set of an example if ``1 - p(label)`` is at most a threshold, which rises with each label that was
-    missed and falls with each that was covered: online conformal prediction. After T examples the part covered is
+    missed and falls with each that was covered: online conformal prediction. After T examples the fraction covered is
     within ``(1 + rate) / (rate * T)`` of `coverage`, whatever the examples are and however good the model is. A better
     model has smaller sets.
 
@@ -25,11 +25,12 @@ class PredictionSets:
     ----------
     model : object
         A classifier with ``learn_one`` and ``predict_proba_one``, or with ``predict_proba`` and (to learn)
-        ``partial_fit``: any of this package, of scikit-learn or of river.
+        ``partial_fit``: any of this package, of scikit-learn or of river. Or a ``LabelRanker``, or a multilabel
+        classifier of scikit-learn or river, whose examples have several labels: see Notes.
     coverage : float, default=0.9
-        The part of the examples whose label must be in its set.
+        The fraction of the examples whose label must be in its set.
     rate : float, default=0.03
-        Size of the steps of the threshold. Smaller values give steadier sets, larger ones follow changes faster.
+        Step size of the threshold. Smaller values give steadier sets, larger values follow changes faster.
     by_class : bool, default=False
         Whether each class has a threshold of its own, so that the examples of every class are covered as often as
         asked.
@@ -48,6 +49,12 @@ class PredictionSets:
     ``by_class=True`` it is over the examples of each class. A model that is right more often than `coverage` has sets
     that are empty now and then, since no other way to miss is left. A label that the model has not met is covered only
     while the threshold covers everything. Examples that come before the model has learned anything are not judged.
+
+    An example with several labels is covered if its set contains all of them; one without labels is not counted. The
+    labels come as a set or list, or as a row of an indicator matrix. Sets of a ``LabelRanker`` hold the labels whose
+    score is high enough. With ``by_class=True`` each label of an example counts as one round of that label.
+
+    `onmargin.save` keeps the sets with their model.
 
     References
     ----------
@@ -72,211 +79,126 @@ class PredictionSets:
     def __init__(
         self, model: Any, coverage: float = 0.9, *, rate: float = 0.03, by_class: bool = False, nonempty: bool = False
     ) -> None:
-        ask_for(model, "predict_proba", "predict_proba_one")
+        check_options(coverage, rate)
+        self._ranks = hasattr(model, "rank_one" if takes_records(model) else "rank")
+        if not self._ranks:
+            require(model, "predict_proba", "predict_proba_one")
         self.model = model
         self.coverage = coverage
         self.rate = rate
         self.by_class = by_class
         self.nonempty = nonempty
-        self._all = QuantileTracker(coverage, rate)
-        self._by_label: dict[Any, QuantileTracker] = {}
-        self._sizes = 0
-        self._covered = 0
+        # By label with `by_class`, otherwise one.
+        self._trackers: dict[Any, QuantileTracker] = {} if by_class else {"all": self._tracker()}
+        self._sizes = self._covered = self._rounds = 0
 
-    def _tracker(self, label: Any) -> QuantileTracker:
-        if not self.by_class:
-            return self._all
-        return self._by_label.get(label) or QuantileTracker(self.coverage, self.rate)
+    def _tracker(self) -> QuantileTracker:
+        return QuantileTracker(self.coverage, self.rate, scores="signed" if self._ranks else "bounded")
 
-    def _set(self, shares: Mapping[Any, float]) -> list[Any]:
-        """The labels of a set, the most likely first."""
-        ranked = sorted(shares, key=lambda label: -shares[label])
-        chosen = [label for label in ranked if 1 - shares[label] <= self._tracker(label).threshold]
+    def _threshold(self, label: Any) -> float:
+        """Return the largest nonconformity that a label in the set may have."""
+        tracker = self._trackers.get(label) if self.by_class else self._trackers["all"]
+        return (tracker or self._tracker()).threshold
+
+    def _set(self, strange: Mapping[Any, float]) -> list[Any]:
+        """Return the labels of a set, the most likely first, from how strange each of them is."""
+        ranked = sorted(strange, key=lambda label: strange[label])
+        chosen = [label for label in ranked if strange[label] <= self._threshold(label)]
         return chosen or ranked[: int(self.nonempty)]
 
-    def _judge(self, shares: Mapping[Any, float], y: Any) -> None:
-        """Count an example, and move the threshold."""
-        if not shares:
-            return
-        chosen = self._set(shares)
-        tracker = self._tracker(y)
-        if self.by_class:
-            self._by_label[y] = tracker
-        covered = tracker.update(1 - shares[y] if y in shares else np.inf, True if y in chosen else None)
-        if self.nonempty:
-            tracker.level = max(tracker.level, 0.0)  # below there is nothing left to take out of a set
-        self._sizes += len(chosen)
-        self._covered += covered
-        if self.by_class:
-            self._all.rounds += 1
+    def _target(self, y: Any) -> list[Any]:
+        """Return the labels of an example: one, or those of a label set."""
+        if isinstance(y, Mapping):
+            return [label for label, relevant in y.items() if relevant]
+        return [plain(label) for label in y] if isinstance(y, set | frozenset | list | tuple) else [plain(y)]
 
-    def observe_one(self, x: Any, y: Any) -> Self:
-        """Calibrate on an example that the model does not learn.
+    def _targets(self, y: Any) -> list[Any]:
+        if hasattr(y, "toarray"):
+            y = y.toarray()
+        if getattr(y, "ndim", 1) == 2:
+            classes = [plain(label) for label in self.model.classes_]
+            return [[label for label, relevant in zip(classes, row, strict=True) if relevant] for row in y.tolist()]
+        return [self._target(one) for one in y]
 
-        Parameters
-        ----------
-        x : object
-            The example, which the model has not learned.
-        y : object
-            Its label.
-
-        Returns
-        -------
-        self : object
-            The calibrated sets.
-        """
-        self._judge(self.model.predict_proba_one(x), plain(y))
-        return self
-
-    def learn_one(self, x: Any, y: Any) -> Self:
-        """Calibrate on an example, and then have the model learn it.
-
-        Parameters
-        ----------
-        x : object
-            The example, as the model takes it.
-        y : object
-            Its label.
-
-        Returns
-        -------
-        self : object
-            The sets, with a model that has learned.
-        """
+    def _ask_one(self, x: Any) -> dict[Any, float]:
+        """Return how strange each label is: ``1 - p``, or the opposite of its score."""
+        if self._ranks:
+            return {label: -score for label, score in self.model.scores_one(x).items()}
         shares = self.model.predict_proba_one(x)
-        self.model.learn_one(x, y)
-        self._judge(shares, plain(y))
-        return self
+        # A multilabel model of river has the probabilities of True and False for each label.
+        return {label: 1 - (p.get(True, 0.0) if isinstance(p, dict) else p) for label, p in shares.items()}
+
+    def _strange(self, X: Any) -> tuple[list[Any], NDArray[np.float64]]:
+        """Return the labels, and how strange each of them is for each row."""
+        found = -self.model.decision_function(X) if self._ranks else 1 - np.asarray(self.model.predict_proba(X))
+        return [plain(label) for label in self.model.classes_], found.astype(np.float64)
+
+    def _ask(self, X: Any) -> list[dict[Any, float]]:
+        labels, strange = self._strange(X)
+        return [dict(zip(labels, row, strict=True)) for row in strange.tolist()]
+
+    def _judge(self, found: Mapping[Any, float], y: list[Any]) -> None:
+        if not found or not y:
+            return
+        chosen = self._set(found)
+        events = [[label] for label in y] if self.by_class else [y]
+        for labels in events:
+            tracker = self._trackers.setdefault(labels[0] if self.by_class else "all", self._tracker())
+            worst = max(found.get(label, np.inf) for label in labels)
+            self._rounds += 1
+            self._sizes += len(chosen)
+            self._covered += tracker.update(worst, True if {*labels} <= {*chosen} else None)
+            if self.nonempty:
+                tracker.level = max(tracker.level, 0.0)  # below there is nothing left to take out of a set
 
     def predict_set_one(self, x: Any) -> list[Any]:
-        """Return the labels that cover the one of an example, the most likely first.
+        """Return the prediction set of a record, the most likely label first.
 
         Parameters
         ----------
         x : object
-            The example.
+            The record.
 
         Returns
         -------
         labels : list
             The set; it is empty before the model has learned anything, and where nothing is likely enough.
         """
-        return self._set(self.model.predict_proba_one(x))
-
-    def predict_one(self, x: Any) -> Any:
-        """Return the label that the model predicts.
-
-        Parameters
-        ----------
-        x : object
-            The example.
-
-        Returns
-        -------
-        label : object
-            What the model predicts.
-        """
-        return self.model.predict_one(x)
-
-    def observe(self, X: Any, y: ArrayLike) -> Self:
-        """Calibrate on rows that the model has not learned, and does not learn.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-
-        Returns
-        -------
-        self : object
-            The calibrated sets.
-        """
-        classes, shares = probabilities(self.model, X)
-        for row, label in zip(shares.tolist(), np.asarray(y), strict=True):
-            self._judge(dict(zip(classes, row, strict=True)), plain(label))
-        return self
-
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Calibrate on rows, and then have the model learn them.
-
-        All rows of a call are judged by the model as it was before the call.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels, for models that must know them in their first call.
-
-        Returns
-        -------
-        self : object
-            The sets, with a model that has learned.
-        """
-        judged = probabilities(self.model, X) if knows_something(self.model) else None
-        learn_rows(self.model, X, y, **({} if classes is None else {"classes": classes}))
-        if judged is not None:
-            for row, label in zip(judged[1].tolist(), np.asarray(y), strict=True):
-                self._judge(dict(zip(judged[0], row, strict=True)), plain(label))
-        return self
+        return self._set(self._ask_one(x))
 
     def predict_set(self, X: Any) -> NDArray[np.bool_]:
-        """Return which labels are in the set of each row.
+        """Return which labels are in the prediction set of each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
+            Rows.
 
         Returns
         -------
         members : ndarray of shape (n_samples, n_classes)
             Whether each label of ``model.classes_`` is in the set.
         """
-        classes, shares = probabilities(self.model, X)
-        members: NDArray[np.bool_] = 1 - shares <= [self._tracker(label).threshold for label in classes]
+        labels, strange = self._strange(X)
+        members: NDArray[np.bool_] = strange <= [self._threshold(label) for label in labels]
         if self.nonempty:
             empty = ~members.any(axis=1)
-            members[empty, shares[empty].argmax(axis=1)] = True
+            members[empty, strange[empty].argmin(axis=1)] = True
         return members
-
-    def predict(self, X: Any) -> Any:
-        """Return the labels that the model predicts.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            What the model predicts.
-        """
-        return self.model.predict(X)
 
     @property
     def coverage_(self) -> Coverage:
         """How often labels were in their sets, and the mean size of a set."""
-        rounds = self._all.rounds
-        trackers = [*self._by_label.values()] if self.by_class else [self._all]
-        bound = sum((1 + one.rate) / one.rate for one in trackers) / rounds if rounds else np.inf
-        return Coverage(
-            rounds,
-            self._covered / rounds if rounds else np.nan,
-            self.coverage,
-            bound,
-            self._sizes / rounds if rounds else np.nan,
-        )
+        n = self._rounds
+        bound = sum((1 + one.rate) / one.rate for one in self._trackers.values()) / n if n else np.inf
+        covered, size = (self._covered / n, self._sizes / n) if n else (np.nan, np.nan)
+        return Coverage(n, covered, self.coverage, bound, size)
 
     @property
     def class_coverage_(self) -> dict[Any, Coverage]:
         """How often the labels of each class were in their sets; with ``by_class=True`` only."""
+        trackers = self._trackers if self.by_class else {}
         return {
             label: Coverage(one.rounds, 1 - one.misses / one.rounds, self.coverage, one.bound, np.nan)
-            for label, one in self._by_label.items()
+            for label, one in trackers.items()
         }

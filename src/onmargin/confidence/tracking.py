@@ -19,7 +19,12 @@ not make all later steps large.
 """
 
 from dataclasses import dataclass
-from math import inf, log
+from functools import partial
+from math import inf, isfinite, log
+from typing import Any
+
+from onmargin._core.restore import whole
+from onmargin._parts import Part
 
 __all__ = ["Coverage", "QuantileTracker"]
 
@@ -63,7 +68,20 @@ class Coverage:
         return not self.rounds or self.covered >= self.asked - self.bound
 
 
-class QuantileTracker:
+def check_options(coverage: float, rate: float) -> None:
+    """Raise a ValueError if one of the two is not between 0 and 1.
+
+    Parameters
+    ----------
+    coverage, rate : float
+        As for `QuantileTracker`.
+    """
+    for name, value in (("coverage", coverage), ("rate", rate)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+            raise ValueError(f"{name} must be a number greater than 0 and less than 1; got {value!r}")
+
+
+class QuantileTracker(Part):
     """Track a threshold that nonconformities exceed in a fraction ``1 - coverage`` of the rounds.
 
     Parameters
@@ -97,9 +115,7 @@ class QuantileTracker:
     """
 
     def __init__(self, coverage: float = 0.9, rate: float = 0.03, *, scores: str = "bounded") -> None:
-        for name, value in (("coverage", coverage), ("rate", rate)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-                raise ValueError(f"{name} must be a number greater than 0 and less than 1; got {value!r}")
+        check_options(coverage, rate)
         self.coverage = coverage
         self.rate = rate
         if scores not in {"bounded", "positive", "signed"}:
@@ -110,6 +126,32 @@ class QuantileTracker:
         usual = log(1 / (1 - coverage))  # the quantile of an exponential distribution of mean 1
         part = usual / (1 + usual)
         self.level = {"bounded": coverage, "positive": part, "signed": (1 + part) / 2}[scores]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {"rounds": self.rounds, "misses": self.misses, "unit": self.unit, "level": self.level}
+        return partial(type(self), scores=self.scores), (self.coverage, self.rate), state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        rounds, misses = whole(state["rounds"], "rounds"), whole(state["misses"], "misses")
+        unit, level = float(state["unit"]), float(state["level"])
+        if misses > rounds or not (0 <= unit < inf and isfinite(level) and abs(level - 0.5) <= 0.5 + self.rate + 1e-9):
+            raise ValueError(f"a threshold cannot have the state {state}")
+        self.rounds, self.misses, self.unit, self.level = rounds, misses, unit, level
+
+    def is_like(self, other: "QuantileTracker") -> bool:
+        """Return whether another tracker has the same parameters.
+
+        Parameters
+        ----------
+        other : QuantileTracker
+            The other tracker.
+
+        Returns
+        -------
+        alike : bool
+            True if coverage, rate and kind of scores are equal.
+        """
+        return (self.coverage, self.rate, self.scores) == (other.coverage, other.rate, other.scores)
 
     @property
     def threshold(self) -> float:
