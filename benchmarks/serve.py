@@ -98,7 +98,11 @@ def requests(name, kind, size):
             {f"f{random_.randrange(500)}": round(random_.gauss(0, 1), 3) for _ in range(8)} | {"colour": "red"}
             for _ in range(size)
         ]
-        examples = [{"x": x, "y": "yes" if sum(map(hash, x)) % 3 else "no"} for x in xs] if kind == "learn" else xs
+        examples = (
+            [{"x": x, "y": "yes" if sum(map(hash, x)) % 3 else "no"} for x in xs]
+            if kind == "learn"
+            else [{"x": x} for x in xs]
+        )
         body = json.dumps({"examples": examples}).encode()
         made.append(HEAD.format(name, kind, len(body)).encode() + body)
     return cycle(made)

@@ -73,6 +73,10 @@ def learn(client, name, *pairs, key=None):
     return client.post(f"/v1/models/{name}/learn", json={"examples": examples, "key": key})
 
 
+def predict(client, name, *xs, **options):
+    return client.post(f"/v1/models/{name}/predict", json={"examples": [{"x": x} for x in xs], **options})
+
+
 def create(client, name="m", task=None, model=None, **parameters):
     sent = {"name": name, "task": task, "model": model, "parameters": parameters}
     answer = client.post("/v1/models", json=sent)

@@ -14,7 +14,7 @@ from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.problems import ConflictError
 from onmargin.apps.serve.schema import Example
 from onmargin.apps.serve.service import Settings
-from tests.apps.serving import alone, blocked, create, learn, learned, process, records, served
+from tests.apps.serving import alone, blocked, create, learn, learned, predict, process, records, served
 
 TASKS = {
     "classify": ({}, [({"a": 1.0}, "x"), ({"b": 2.0, "c": "red"}, "y"), ("words of text", "x"), (["a", "b"], "z")]),
@@ -35,14 +35,14 @@ def test_every_task_learns_predicts_and_starts_again(tmp_path, task):
             answer = learn(client, "m", example)
             assert answer.status_code == 200, answer.text
             assert answer.json()["first"] == answer.json()["last"] == k + 1
-        body = {"examples": [x for x, _ in examples], "scores": True}
-        predicted = client.post("/v1/models/m/predict", json=body).json()
+        xs = [x for x, _ in examples]
+        predicted = predict(client, "m", *xs, scores=True).json()
         totals = client.get("/v1/models/m").json()["totals"]
     assert totals["rounds"] == 3 * len(examples) - (task == "novelty")  # the first one is where the ball begins
     assert predicted["seq"] == 3 * len(examples)
     with served(tmp_path) as client:
         assert client.get("/v1/models/m").json()["totals"] == totals
-        assert client.post("/v1/models/m/predict", json=body).json() == predicted
+        assert predict(client, "m", *xs, scores=True).json() == predicted
 
 
 def test_what_is_learned_is_what_the_model_learns_alone(tmp_path):
@@ -161,7 +161,7 @@ def test_explanations_and_weights(tmp_path):
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *pairs)
-        found = client.post("/v1/models/m/explain", json={"x": x}).json()
+        (found,) = client.post("/v1/models/m/explain", json={"examples": [{"x": x}]}).json()["explanations"]
         weights = client.get("/v1/models/m/weights", params={"label": "yes", "top": 3}).json()
     assert {part["feature"]: part["value"] for part in found["parts"]} == model.explain(x)
     assert found["prediction"] == found["label"] == model.predict_one(x)
@@ -282,12 +282,38 @@ def test_probabilities(tmp_path):
     with served(tmp_path) as client:
         create(client, C=0.3)
         learn(client, "m", *pairs)
-        body = {"examples": [x for x, _ in pairs[:5]], "probabilities": True}
-        answer = client.post("/v1/models/m/predict", json=body).json()
+        answer = predict(client, "m", *(x for x, _ in pairs[:5]), probabilities=True).json()
         own = client.service.models["m"].state.learner.model
         assert [dict(p) for p in answer["probabilities"]] == [own.predict_proba_one(x) for x, _ in pairs[:5]]
-        assert "probabilities" not in client.post("/v1/models/m/predict", json={"examples": [{}]}).json()
+        assert "probabilities" not in predict(client, "m", {}).json()
         create(client, name="numbers", task="regress")
-        refused = client.post("/v1/models/numbers/predict", json={"examples": [{}], "probabilities": True})
+        refused = predict(client, "numbers", {}, probabilities=True)
         assert refused.status_code == 422
         assert "probabilities are those of classes" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "words"),
+    [
+        ("predict", {"examples": ["free prize"]}, "Expected `object`, got `str` - at `$.examples[0]`"),
+        ("predict", {"examples": [{"size": 1.5}]}, "unknown field `size`"),
+        ("predict", {"examples": [{"x": "free prize", "y": "spam"}]}, "unknown field `y`"),
+        ("predict", {"x": "free prize"}, "unknown field `x`"),
+        ("predict", [{"x": "free prize"}], "Expected `object`, got `array`"),
+        ("explain", {"x": "free prize"}, "unknown field `x`"),
+        ("explain", {"examples": ["free prize"]}, "Expected `object`, got `str`"),
+        ("learn", {"examples": ["free prize"]}, "Expected `object`, got `str`"),
+        ("learn", {"x": "free prize", "y": "spam"}, "unknown field `x`"),
+    ],
+)
+def test_all_verbs_take_one_shape(tmp_path, verb, body, words):
+    """The shape of another verb is refused, and never read as a record with the category x=..."""
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *[("free prize", "spam"), ("lunch at noon", "ham")] * 2)
+        refused = client.post(f"/v1/models/m/{verb}", json=body)
+        assert refused.status_code == 422
+        assert words in refused.json()["error"]
+        right = '{"examples": [{"x": ..., "y": ...}]}' if verb == "learn" else '{"examples": [{"x": ...}]}'
+        assert refused.json()["error"].endswith(f"Send a body like {right}")
+        assert predict(client, "m", "free prize").json()["predictions"] == ["spam"]

@@ -11,13 +11,14 @@ from onmargin.apps.serve import costs
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.service import Settings
+from tests.apps import serving
 from tests.apps.serving import create, learn, served
 
 HEAD = b"POST /v1/models/m/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
-def predict(client, examples, **options):
-    return client.post("/v1/models/m/predict", json={"examples": examples, **options})
+def predict(client, xs, **options):
+    return serving.predict(client, "m", *xs, **options)
 
 
 @pytest.mark.parametrize(

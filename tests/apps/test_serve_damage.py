@@ -19,7 +19,7 @@ from onmargin.apps.serve.repair import check, repair
 from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.witness import Point, Witness, read_witness
 from tests.apps.program import onmargin as command
-from tests.apps.serving import create, learn, learned, records, served
+from tests.apps.serving import create, learn, learned, predict, records, served
 from tests.examples import examples
 
 PAIRS = list(records(230))
@@ -270,7 +270,7 @@ def test_one_damaged_model_does_not_stop_the_others(copy, whole):
     contents(copy)
     execute(copy, "update journal set body = replace(body, 'yes', 'no') where model = 1 and seq > 210")
     with served(copy) as client:
-        answer = client.post("/v1/models/mail/predict", json={"examples": [{}]})
+        answer = predict(client, "mail", {})
         assert answer.status_code == 503
         assert "model 'mail'" in answer.json()["error"]
         assert client.get("/health").json()["damaged"] == 1
@@ -303,7 +303,7 @@ def test_a_damaged_structure_is_not_written_to(copy, whole):
     data[trunk + 8 : trunk + 12] = (2).to_bytes(4, "big")
     path.write_bytes(data)
     with served(copy) as client:
-        assert client.post("/v1/models/shop/predict", json={"examples": [PAIRS[0][0]]}).status_code == 200
+        assert predict(client, "shop", PAIRS[0][0]).status_code == 200
         for method, path, body in (
             ("POST", "/v1/models/shop/learn", {"examples": [{"x": {}, "y": "yes"}]}),
             ("POST", "/v1/models/shop/compact", {}),

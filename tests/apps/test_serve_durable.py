@@ -286,7 +286,7 @@ def test_pages_elsewhere_change_nothing_and_cost_nothing(tmp_path, headers):
         for name in ("certificate", "events", "journal", "progress", "weights"):
             assert httpx.get(f"{address}/{name}", headers=headers).status_code == 403
         assert httpx.post(f"{address}/compact", headers=headers, json={}).status_code == 403
-        assert httpx.post(f"{address}/predict", headers=headers, json={"examples": [{}]}).status_code == 403
+        assert httpx.post(f"{address}/predict", headers=headers, json={"examples": [{"x": {}}]}).status_code == 403
         for kind in ({}, {"Content-Type": "text/plain"}):
             assert httpx.post(f"{address}/compact", headers=kind, content=b"{}").status_code == 415
         assert client.get("/v1/models/m").json()["earliest"] == 0

@@ -18,7 +18,7 @@ from onmargin.apps.serve.journal import JournalError
 from onmargin.apps.serve.service import Service, Settings
 from tests.apps.crashes import crash
 from tests.apps.program import onmargin as command
-from tests.apps.serving import create, learn, learned, process, records, served
+from tests.apps.serving import create, learn, learned, predict, process, records, served
 
 PAIRS = list(records(100))
 JOURNAL = "journal.sqlite"
@@ -119,7 +119,7 @@ def test_a_full_disk_refuses_and_goes_on(folder):
         assert "disk is full" in answers[-1].json()["error"]
         written = before["seq"] + 100 * sum(answer.status_code == 200 for answer in answers)
         assert client.get("/v1/models/m").json()["seq"] == written
-        assert client.post("/v1/models/m/predict", json={"examples": [PAIRS[0][0]]}).status_code == 200
+        assert predict(client, "m", PAIRS[0][0]).status_code == 200
         client.service._disk.submit(lambda: database.execute("pragma max_page_count = 100000")).result()
         assert learn(client, "m", *PAIRS).json()["last"] == written + 100
         after = learned(client.service)

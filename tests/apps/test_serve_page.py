@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from onmargin.apps.serve.tokens import Tokens, line
-from tests.apps.serving import create, learn, records, served
+from tests.apps.serving import create, learn, predict, records, served
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
@@ -86,7 +86,7 @@ def test_a_prediction_with_keys_alone(client, opened):
     page.keyboard.type('{"f1": 2.5, "colour": "red"}')
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    predicted = client.post("/v1/models/m/predict", json={"examples": [{"f1": 2.5, "colour": "red"}]}).json()
+    predicted = predict(client, "m", {"f1": 2.5, "colour": "red"}).json()
     expect(page.locator("#answer .result")).to_have_text(predicted["predictions"][0])
     expect(page.locator("#answer tr")).to_have_count(2)
     page.fill("#x", "[1, 2]")

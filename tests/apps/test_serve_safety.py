@@ -14,7 +14,7 @@ from onmargin.apps.serve.problems import BusyError
 from onmargin.apps.serve.service import Settings
 from onmargin.apps.serve.tokens import TokenFileError, Tokens, line, new_token
 from tests.apps.program import onmargin as command
-from tests.apps.serving import blocked, create, learn, process, served
+from tests.apps.serving import blocked, create, learn, predict, process, served
 
 EXAMPLE = {"examples": [{"x": "some words", "y": "a"}]}
 # What needs which scope.
@@ -22,8 +22,8 @@ ASKED = [
     ("GET", "/v1/models", None, "read"),
     ("GET", "/metrics", None, "read"),
     ("GET", "/v1/models/m", None, "read"),
-    ("POST", "/v1/models/m/predict", {"examples": ["words"]}, "read"),
-    ("POST", "/v1/models/m/explain", {"x": "words"}, "read"),
+    ("POST", "/v1/models/m/predict", {"examples": [{"x": "words"}]}, "read"),
+    ("POST", "/v1/models/m/explain", {"examples": [{"x": "words"}]}, "read"),
     ("GET", "/v1/models/m/weights", None, "read"),
     ("GET", "/v1/models/m/progress", None, "read"),
     ("POST", "/v1/models/m/learn", EXAMPLE, "learn"),
@@ -165,7 +165,7 @@ def test_more_than_the_queue_holds_is_sent_away(tmp_path):
         refused = learn(client, "m", ("a", "x"))
         assert refused.status_code == 429
         assert int(refused.headers["retry-after"]) >= 1
-        assert client.post("/v1/models/m/predict", json={"examples": ["a"]}).status_code == 200
+        assert predict(client, "m", "a").status_code == 200
         go_on.set()
         for thread in threads:
             thread.join()

@@ -10,7 +10,7 @@ from onmargin import scale, stream
 from onmargin.scale import LocalEngine
 from tests.apps.program import jsonl, report, svmlight
 from tests.apps.program import onmargin as program
-from tests.apps.serving import create, learn, learned, served
+from tests.apps.serving import create, learn, learned, predict, served
 from tests.shards import cut
 
 # What some learners need to be told, and what their examples must be.
@@ -100,7 +100,7 @@ def test_service(name, tmp_path):
         answer = learn(client, "m", *examples(name))
         assert answer.status_code == 200, answer.text
         x = next(iter(examples(name)))[0]
-        predicted = client.post("/v1/models/m/predict", json={"examples": [x]})
+        predicted = predict(client, "m", x)
         assert predicted.status_code == 200, predicted.text
         before = learned(client.service)
         wrong = client.post("/v1/models/m/learn", json={"examples": [{"x": [1.0, 2.0], "y": "no"}]})

@@ -447,6 +447,12 @@ def convert(
     "--snapshot-every", type=click.IntRange(1), default=50_000, show_default=True, help="Examples between snapshots."
 )
 @click.option("--compact", is_flag=True, help="Keep of the journal only what came after the snapshot before the last.")
+@click.option(
+    "--access-log",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Write one line of JSON per request to a file, or to - (standard output). By default there is no log.",
+)
 @click.option("--check", is_flag=True, help="Check all files of the folder, print its state, and do not start.")
 @click.option(
     "--repair",
@@ -469,6 +475,7 @@ def serve(
     max_waiting: int,
     snapshot_every: int,
     compact: bool,
+    access_log: str | None,
     check: bool,
     repair: Path | None,
 ) -> None:
@@ -502,7 +509,7 @@ def serve(
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--proxy") from error
         limits = Limits(body=max_body, seconds=timeout, rate=rate, proxies=trusted)
-        run(data, (host, port), tokens, limits, settings)
+        run(data, (host, port), tokens, limits, settings, access_log=access_log)
 
 
 @main.command()

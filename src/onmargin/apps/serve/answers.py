@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,37 +42,23 @@ async def learn(context: Context, name: str, sent: schema.Learn) -> schema.Learn
 
 
 async def predict(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
-    if not is_long(context, name, sent):
-        return predicted(context, name, sent)
-    async with context.service.turn:  # all by the same state
-        steps = _predicting(context, name, sent)
-        return await in_slices(steps, context.limits.computing)
-
-
-def is_long(context: Context, name: str, sent: schema.Predict, size: int | None = None) -> bool:
-    """Whether to predict takes so long that it is done in slices; `size` are the bytes of the request, if known."""
     costs = context.service.get(name).state.learner.costs
-    if size is not None and costs.at_most(len(sent.examples), size) <= SLICE:
-        return False
-    return costs.total(sent.examples) > SLICE
-
-
-def predicted(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
-    """Predictions, for which there is nothing to wait."""
-    return at_once(_predicting(context, name, sent))
+    if costs.total([example.x for example in sent.examples]) <= SLICE:
+        return at_once(_predicting(context, name, sent))
+    async with context.service.turn:  # all by the same state
+        return await in_slices(_predicting(context, name, sent), context.limits.computing)
 
 
 def _predicting(context: Context, name: str, sent: schema.Predict) -> Generator[None, None, schema.Predicted]:
     """Predict one example at a time."""
     state = context.service.get(name).state
     learner = state.learner
-    learner.costs.check_answer(sent.examples, scores=sent.scores or sent.probabilities)
+    xs = [example.x for example in sent.examples]
+    learner.costs.check_answer(xs, scores=sent.scores or sent.probabilities)
     predictions, scores, probabilities = [], [], []
-    for k, x in enumerate(sent.examples):
-        try:
+    for k, x in enumerate(xs):
+        with numbered(k):
             predictions.append(learner.predict(x))
-        except BadExampleError as error:
-            raise BadExampleError(f"example {k}: {error}") from error
         if sent.scores:
             scores.append(learner.scores(x))
         if sent.probabilities:
@@ -83,11 +70,32 @@ def _predicting(context: Context, name: str, sent: schema.Predict) -> Generator[
     )
 
 
+@contextmanager
+def numbered(k: int) -> Iterator[None]:
+    """Name the example of a request that is refused."""
+    try:
+        yield
+    except BadExampleError as error:
+        raise BadExampleError(f"example {k}: {error}") from error
+
+
 async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:
+    async with context.service.turn:  # all by the same state
+        return await in_slices(_explaining(context, name, sent), context.limits.computing)
+
+
+def _explaining(context: Context, name: str, sent: schema.Explain) -> Generator[None, None, schema.Explained]:
+    """Explain one example at a time."""
     state = context.service.get(name).state
-    label, intercept, parts = state.learner.explain(sent.x, sent.label, sent.top)
-    prediction = state.learner.predict(sent.x)
-    return schema.Explained(state.seq, prediction, label, intercept, [schema.Part(*part) for part in parts.items()])
+    explanations = []
+    for k, example in enumerate(sent.examples):
+        with numbered(k):
+            label, intercept, parts = state.learner.explain(example.x, sent.label, sent.top)
+            prediction = state.learner.predict(example.x)
+        listed = [schema.Part(*part) for part in parts.items()]
+        explanations.append(schema.Explanation(prediction, label, intercept, listed))
+        yield
+    return schema.Explained(state.seq, explanations)
 
 
 async def create(context: Context, name: str, sent: schema.Create) -> schema.Model:
@@ -263,3 +271,15 @@ OPERATIONS = (
         "Put a snapshot in the place of the journal.",
     ),
 )
+
+
+def allowed(path: str) -> list[str]:
+    """Return the methods that a path accepts; an empty list if there is no such path."""
+    parts = path.split("/")
+    matching = (one for one in OPERATIONS if _matches(one.path.split("/"), parts))
+    return sorted({one.method for one in matching})
+
+
+def _matches(template: list[str], parts: list[str]) -> bool:
+    pairs = zip(template, parts, strict=False)
+    return len(template) == len(parts) and all(part == given or (part == "{name}" and given) for part, given in pairs)

@@ -1,7 +1,6 @@
 """HTTP: behind the gate that every request passes are the operations and the page.
 
-Requests to learn and to predict go straight to their operation; all others go through Starlette. A request to predict
-that is there as a whole does not even come here as one of ASGI: `protocol.Guarded` has it answered at once.
+Requests to learn and to predict go straight to their operation. All others go through Starlette.
 """
 
 import asyncio
@@ -17,8 +16,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from onmargin.apps.serve import schema
-from onmargin.apps.serve.answers import OPERATIONS, Context, Operation, is_long, predicted
+from onmargin.apps.serve.access_log import AccessLog
+from onmargin.apps.serve.answers import OPERATIONS, Context, Operation, allowed
 from onmargin.apps.serve.gate import HEADERS, Answer, Gate, granted, refused
 from onmargin.apps.serve.limits import Held, InFlight, Limits
 from onmargin.apps.serve.openapi import document
@@ -33,13 +32,14 @@ _FAST = {one.run.__name__: one for one in OPERATIONS if one.run.__name__ in {"le
 class App:
     """The service as an ASGI application."""
 
-    def __init__(self, service: Service, tokens: Tokens, limits: Limits) -> None:
+    def __init__(self, service: Service, tokens: Tokens, limits: Limits, log: AccessLog | None = None) -> None:
         self.context = Context(service, limits, asyncio.Event())
         self._gate = Gate(tokens, limits)
         self._limits = limits
         self._in_flight = InFlight(max(limits.in_flight, limits.body))
         self._expired: set[asyncio.Task[Any] | None] = set()
         self._metrics = service.metrics
+        self._log = log
         routes = [Route(one.path, self._endpoint(one), methods=[one.method]) for one in OPERATIONS]
         described = document(tokens=bool(tokens))
 
@@ -58,27 +58,6 @@ class App:
             yield
         finally:
             await self.context.service.close()
-
-    def predict(
-        self, name: str, headers: dict[bytes, bytes], client: tuple[str, int] | None, body: bytes
-    ) -> Answer | None:
-        """Predict at once: the answer that `_quickly` sends, where there is nothing to wait for.
-
-        None, if it takes so long that others should have their turn; `--rate` then counts it twice.
-        """
-        started = time.perf_counter()
-        try:
-            self._gate.let_in(headers, client, _FAST["predict"].scope)
-            self._gate.announced(headers)
-            self._gate.bounded(len(body))
-            sent = self._gate.decoded(schema.Predict, body)
-            if is_long(self.context, name, sent, len(body)):
-                return None
-            answer = granted(predicted(self.context, name, sent))
-        except ProblemError as problem:
-            answer = refused(problem)
-        self._metrics.observe("predict", answer.status, time.perf_counter() - started)
-        return answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -119,7 +98,7 @@ class App:
             held.release()
             alarm.cancel()
             self._expired.discard(task)
-            self._metrics.observe(operation.run.__name__, status, time.perf_counter() - started)
+            self._observe(operation.run.__name__, status, started, scope)
 
     def _expire(self, task: asyncio.Task[Any] | None) -> None:
         if task is not None:
@@ -142,7 +121,15 @@ class App:
         try:
             await self._behind(scope, receive, sending)
         finally:
-            self._metrics.observe("other", status, time.perf_counter() - started)
+            self._observe("other", status, started, scope)
+
+    def _observe(self, kind: str, status: int, started: float, scope: Scope) -> None:
+        """Count an answer, and log it."""
+        elapsed = time.perf_counter() - started
+        self._metrics.observe(kind, status, elapsed)
+        if self._log is not None:
+            client = self._gate.address(dict(scope["headers"]), scope.get("client"))
+            self._log.write(client, scope["method"], scope["path"], status, elapsed)
 
     async def _sent(self, operation: Operation, scope: Scope, receive: Receive, held: Held) -> Any:
         """What a request is about, checked; None: it says it all by its path."""
@@ -202,7 +189,19 @@ def _response(answer: Answer) -> Response:
     return response
 
 
-async def _no_route(_: Request, error: Exception) -> Response:
-    status = getattr(error, "status_code", 404)
-    words = "this is not how it is asked for" if status == 405 else "there is nothing here"
-    return _response(refused(ProblemError(f"{words}: see /openapi.json", status)))
+async def _no_route(request: Request, error: Exception) -> Response:
+    """Say which methods a path accepts, or which paths there are."""
+    path = request.url.path
+    accepted = allowed(path)
+    if accepted:
+        problem = ProblemError(
+            f"{request.method} is not allowed here: {path:.200} accepts {' and '.join(accepted)}", 405
+        )
+        answer = refused(problem)
+        answer.headers.append((b"allow", ", ".join(accepted).encode()))
+        return _response(answer)
+    verbs = ", ".join(dict.fromkeys(one.path.rpartition("/")[2] for one in OPERATIONS if one.path.count("/") == 4))
+    words = f"there is nothing at {path:.200}"
+    if path.startswith("/v1/models/"):
+        words += f": after the name of a model comes nothing, or one of {verbs}"
+    return _response(refused(ProblemError(f"{words}. /openapi.json describes all paths", 404)))

@@ -207,7 +207,7 @@ class Client:
         predictions : list
             One for each.
         """
-        answer = self._ask("POST", f"{_one(name)}/predict", {"examples": [_plain(x) for x in X]})
+        answer = self._ask("POST", f"{_one(name)}/predict", {"examples": [{"x": _plain(x)} for x in X]})
         return list(answer["predictions"])
 
     def explain(self, name: str, x: Any, label: Any = None, top: int = 20) -> dict[str, Any]:
@@ -229,7 +229,9 @@ class Client:
         explanation : dict
             The prediction, the intercept, and under "parts" what each feature adds.
         """
-        return self._ask("POST", f"{_one(name)}/explain", {"x": _plain(x), "label": _plain(label), "top": top})
+        sent = {"examples": [{"x": _plain(x)}], "label": _plain(label), "top": top}
+        answer = self._ask("POST", f"{_one(name)}/explain", sent)
+        return {"seq": answer["seq"], **answer["explanations"][0]}
 
     def weights(self, name: str, label: Any = None, top: int = 20) -> dict[Any, float]:
         """The heaviest features of a label.

@@ -41,12 +41,6 @@ class Costs:
             return base + sum(map(len, x) if _are_tokens(x) else ()) * feature + len(x) * token
         return base + len(x) * feature
 
-    def at_most(self, n: int, size: int) -> float:
-        """Return what it can take to predict some examples that have so many bytes together, as JSON."""
-        _, base, feature, words, token = self._current()
-        base += self.of_supports(*self._supports())
-        return n * base + size / 2 * (max(feature, words) + token)  # none of them is shorter than two bytes
-
     def total(self, examples: list[Any]) -> float:
         """Return what it takes to predict examples; one that takes too long is refused."""
         total = sum(map(self.work, examples))

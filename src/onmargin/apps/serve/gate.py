@@ -59,7 +59,7 @@ class Gate:
     def let_in(self, headers: dict[bytes, bytes], client: tuple[str, int] | None, needed: int | None) -> None:
         """Refuse those who may not, or who ask too often."""
         if self._limits.rate:
-            self._rate.take(self._address(headers, client))
+            self._rate.take(self.address(headers, client))
         if not self._tokens:
             # A page of another site can give this machine a name of its own, and ask in its visitor's name; or it uses
             # the name of this machine, and the browser says whose page it is.
@@ -79,7 +79,7 @@ class Gate:
             if level < needed:
                 raise ProblemError(f"this token may {SCOPES[level]}, and {SCOPES[needed]} is needed", 403)
 
-    def _address(self, headers: dict[bytes, bytes], client: tuple[str, int] | None) -> str:
+    def address(self, headers: dict[bytes, bytes], client: tuple[str, int] | None) -> str:
         """Return the address of a client: behind trusted proxies, the last one that is not a proxy's."""
         address = client[0] if client else ""
         forwarded = headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
@@ -102,11 +102,11 @@ class Gate:
         if size > self._limits.body:
             raise ProblemError(f"a request has at most {self._limits.body} bytes", 413)
 
-    def decoded(self, kind: type, body: bytes) -> Any:
+    def decoded(self, kind: type[schema.Request], body: bytes) -> Any:
         """What was sent, checked."""
         try:
             return _DECODERS[kind].decode(body)
         except msgspec.ValidationError as error:
-            raise ProblemError(str(error), 422) from error
+            raise ProblemError(f"{error}. Send a body like {kind.shape}", 422) from error
         except (ValueError, RecursionError) as error:
-            raise ProblemError(f"this is no JSON: {error}", 400) from error
+            raise ProblemError(f"the body is not valid JSON: {error}", 400) from error

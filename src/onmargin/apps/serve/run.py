@@ -13,6 +13,7 @@ import click
 import uvicorn
 
 from onmargin.apps.failure import Failure
+from onmargin.apps.serve.access_log import AccessLog
 from onmargin.apps.serve.app import App
 from onmargin.apps.serve.journal import JournalError
 from onmargin.apps.serve.json_learner import Room
@@ -23,7 +24,15 @@ from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.tokens import TokenFileError, Tokens
 
 
-def serve(folder: Path, address: tuple[str, int], tokens: Path | None, limits: Limits, settings: Settings) -> None:
+def serve(
+    folder: Path,
+    address: tuple[str, int],
+    tokens: Path | None,
+    limits: Limits,
+    settings: Settings,
+    *,
+    access_log: str | None = None,
+) -> None:
     """Serve until a signal comes."""
     host, port = address
     if tokens is None and not _local(host):
@@ -39,19 +48,23 @@ def serve(folder: Path, address: tuple[str, int], tokens: Path | None, limits: L
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise Failure(f"cannot listen on {host}, port {port}: {error.strerror or error}") from error
+    try:
+        log = None if access_log is None else AccessLog(access_log)
+    except OSError as error:
+        raise Failure(f"cannot write the access log {access_log}: {error.strerror or error}") from error
     name = f"[{host}]" if ":" in host else host
     for words in (*service.damaged.values(), *filter(None, [service.problem and service.detail])):
         click.echo(f"warning: {words}", err=True)
     click.echo(f"onmargin serves {len(service.models)} models at http://{name}:{listening.getsockname()[1]}/", err=True)
     gc.freeze()  # what is loaded now stays: it is not looked through again and again while requests come and go
-    configured(App(service, known, limits)).run(sockets=[listening])
+    configured(App(service, known, limits, log)).run(sockets=[listening])
 
 
 def configured(app: App) -> uvicorn.Server:
     """The server of an application."""
     config = uvicorn.Config(
         app,
-        http=partial(Guarded, predict=app.predict, seconds=app.context.limits.seconds),  # type: ignore[arg-type]
+        http=partial(Guarded, seconds=app.context.limits.seconds),  # type: ignore[arg-type]
         log_level="warning",
         access_log=False,
         lifespan="on",

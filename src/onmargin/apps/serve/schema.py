@@ -4,7 +4,7 @@ JSON has no NaN and no infinity, and a type has an end: what is nested deeper th
 is read.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
@@ -24,15 +24,19 @@ Scalar = bool | Whole | float | str | None
 Parameter = Scalar | list[Scalar | list[float]] | dict[str, float]
 
 MOST_EXAMPLES = 10_000  # of one request
+MOST_EXPLAINED = 100  # the same of a request to explain
 
 
 class Request(Struct, forbid_unknown_fields=True):
-    """What a client sends; a field that is not known is refused."""
+    """What a client sends. Unknown fields are refused, with `shape`: what an accepted request looks like."""
+
+    shape: ClassVar[str] = "{}"
 
 
 class Create(Request):
     """A new model: its task, or the name of its learner, and parameters of that; C may be "inf"."""
 
+    shape: ClassVar[str] = '{"name": "mail", "model": "AROWClassifier", "parameters": {"r": 0.5}}'
     name: Name
     task: Task | None = None
     model: Annotated[str, Meta(max_length=64)] | None = None
@@ -50,22 +54,31 @@ class Example(Request):
 class Learn(Request):
     """Examples to learn in this order, all or none. A request that is sent again with its key is learned once."""
 
+    shape: ClassVar[str] = '{"examples": [{"x": ..., "y": ...}]}'
     examples: Annotated[list[Example], Meta(min_length=1, max_length=MOST_EXAMPLES)]
     key: Key | None = None
 
 
-class Predict(Request):
-    """Examples to predict; with `scores` the scores of the labels come too, with `probabilities` those of classes."""
+class Asked(Request):
+    """An example to predict or to explain: features alone."""
 
-    examples: Annotated[list[X], Meta(min_length=1, max_length=MOST_EXAMPLES)]
+    x: X
+
+
+class Predict(Request):
+    """Examples to predict. `scores` adds the scores of the labels, `probabilities` the probabilities of the classes."""
+
+    shape: ClassVar[str] = '{"examples": [{"x": ...}]}'
+    examples: Annotated[list[Asked], Meta(min_length=1, max_length=MOST_EXAMPLES)]
     scores: bool = False
     probabilities: bool = False
 
 
 class Explain(Request):
-    """An example whose score is to be taken apart; without a label that of the label predicted."""
+    """Examples whose scores are taken apart by feature. Without a label, the score of the predicted label is."""
 
-    x: X
+    shape: ClassVar[str] = '{"examples": [{"x": ...}]}'
+    examples: Annotated[list[Asked], Meta(min_length=1, max_length=MOST_EXPLAINED)]
     label: Label | None = None
     top: Annotated[int, Meta(ge=1, le=1000)] = 20
 
@@ -77,6 +90,7 @@ class Compact(Request):
 class Rewind(Request):
     """The sequence number to go back to: all learned after it is undone."""
 
+    shape: ClassVar[str] = '{"seq": 1000}'
     seq: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
@@ -108,14 +122,20 @@ class Part(Struct):
     value: float
 
 
-class Explained(Struct):
+class Explanation(Struct):
     """A prediction, and what each feature adds to the score of a label; with the intercept it is their sum."""
 
-    seq: int
     prediction: Any
     label: Any
     intercept: float | None
     parts: list[Part]
+
+
+class Explained(Struct):
+    """One explanation per example, by the model as it was after `seq` examples."""
+
+    seq: int
+    explanations: list[Explanation]
 
 
 class Totals(Struct):

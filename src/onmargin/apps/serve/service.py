@@ -212,7 +212,14 @@ class Service:
         except KeyError:
             if name in self.damaged:
                 raise DiskError(self.damaged[name]) from None
-            raise NoModelError(f"there is no model {name!r:.80}") from None
+            raise NoModelError(f"there is no model {name!r:.80}; {self._names()}") from None
+
+    def _names(self) -> str:
+        """Say which models there are."""
+        names = sorted(self.models)
+        shown = " and ".join([", ".join(names[:-1]), names[-1]]) if 1 < len(names) <= 10 else ", ".join(names[:10])
+        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+        return f"there {'is' if len(names) == 1 else 'are'} {shown or 'none yet: POST /v1/models creates one'}{more}"
 
     @property
     def waiting(self) -> int:

@@ -21,16 +21,30 @@ POLICY = (
 KINDS = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "plotly.js": "text/javascript"}
 
 
+def _content(name: str) -> bytes | None:
+    """Return a file of the page, or None if it is plotly's and plotly is not installed."""
+    if name != "plotly.js":
+        return files(__name__).joinpath(name).read_bytes()
+    found = find_spec("plotly")
+    if found is None or found.origin is None:
+        return None
+    path = Path(found.origin).parent / "package_data/plotly.min.js"
+    return path.read_bytes() if path.exists() else None
+
+
 @cache
-def content(name: str) -> bytes | None:
-    """A file of the page, compressed; None: plotly is not installed."""
-    if name == "plotly.js":
-        found = find_spec("plotly")
-        if found is None or found.origin is None:
-            return None
-        path = Path(found.origin).parent / "package_data/plotly.min.js"
-        return gzip.compress(path.read_bytes(), 6, mtime=0) if path.exists() else None
-    return gzip.compress(files(__name__).joinpath(name).read_bytes(), 9, mtime=0)
+def _compressed(name: str) -> bytes | None:
+    body = _content(name)
+    return None if body is None else gzip.compress(body, 6, mtime=0)
+
+
+def _takes_gzip(request: Request) -> bool:
+    """Whether a client accepts gzip: it names gzip, and not with a quality of 0."""
+    for part in request.headers.get("accept-encoding", "").lower().split(","):
+        coding, _, parameter = part.replace(" ", "").partition(";")
+        if coding == "gzip":
+            return parameter.removeprefix("q=").strip("0.") != "" or not parameter
+    return False
 
 
 def page_routes() -> list[Route]:
@@ -38,12 +52,14 @@ def page_routes() -> list[Route]:
 
 
 def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(_: Request) -> Response:
-        body = content(name)
+    async def answer(request: Request) -> Response:
+        zipped = _takes_gzip(request)
+        body = _compressed(name) if zipped else _content(name)
         if body is None:
             return Response("plotly is not installed: pip install 'onmargin[serve]'", 404, media_type="text/plain")
         headers = {
-            "content-encoding": "gzip",
+            **({"content-encoding": "gzip"} if zipped else {}),
+            "vary": "accept-encoding",
             "content-security-policy": POLICY,
             "referrer-policy": "no-referrer",
             "cache-control": "max-age=3600" if name == "plotly.js" else "no-cache",

@@ -288,11 +288,12 @@ async function tryOne(event) {
   const x = example($("x").value);
   const answer = $("answer");
   try {
-    const [{ predictions }] = [await (await ask(path("predict"), { examples: [x] })).json()];
+    const [{ predictions }] = [await (await ask(path("predict"), { examples: [{ x }] })).json()];
     const words = predictions[0] === null ? "nothing was learned yet" : [predictions[0]].flat().join(", ") || "no label";
     answer.replaceChildren(element("p", words, { className: "result" }));
     if (page.shown?.model.task === "tag") return;
-    const { label, intercept, parts } = await (await ask(path("explain"), { x, top: 12 })).json();
+    const { explanations } = await (await ask(path("explain"), { examples: [{ x }], top: 12 })).json();
+    const { label, intercept, parts } = explanations[0];
     const of = label === null ? "" : ` of ${label}`;
     const sum = intercept === null ? "" : ` With the intercept, ${short(intercept)}, they are the score if all are shown.`;
     answer.append(element("p", `What each feature adds to the score${of}.${sum}`, { className: "note" }), bars(parts));

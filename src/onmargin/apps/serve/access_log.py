@@ -1,0 +1,32 @@
+"""The access log: one line of JSON per answered request, without anything that was sent or answered."""
+
+import logging
+import sys
+from datetime import UTC, datetime
+from logging.handlers import WatchedFileHandler
+
+import msgspec
+
+
+class AccessLog:
+    """Writes lines to a file, which may be rotated, or to the standard output if the path is "-"."""
+
+    def __init__(self, path: str) -> None:
+        handler = logging.StreamHandler(sys.stdout) if path == "-" else WatchedFileHandler(path, encoding="utf-8")
+        self._handler: logging.Handler = handler
+
+    def write(self, client: str, method: str, path: str, status: int, seconds: float) -> None:
+        """Log an answer. The query is left out: it may name a label."""
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "client": client,
+            "method": method,
+            "path": path[:200],
+            "status": status,
+            "ms": round(1000 * seconds, 3),
+        }
+        text = msgspec.json.encode(line).decode()
+        self._handler.handle(logging.LogRecord("onmargin.access", logging.INFO, "", 0, text, None, None))
+
+    def close(self) -> None:
+        self._handler.close()
