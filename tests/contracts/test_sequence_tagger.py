@@ -9,6 +9,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from onmargin import SequenceTagger
+from onmargin.learner import Learner
+from onmargin.models.chain import Chain
 from tests.sentences import LABELS, corpus, state
 
 
@@ -279,3 +281,67 @@ def test_nothing_works_before_learning():
             call([])
     for name in ("coef_", "transitions_", "totals_", "feature_names_"):
         assert not hasattr(tagger, name)
+
+
+def late_labels(n=40):
+    """Sentences of which nearly every one has a label that was not met before."""
+    rng = np.random.default_rng(1)
+    X = [[[f"w{w}", f"p{w % 3}"] for w in rng.integers(12, size=rng.integers(1, 5))] for _ in range(n)]
+    return X, [[f"L{(i * int(token[0][1:])) % 23}" for token in row] for i, row in enumerate(X)]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"average": True},
+        {"update": "max_loss"},
+        {"cost": "squared_hamming", "update": "max_loss"},
+        {"transition_features": "all"},
+        {"C": [0.1, 1.0]},
+        {"loss": "squared_hinge", "intercept_scaling": 1.0},
+    ],
+    ids=str,
+)
+def test_new_labels_of_one_call_are_learned_as_one_by_one(parameters):
+    X, y = late_labels()
+    at_once, one_by_one = SequenceTagger(**parameters).partial_fit(X, y), SequenceTagger(**parameters)
+    for row, labels in zip(X, y, strict=True):
+        one_by_one.partial_fit([row], [labels])
+    assert at_once.classes_.tolist() == one_by_one.classes_.tolist()
+    assert state(at_once) == state(one_by_one)
+    assert at_once.predict(X) == one_by_one.predict(X)
+
+
+def test_weights_are_copied_once_for_all_new_labels_of_a_call(monkeypatch):
+    """They were copied for each sentence with a new label: 600 labels took ten times as long as learning."""
+    X, y = late_labels()
+    copies = []
+    meet = Chain.meet
+    monkeypatch.setattr(Chain, "meet", lambda self, *places: copies.append(places) or meet(self, *places))
+    SequenceTagger().partial_fit(X, y)
+    assert len(copies) == 1
+
+
+@pytest.mark.parametrize("stop_at", [1, 2, 5, 11])
+def test_an_interrupt_leaves_the_labels_met_so_far(monkeypatch, stop_at):
+    X, y = late_labels()
+    whole, calls = SequenceTagger(), []
+    learn = Learner.learn
+
+    def interrupted(self, *args, **kwargs):
+        calls.append(self)
+        if len(calls) == stop_at:
+            raise KeyboardInterrupt
+        return learn(self, *args, **kwargs)
+
+    monkeypatch.setattr(Learner, "learn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        whole.partial_fit(X, y)
+    monkeypatch.undo()
+    n = whole.totals_.rounds if stop_at > 1 else 0
+    assert (n > 0) == (stop_at > 1)
+    part = SequenceTagger()
+    if n:
+        assert state(whole) == state(part.partial_fit(X[:n], y[:n]))
+    assert state(whole.partial_fit(X[n:], y[n:])) == state(SequenceTagger().partial_fit(X, y))

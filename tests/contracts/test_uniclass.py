@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from onmargin import PassiveAggressiveUniclass
+from onmargin import PassiveAggressiveUniclass, river, stream
 
 EXPECTED_FAILURES = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
@@ -141,3 +142,42 @@ def test_the_default_holds_most_of_what_it_was_fitted_to(scale):
     # A ball that suits the rows decides by itself.
     suits = PassiveAggressiveUniclass(epsilon=4 * scale).fit(X)
     assert suits.offset_ == -suits.radius_
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+@pytest.mark.parametrize("C", [1.0, 0.01])
+@pytest.mark.parametrize("start", [0.0, 50.0])
+def test_the_default_holds_most_of_a_stream(scale, C, start):
+    """A ball of radius 0.1 holds no row of standardized data, and partial_fit and streams went by it."""
+    X = scale * (start + np.random.default_rng(0).normal(size=(400, 8)))
+    model = PassiveAggressiveUniclass(C=C * scale).partial_fit(X)
+    assert (model.predict(X) == 1).mean() >= 0.8
+    assert (model.predict(X + 20 * scale) == -1).all()
+    one_by_one = stream.PassiveAggressiveUniclass(C=C * scale).learn_many(X)
+    assert one_by_one.offset_ == pytest.approx(model.offset_)
+    assert [one_by_one.predict_one(x) for x in X] == model.predict(X).tolist()
+    in_river = river.PassiveAggressiveUniclass(C=C * scale)
+    for x in X:
+        in_river.learn_one(dict(enumerate(x)))
+    assert in_river.score_one(dict(enumerate(X[0]))) == pytest.approx(-model.decision_function(X[:1])[0])
+
+
+def test_a_ball_that_suits_a_stream_decides_by_itself():
+    X = np.random.default_rng(0).normal(size=(400, 8))
+    for parameters in {"epsilon": 4.0}, {"radius": "learn", "max_radius": 6.0}:
+        assert (model := PassiveAggressiveUniclass(**parameters).partial_fit(X)).offset_ == -model.radius_
+
+
+@pytest.mark.parametrize("parameters", [{}, {"radius": "learn", "max_radius": 0.5}, {"geometry": "entropic"}])
+@given(rows=arrays(float, (30, 3), elements=st.floats(-1e3, 1e3)))
+def test_at_most_a_fifth_of_a_stream_is_outside_when_it_comes(parameters, rows):
+    """Cantelli's inequality, for any stream of which the ball holds less than half."""
+    model = PassiveAggressiveUniclass(init="zero", **parameters)
+    total, losses = 0.0, []
+    for row in rows:
+        total, before = model.partial_fit(row[None]).totals_.loss, total
+        losses.append(total - before)
+    if 2 * model.totals_.mistakes > len(rows):
+        learner = model._learner
+        limit = np.hypot(model.offset_, learner.geometry.height) - learner.task.radius
+        assert np.mean(np.array(losses) > limit * (1 + 1e-9)) <= 0.2

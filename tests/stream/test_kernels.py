@@ -35,7 +35,7 @@ KERNELS = [
 def scores(model, name, rows):
     if name.endswith("Regressor"):
         return model.predict(rows)
-    return model.score_samples(rows) + model.radius_ if name.endswith("Uniclass") else model.decision_function(rows)
+    return model.decision_function(rows)
 
 
 def learned_by_rows(name, rows, options):

@@ -35,7 +35,7 @@ def test_explanations_sum_to_scores(case):
         scores = model.scores_one(x)
         if case.name == "PassiveAggressiveUniclass":
             apart = model.explain(x)
-            assert math.sqrt(sum(apart.values())) == pytest.approx(model.radius_ - scores, abs=1e-6)
+            assert math.sqrt(sum(apart.values())) == pytest.approx(-model.offset_ - scores, abs=1e-6)
             continue
         for label, score in scores.items() if case.name in LABELLED else [(None, scores)]:
             explained = model.explain(x, label)

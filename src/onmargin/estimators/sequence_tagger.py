@@ -622,7 +622,9 @@ class SequenceTagger(Estimator, TaggerOptions):
             try:
                 with super()._in_stretches() as both:
                     yield both
+                self._drop_hidden()
             except BaseException:
+                self._drop_hidden()
                 if not vars(self).get("_codes"):
                     self.__dict__ = before
                 names = vars(self).get("_names")
@@ -691,10 +693,15 @@ class SequenceTagger(Estimator, TaggerOptions):
     ) -> None:
         """Play one round per sequence; labels and features have weights from where they are first learned."""
         live = np.ones(len(labels), bool) if weight is None else weight > 0
-        for first, last, newcomers in label_segments(labels, self._codes, live):
+        segments = list(label_segments(labels, self._codes, live))
+        # The weights are copied once for all new labels of the call; until a label is met, no path goes through it.
+        newcomers = {label for _, _, met in segments for label in met}
+        if not self._meet(newcomers):
+            self._model.arrange(self.classes_.tolist())
+        self._hide(newcomers)
+        for first, last, met in segments:
             point.advance()
-            if not self._meet(newcomers):
-                self._model.arrange(self.classes_.tolist())
+            self._show(met)
             for start, stop in self._learner.stretches(rows, first, last, ends):
                 point.advance()
                 part, offsets = rows.part(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
@@ -715,11 +722,30 @@ class SequenceTagger(Estimator, TaggerOptions):
         classes = sorted({*known, *labels})
         if len(classes) == len(known):
             return False
-        Chain(self._model).meet([classes.index(label) for label in known], len(classes))
-        self.classes_ = np.array(classes)
-        self._codes = {label: code for code, label in enumerate(classes)}
+        codes = {label: code for code, label in enumerate(classes)}
+        Chain(self._model).meet([codes[label] for label in known], len(classes))
+        self.classes_, self._codes = np.array(classes), codes
         self._model.arrange(classes)
         return True
+
+    def _hide(self, labels: set[Any]) -> None:
+        """Keep paths away from labels that have weights and are not met yet."""
+        self._hidden = frozenset(labels)
+        Chain(self._model).hide([self._codes[label] for label in labels])
+
+    def _show(self, labels: set[Any]) -> None:
+        """Let paths go through labels that were hidden, from now on."""
+        self._hidden -= labels
+        Chain(self._model).show([self._codes[label] for label in labels])
+
+    def _drop_hidden(self) -> None:
+        """Have no weights for labels that are still hidden, because the call ended before it met them."""
+        hidden = self.__dict__.pop("_hidden", frozenset())
+        if hidden:
+            met = [label for label in self._codes if label not in hidden]
+            Chain(self._model).keep([self._codes[label] for label in met], len(self._codes))
+            self.classes_, self._codes = np.array(met), {label: code for code, label in enumerate(met)}
+            self._model.arrange(met)
 
     def _ask_for_labels(self, call: str) -> None:
         if not self._codes:

@@ -21,7 +21,7 @@ from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.options import option
 from onmargin.models.plan import Plan
 from onmargin.models.rules import NONE, Number, Word
-from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first
+from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first, threshold_of
 from onmargin.models.updates import check_combination
 
 # With contamination="auto": the part of the rows outside the ball that is too many, and the part of outliers then.
@@ -49,10 +49,11 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     Parameters
     ----------
     contamination : "auto" or float, default="auto"
-        What `predict` calls an outlier. If "auto", all outside the ball are; if that were more than half of the rows of
-        `fit`, because the radius does not suit them, `offset_` is set so that a tenth of them are. If a number up to
-        0.5, `fit` sets `offset_` so that this part of its rows is called outliers. `partial_fit` takes "auto" only, and
-        goes by the ball.
+        What `predict` calls an outlier. If "auto", rows outside the ball are outliers. If more than half of the rows
+        were, because the radius does not suit them, `offset_` is set by their distances: after `fit` so that a tenth of
+        its rows are outliers, after `partial_fit` to the radius plus the mean and twice the standard deviation of the
+        losses so far, which at most a fifth of the rows exceeded when they came. If a number up to 0.5, `fit` sets
+        `offset_` so that this part of its rows is called outliers; `partial_fit` takes "auto" only.
     target_loss : float or None, default=None
         `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
         conversion. With a fixed radius the loss is the distance from the ball. None: passes as above.
@@ -70,7 +71,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     radius_ : float
         Its radius.
     offset_ : float
-        ``decision_function`` is ``score_samples`` less this: minus the radius, or what `contamination` asks for.
+        ``decision_function`` is ``score_samples`` less this: minus the radius, or as `contamination` says.
     support_ : ndarray of shape (n_support,)
         With a kernel: which rows, counted over all calls, the supports are.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
@@ -132,12 +133,13 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     >>> model.predict([[5.0, 5.5], [9.0, 1.0]])
     array([ 1, -1])
 
-    Of standardized rows a radius that is learned up to twice the root of the number of features holds most:
+    The default radius is smaller than most distances between standardized rows. The threshold then follows the
+    distances, and holds most of what was learned:
 
     >>> X = np.random.default_rng(0).normal(size=(500, 9))
-    >>> model = PassiveAggressiveUniclass(radius="learn", max_radius=2 * 9**0.5).partial_fit(X)
-    >>> round(float((model.predict(X) == 1).mean()), 2)
-    1.0
+    >>> model = PassiveAggressiveUniclass().partial_fit(X)
+    >>> model.radius_, round(-model.offset_, 1), round(float((model.predict(X) == 1).mean()), 2)
+    (0.1, 4.7, 0.94)
     """
 
     contamination: float | str = option("auto", Word("auto"), Number(0, 0.5, above=True))
@@ -174,12 +176,14 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
                 self._begin_ball(plan, X, weight)
             self._model.arrange()
             self._fit(as_rows(X), np.zeros(X.shape[0]), weight)
-            self._offset = None
-            scores = -self._distances(X)
+            scores, radius = -self._distances(X), self.radius_
+            self._offset: float | None
             if not isinstance(self.contamination, str):
                 self._offset = float(np.percentile(scores, 100 * self.contamination))
-            elif np.mean(scores < self.offset_) > _TOO_MANY:
+            elif np.mean(scores < -radius) > _TOO_MANY:
                 self._offset = float(np.percentile(scores, 100 * _USUAL))
+            else:
+                self._offset = -radius
         return self
 
     def partial_fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -234,7 +238,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         return -self._distances(X if self._is_plain(X) else self._checked(X, keep=True))
 
     def decision_function(self, X: MatrixLike) -> Vector:
-        """How far inside the ball the examples are.
+        """How far inside the threshold the examples are.
 
         Parameters
         ----------
@@ -259,7 +263,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            1 for examples within the ball, -1 for those outside.
+            1 for inliers, -1 for outliers: examples whose `decision_function` is negative.
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
@@ -304,5 +308,5 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     @property
     def offset_(self) -> float:
         """What a score must be at least for an inlier."""
-        radius = self.radius_
-        return -radius if self._offset is None else self._offset
+        threshold = threshold_of(self._fitted())
+        return -threshold if self._offset is None else self._offset

@@ -194,6 +194,22 @@ class Chain:
         if mixing is not None:
             self.model.learner.geometry = self.geometry.recombined(mixing)
 
+    def hide(self, labels: Sequence[int]) -> None:
+        """Keep paths away from these labels, which have learned nothing yet: they score minus infinity."""
+        self._set_intercepts(labels, -np.inf)
+
+    def show(self, labels: Sequence[int]) -> None:
+        """Let paths go through these labels again; they have weights of zero."""
+        self._set_intercepts(labels, 0.0)
+
+    def _set_intercepts(self, labels: Sequence[int], value: float) -> None:
+        for chain in [self.geometry] if self.combined is None else self.geometry.leaves():
+            chain.intercept[list(labels)] = value
+
+    def keep(self, labels: Sequence[int], n_labels: int) -> None:
+        """Have weights for these of `n_labels` labels only."""
+        self.model.learner.geometry = self.geometry.recombined(np.eye(n_labels)[list(labels)])
+
     def make_room(self, n_features: int) -> None:
         """Have weights for so many features, and some more to come."""
         if n_features > self.geometry.n_features:

@@ -42,6 +42,9 @@ from onmargin.models.weights import (
 # feature space, which is no better place for the center of a ball.
 POLICIES: dict[str, type[BudgetedBall]] = {"projection": ProjectedBall, "smallest": SmallestBall, "oldest": OldestBall}
 
+# Standard deviations of the losses by which the threshold exceeds their mean, if the ball is too small.
+_SPREADS = 2.0
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class UniclassOptions:
@@ -54,7 +57,8 @@ class UniclassOptions:
         (PA-II). Smaller is more cautious and better under noise; ``inf`` gives plain PA, which always reaches the
         example.
     epsilon : float, default=0.1
-        The radius with ``radius="fixed"``; at least 0.
+        The radius with ``radius="fixed"``; at least 0. Examples beyond it move the center. If most of them are beyond
+        it, the threshold between inliers and outliers is set by their distances instead.
     radius : {"fixed", "learn"}, default="fixed"
         "learn": the radius starts at 0 and grows with what is seen, and never beyond `max_radius`.
     max_radius : float or None, default=None
@@ -124,6 +128,23 @@ def radius_of(learner: Learner[Any]) -> float:
     """Return the radius of the ball: what its limit leaves beside the height of the center."""
     limit, height = learner.task.radius, learner.geometry.height  # type: ignore[attr-defined]
     return sqrt((limit - height) * (limit + height))
+
+
+def threshold_of(learner: Learner[Any]) -> float:
+    """Return the largest distance from the center that an inlier may have.
+
+    It is the radius if the ball held at least half of the examples before it learned each of them. Otherwise the radius
+    does not suit the data, and the limit B of the ball grows by the mean m of their losses and twice the standard
+    deviation s: by Cantelli's inequality at most a fifth of the examples were farther away than that when they came.
+    In the plane of the examples, at height b below the center, this is sqrt((B + m + 2 s)^2 - b^2).
+    """
+    totals = learner.totals
+    if 2 * totals.mistakes <= totals.rounds:
+        return radius_of(learner)
+    mean = totals.loss / totals.rounds
+    spread = sqrt(max(totals.squared_loss / totals.rounds - mean * mean, 0.0))
+    limit, height = learner.task.radius + mean + _SPREADS * spread, learner.geometry.height  # type: ignore[attr-defined]
+    return sqrt(limit - height) * sqrt(limit + height)
 
 
 def _in_feature_space(options: Any, shape: Shape, height: float) -> Geometry:

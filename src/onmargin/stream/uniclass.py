@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onmargin._core.stream import Player, check_weight
 from onmargin.models.described import described
-from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first
+from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first, threshold_of
 from onmargin.stream._learner import Name, StreamLearner
 from onmargin.stream._players import KernelPlayer
 
@@ -31,6 +31,10 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
     ----------
     radius_ : float
         The radius of the ball.
+    offset_ : float
+        Minus the distance from the center up to which examples are inliers: minus the radius or, if more than half of
+        the examples were outside the ball, minus the radius plus the mean and twice the standard deviation of their
+        losses, which at most a fifth of them exceeded when they came.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
@@ -130,7 +134,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         return super().learn_many(X, None, weights)
 
     def predict_one(self, x: Any) -> int:
-        """Whether an example is within the ball.
+        """Whether an example is an inlier.
 
         Parameters
         ----------
@@ -140,12 +144,12 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         Returns
         -------
         inlier : int
-            1 for an example within the ball, -1 for one outside; 1 if nothing was learned yet.
+            1 for an inlier, -1 for an outlier: an example whose score is negative; 1 if nothing was learned yet.
         """
         return 1 if self.scores_one(x) >= 0 else -1
 
     def scores_one(self, x: Any) -> float:
-        """How far inside the ball an example is.
+        """How far inside the threshold an example is.
 
         Parameters
         ----------
@@ -155,13 +159,13 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         Returns
         -------
         score : float
-            The radius less the distance from the center: negative for outliers. 0 if nothing was learned yet.
+            ``-offset_`` less the distance from the center: negative for outliers. 0 if nothing was learned yet.
         """
         player = self._opened()
         if player is None:
             return 0.0
         distance, height = player.scores(x)
-        return self.radius_ - sqrt(max(distance**2 - height**2, 0.0))
+        return threshold_of(self._learner) - sqrt(max(distance**2 - height**2, 0.0))
 
     def weights(self, label: Any = None, top: int | None = None) -> dict[Name, float]:
         """The center by feature, its largest numbers first.
@@ -214,6 +218,11 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         if "_model" in vars(self):
             return radius_of(self._learner)
         return 0.0 if self.radius == "learn" else float(self.epsilon)
+
+    @property
+    def offset_(self) -> float:
+        """Minus the distance from the center up to which examples are inliers."""
+        return -threshold_of(self._learner) if "_model" in vars(self) else -self.radius_
 
     def _opened(self) -> Player | None:
         player = super()._opened()
