@@ -1,7 +1,6 @@
 """Tables as plain text and as HTML, and small pictures as SVG: how results show themselves."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from math import isfinite
 from typing import Any
 
@@ -25,6 +24,8 @@ def text_table(columns: Columns) -> str:
 
 def html_table(columns: Columns, pictures: Sequence[str] = (), *, bold: int | None = None) -> str:
     """Return the same as an HTML table, with a picture at the end of each row; the row of that number is bold."""
+    from html import escape  # with all entities, which takes longer than the rest of this module
+
     head = "".join(f"<th>{escape(name)}</th>" for name in columns) + ("<th></th>" if pictures else "")
     sides = ["left" if k == 0 or not name else "right" for k, name in enumerate(columns)]
     rows = []
@@ -47,6 +48,8 @@ def svg_bar(part: float) -> str:
 
 def svg_curve(x: Sequence[float], y: Sequence[float], title: str) -> str:
     """Return a picture of y over x, from 0 up; nothing if there are not two points."""
+    from html import escape
+
     points = [(float(a), float(b)) for a, b in zip(x, y, strict=True) if isfinite(a) and isfinite(b)]
     if len(points) < 2:
         return ""

@@ -10,12 +10,11 @@ import numpy as np
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
-from onmargin.apps.learners import is_fitted, leading, learner_class, make_learner, n_features, usual_learner
+from onmargin.apps.learners import AUTOMATIC, is_fitted, leading, learner_class, make_learner, n_features, usual_learner
 from onmargin.apps.tasks import TARGETS
 from onmargin.errors import ExampleError, ParameterError
 from onmargin.io.sharding import Batch
 from onmargin.io.svmlight import SparseRows
-from onmargin.stream import AutoRegressor
 
 Notes = dict[str, Any]
 
@@ -242,7 +241,7 @@ class ChunkLearner:
             if self._counts_tokens and tokens:
                 return {"token_accuracy": 1 - (until.cost - since.cost) / tokens, **scores}
             return scores
-        if self.task == "regress" and isinstance(self.model, AutoRegressor):
+        if self.task == "regress" and type(self.model).__name__ == AUTOMATIC["regress"]:
             # Its loss is the absolute error.
             rmse = (max(0.0, until.squared_loss - since.squared_loss) / rounds) ** 0.5
             return {"mae": loss, "rmse": rmse, "loss": loss}

@@ -8,8 +8,8 @@ from typing import Any
 
 _FEW = 20  # rows below which nothing is said about a column
 _TEXT_WORDS = 3.0  # words that a text has on average, at least
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(?::\d{2})?")
-_ID = re.compile(r"(?i:(?:.*[_ .-])?(?:id|uuid|guid|key|index|rowid)|)|.*[a-z]I[dD]")
+_DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(?::\d{2})?"
+_ID = r"(?i:(?:.*[_ .-])?(?:id|uuid|guid|key|index|rowid)|)|.*[a-z]I[dD]"
 LABELS = ("label", "class", "target")  # names that say what a column is
 
 
@@ -51,7 +51,7 @@ def _useless(name: str, values: Sequence[Any]) -> str | None:
     if len(values) < _FEW:
         return None
     if all(isinstance(value, str) for value in values):
-        if all(map(_DATE.fullmatch, values)):
+        if all(re.fullmatch(_DATE, value) for value in values):
             return "dates"
         return "different in every row" if len(set(values)) == len(values) else None
     if not all(isinstance(value, int | float) and float(value).is_integer() for value in values):
@@ -59,7 +59,7 @@ def _useless(name: str, values: Sequence[Any]) -> str | None:
     steps = {b - a for a, b in pairwise(values)}
     if len(steps) == 1 and steps <= {1.0, -1.0}:
         return "row numbers"
-    return "different in every row" if _ID.fullmatch(name) and len(set(values)) == len(values) else None
+    return "different in every row" if re.fullmatch(_ID, name) and len(set(values)) == len(values) else None
 
 
 @dataclass(frozen=True)

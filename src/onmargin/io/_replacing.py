@@ -1,7 +1,6 @@
 """A file that takes the place of another in one step, once all of it is on the disk."""
 
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -52,7 +51,7 @@ def _mode(path: Path) -> int | None:
 def _temporary(path: Path) -> Iterator[tuple[int, Path]]:
     """Open a new file beside another, locked for as long as its process lives. It is removed if anything fails."""
     while True:
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+        temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         try:
             _lock(handle)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from onmargin._core.restore import claim, whole
 from onmargin._late import public_modules
 from onmargin._parts import Pieces, parts, put_together, take_apart
-from onmargin.models.dual_ascent import with_window
 from onmargin.models.plan import Model
 
 # The arrays of safetensors that NumPy has too, and what it calls them.
@@ -214,6 +213,8 @@ def _upgraded(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
         return state
     learner, members = state["_learner"], state.get("_members")
     if "_kept" in state:
+        from onmargin.models.dual_ascent import with_window
+
         learner = with_window(learner, state["_kept"])
     new: dict[str, Any] = {"_sparse_coef": None}
     if "classes_" in state:
@@ -299,7 +300,12 @@ def _decode_csr(reader: Reader, content: Mapping[str, Any]) -> Any:
     return matrix
 
 
-def _encode_random(writer: Writer, random: np.random.RandomState, place: str) -> dict[str, Any]:
+def _is_random_state(value: Any) -> bool:
+    """Whether a value is a RandomState; without importing numpy.random, which takes as long as a tenth of NumPy."""
+    return "numpy.random" in sys.modules and type(value) is np.random.RandomState
+
+
+def _encode_random(writer: Writer, random: Any, place: str) -> dict[str, Any]:
     state: Any = random.get_state(legacy=False)
     key, position = state["state"]["key"], state["state"]["pos"]
     return {
@@ -310,7 +316,7 @@ def _encode_random(writer: Writer, random: np.random.RandomState, place: str) ->
     }
 
 
-def _decode_random(reader: Reader, content: Mapping[str, Any]) -> np.random.RandomState:
+def _decode_random(reader: Reader, content: Mapping[str, Any]) -> Any:
     key = reader.arrays(content["key"])
     if key.shape != (624,) or key.dtype != np.uint32:
         raise ValueError(f"the key of a random state must be 624 numbers of 32 bits; got {key.dtype} of {key.shape}")
@@ -374,7 +380,7 @@ CODECS: dict[str, Codec] = {
     "items": Codec(lambda v: _is_array(v, "OU"), _encode_items, _decode_items),
     "csr": Codec(_is_csr, _encode_csr, _decode_csr),
     "random_state": Codec(
-        lambda v: type(v) is np.random.RandomState and v.get_state(legacy=False)["bit_generator"] == "MT19937",
+        lambda v: _is_random_state(v) and v.get_state(legacy=False)["bit_generator"] == "MT19937",
         _encode_random,
         _decode_random,
     ),

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 DELIMITERS = ",\t;|"
 _ROWS = 500  # rows that are looked at, at most
-_COMMA_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+")
-_OTHER_GROUPS = re.compile(r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?P<rest>[.,]\d+)?")
-_NAME = re.compile(r"[^\W\d][\w.\-]{0,40}")
+# Patterns, which are compiled when they are used.
+_COMMA_GROUPS = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+_DECIMAL_COMMA = r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+"
+_OTHER_GROUPS = r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?P<rest>[.,]\d+)?"
+_NAME = r"[^\W\d][\w.\-]{0,40}"
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def is_number(field: str) -> bool:
 
 def _looks_numeric(field: str) -> bool:
     field = field.strip()
-    return is_number(field) or any(form.fullmatch(field) for form in (_COMMA_GROUPS, _DECIMAL_COMMA, _OTHER_GROUPS))
+    return is_number(field) or any(re.fullmatch(form, field) for form in (_COMMA_GROUPS, _DECIMAL_COMMA, _OTHER_GROUPS))
 
 
 def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -186,7 +187,7 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if any(name in column for name, column in zip(first, columns, strict=True)):
         return False
     repeated = any(len(set(column)) < len(column) for column in columns)
-    return repeated or all(_NAME.fullmatch(name) for name in first)
+    return repeated or all(re.fullmatch(_NAME, name) for name in first)
 
 
 def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
@@ -199,8 +200,8 @@ def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | No
     if not marked:
         return ".", None
     for field in marked:
-        if (found := _OTHER_GROUPS.fullmatch(field)) is not None:
-            rest = next((m["rest"] for f in marked if (m := _OTHER_GROUPS.fullmatch(f)) and m["rest"]), ".")
+        if (found := re.fullmatch(_OTHER_GROUPS, field)) is not None:
+            rest = next((m["rest"] for f in marked if (m := re.fullmatch(_OTHER_GROUPS, f)) and m["rest"]), ".")
             decimal = "," if any(_is_decimal(field) for field in marked) else rest[0]
             return decimal, found["mark"]
     decimals, groups = any(map(_is_decimal, marked)), any(map(_is_grouped, marked))
@@ -212,8 +213,8 @@ def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | No
 
 
 def _is_decimal(field: str) -> bool:
-    return bool(_DECIMAL_COMMA.fullmatch(field)) and not _COMMA_GROUPS.fullmatch(field)
+    return bool(re.fullmatch(_DECIMAL_COMMA, field)) and not re.fullmatch(_COMMA_GROUPS, field)
 
 
 def _is_grouped(field: str) -> bool:
-    return bool(_COMMA_GROUPS.fullmatch(field)) and not _DECIMAL_COMMA.fullmatch(field)
+    return bool(re.fullmatch(_COMMA_GROUPS, field)) and not re.fullmatch(_DECIMAL_COMMA, field)

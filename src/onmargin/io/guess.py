@@ -29,18 +29,18 @@ FORMATS = (*ENDINGS, "json", "text", "folder")
 _PACKED = (".gz", ".xz", ".zst")
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-# What the first line looks like, tried in turn.
+# What the first line looks like, tried in turn. Patterns are compiled when they are used.
 _FIRST = {
-    "mbox": re.compile(r"From "),
-    "jsonl": re.compile(r"\s*\{"),
-    "json": re.compile(r"\s*\["),
-    "arff": re.compile(r"\s*(?:%|@relation\b)", re.IGNORECASE),
+    "mbox": r"From ",
+    "jsonl": r"\s*\{",
+    "json": r"\s*\[",
+    "arff": r"(?i)\s*(?:%|@relation\b)",
 }
 # What the lines of the first block look like, tried in turn.
 _EACH = {
-    "svmlight": re.compile(rf"#|(?:{_NUMBER}(?:,{_NUMBER})*)?\s*(?:qid:\d+\s+)?(?:\d+:{_NUMBER}(?:\s+|$))*(?:#|$)"),
-    "vw": re.compile(rf"(?:{_NUMBER}(?:\s+{_NUMBER}){{0,2}}\s+(?:'?[^\s|]*\s*)|'[^\s|]*\s*)?\|(?:[^|]|$)"),
-    "text": re.compile(r"[^\t,;]+\t[^\t]*$"),
+    "svmlight": rf"#|(?:{_NUMBER}(?:,{_NUMBER})*)?\s*(?:qid:\d+\s+)?(?:\d+:{_NUMBER}(?:\s+|$))*(?:#|$)",
+    "vw": rf"(?:{_NUMBER}(?:\s+{_NUMBER}){{0,2}}\s+(?:'?[^\s|]*\s*)|'[^\s|]*\s*)?\|(?:[^|]|$)",
+    "text": r"[^\t,;]+\t[^\t]*$",
 }
 
 
@@ -82,7 +82,7 @@ def guess_format(path: str | os.PathLike[str]) -> str:
     if not filled:
         raise ValueError(f"{path} is empty")
     for guess, look in _FIRST.items():
-        if look.match(filled[0]):
+        if re.match(look, filled[0]):
             return guess
     found = _by_lines(lines, filled)
     if found is None:
@@ -108,7 +108,7 @@ def _by_lines(lines: list[str], filled: list[str]) -> str | None:
 
 def _mostly(format: str, filled: list[str]) -> bool:
     """Whether lines look like those of a format; a few may be damaged, but not the first."""
-    matches = [_EACH[format].match(line) is not None for line in filled]
+    matches = [re.match(_EACH[format], line) is not None for line in filled]
     return matches[0] and sum(matches) >= 0.9 * len(matches)
 
 

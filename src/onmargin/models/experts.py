@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 from operator import attrgetter
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,8 @@ WAVES = 200
 MOST_CURVED = 300
 # Features of rows up to which an expert keeps a number for each pair of them.
 MOST_CORRELATED = 64
+# The normal quantile of 0.9, statistics.NormalDist().inv_cdf(0.9): how sure of its margins a confident expert must be.
+_SURE = 1.2815515655446008
 # Names of records up to which they are taken for a table, whose numbers are standardized.
 MOST_OF_TABLE = 4096
 
@@ -130,8 +131,7 @@ _PLAIN = Expert("PA-I, C=0.01", Euclidean, "margins", Projection(cap=0.01))
 _AROW = Expert("AROW", Confidence, "margins", Regularized(1.0))
 _CAUTIOUS_AROW = Expert("AROW, r=10", Confidence, "margins", Regularized(10.0))
 _SCW, _EAGER_SCW = (
-    Expert(name, Confidence, "sure margins", Confident(C, NormalDist().inv_cdf(0.9)))
-    for name, C in (("SCW", 0.1), ("SCW, C=1", 1.0))
+    Expert(name, Confidence, "sure margins", Confident(C, _SURE)) for name, C in (("SCW", 0.1), ("SCW, C=1", 1.0))
 )
 _TRACKER = Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.01), forgets=True)
 _MILD_TRACKER = _TRACKER._replace(name="AROW that forgets little", kind=partial(Confidence, forgetting=0.01))

@@ -17,7 +17,7 @@ class Rule(Protocol):
     def accepts(self, value: Any) -> bool: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Number:
     """A number between `low` and `high`; `above` and `below` exclude them, `whole` asks for an integer."""
 
@@ -74,7 +74,7 @@ class Word:
         return " or ".join(repr(word) for word in self.words)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Character:
     """A string of one character."""
 
@@ -85,7 +85,7 @@ class Character:
         return "a string of one character"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PowerOfTwo:
     """The rule for the size of a table."""
 
@@ -96,7 +96,7 @@ class PowerOfTwo:
         return "a power of two between 2 and 2**30, such as 2**18"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Span:
     """The rule for a pair of whole numbers, the first at most the second."""
 
@@ -112,7 +112,7 @@ class Span:
         return "a pair of whole numbers from 1 to 100, such as (1, 2)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Strings:
     """Several strings."""
 
@@ -123,7 +123,7 @@ class Strings:
         return "a tuple of strings"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Labels:
     """Several labels: strings, or whole numbers, but not both."""
 
@@ -139,7 +139,7 @@ class Labels:
         return "a sequence of strings or of whole numbers"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Instance:
     """An object of some type, named in words."""
 
@@ -153,7 +153,7 @@ class Instance:
         return self.words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByClass:
     """A dict of class: number."""
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from statistics import NormalDist
 from typing import Any, cast
 
 from onmargin._core.geometries.diagonal import Confidence
@@ -100,6 +99,8 @@ class SCWClassifierOptions:
 
     def plan(self) -> Plan:
         """Return how these options learn."""
+        from statistics import NormalDist  # and with it fractions and decimal, for which other learners need not wait
+
         step = Confident(self.C, NormalDist().inv_cdf(self.eta), squared=self.variant == "II")
         return _of_classes(self, step, eager=True)
 

@@ -1,16 +1,44 @@
 """Learning one example at a time: from dicts, lists of names, text and vectors, with features that may come later."""
 
-from onmargin.stream.auto import AutoClassifier, AutoRegressor
-from onmargin.stream.classifier import PassiveAggressiveClassifier
-from onmargin.stream.dual_ascent import DualAscentClassifier, DualAscentRegressor
-from onmargin.stream.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
-from onmargin.stream.label_ranker import LabelRanker
-from onmargin.stream.ordinal import OrdinalRegressor
-from onmargin.stream.quasi_additive import Perceptron, PNormPerceptron, QuasiAdditiveClassifier, Winnow
-from onmargin.stream.regressor import PassiveAggressiveRegressor
-from onmargin.stream.ridge import OnlineRidgeRegressor
-from onmargin.stream.second_order import AROWClassifier, AROWRegressor, NHERDClassifier, SCWClassifier
-from onmargin.stream.uniclass import PassiveAggressiveUniclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onmargin.stream.auto import AutoClassifier, AutoRegressor
+    from onmargin.stream.classifier import PassiveAggressiveClassifier
+    from onmargin.stream.dual_ascent import DualAscentClassifier, DualAscentRegressor
+    from onmargin.stream.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
+    from onmargin.stream.label_ranker import LabelRanker
+    from onmargin.stream.ordinal import OrdinalRegressor
+    from onmargin.stream.quasi_additive import Perceptron, PNormPerceptron, QuasiAdditiveClassifier, Winnow
+    from onmargin.stream.regressor import PassiveAggressiveRegressor
+    from onmargin.stream.ridge import OnlineRidgeRegressor
+    from onmargin.stream.second_order import AROWClassifier, AROWRegressor, NHERDClassifier, SCWClassifier
+    from onmargin.stream.uniclass import PassiveAggressiveUniclass
+
+# Imported when first used, as those of `onmargin` are: a program that uses one learner does not wait for the others.
+_HOME = {
+    "AROWClassifier": "onmargin.stream.second_order",
+    "AROWRegressor": "onmargin.stream.second_order",
+    "AutoClassifier": "onmargin.stream.auto",
+    "AutoRegressor": "onmargin.stream.auto",
+    "DualAscentClassifier": "onmargin.stream.dual_ascent",
+    "DualAscentRegressor": "onmargin.stream.dual_ascent",
+    "ExponentiatedGradientRegressor": "onmargin.stream.gradient",
+    "GradientDescentRegressor": "onmargin.stream.gradient",
+    "LabelRanker": "onmargin.stream.label_ranker",
+    "NHERDClassifier": "onmargin.stream.second_order",
+    "OnlineRidgeRegressor": "onmargin.stream.ridge",
+    "OrdinalRegressor": "onmargin.stream.ordinal",
+    "PNormPerceptron": "onmargin.stream.quasi_additive",
+    "PassiveAggressiveClassifier": "onmargin.stream.classifier",
+    "PassiveAggressiveRegressor": "onmargin.stream.regressor",
+    "PassiveAggressiveUniclass": "onmargin.stream.uniclass",
+    "Perceptron": "onmargin.stream.quasi_additive",
+    "QuasiAdditiveClassifier": "onmargin.stream.quasi_additive",
+    "SCWClassifier": "onmargin.stream.second_order",
+    "Winnow": "onmargin.stream.quasi_additive",
+}
 
 __all__ = [
     "AROWClassifier",
@@ -34,3 +62,14 @@ __all__ = [
     "SCWClassifier",
     "Winnow",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'onmargin.stream' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
