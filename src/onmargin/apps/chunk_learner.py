@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import isfinite
 from typing import Any, NamedTuple
 
 import click
@@ -12,15 +13,23 @@ from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
 from onmargin.apps.learners import AUTOMATIC, is_fitted, leading, learner_class, make_learner, n_features, usual_learner
 from onmargin.apps.tasks import TARGETS
+from onmargin.confidence import Coverage, Intervals, PredictionSets
 from onmargin.errors import ExampleError, ParameterError
 from onmargin.io.sharding import Batch
 from onmargin.io.svmlight import SparseRows
 
 Notes = dict[str, Any]
+# What reports call the mean size of prediction sets, or that of intervals, by task.
+SIZES = {"classify": "mean_set_size", "rank": "mean_set_size", "regress": "mean_interval_width"}
 
 
-def begin(model: str | None, task: str, settings: Settings, parameters: dict[str, Any]) -> "ChunkLearner":
-    """Begin a learner of that name, or the usual one for a task, of examples that are read as `settings` say."""
+def begin(
+    model: str | None, task: str, settings: Settings, parameters: dict[str, Any], coverage: float | None = None
+) -> "ChunkLearner":
+    """Begin a learner of that name, or the usual one for a task, of examples that are read as `settings` say.
+
+    With `coverage` it has prediction sets or intervals.
+    """
     if (task == "tag") != (settings.kind == "sequences"):
         raise Failure(f"--task {task} does not go with {settings.format} files")
     parameters = dict(parameters)
@@ -32,7 +41,18 @@ def begin(model: str | None, task: str, settings: Settings, parameters: dict[str
         parameters["n_features"] = 2**bits
     if settings.kind == "rows":
         parameters.setdefault("dtype", settings.dtype)
-    return ChunkLearner(task, made(model, task, parameters), token_features(settings))
+    learner = made(model, task, parameters)
+    return ChunkLearner(task, learner if coverage is None else covering(learner, coverage), token_features(settings))
+
+
+def covering(model: Any, coverage: float) -> PredictionSets | Intervals:
+    """Return prediction sets around a classifier or label ranker, or intervals around a regressor."""
+    try:
+        return (Intervals if model.task == "regress" else PredictionSets)(model, coverage)
+    except TypeError as error:
+        raise click.UsageError(
+            f"--coverage is for classifiers, label rankers and regressors, and a {type(model).__name__} is none of them"
+        ) from error
 
 
 def made(model: str | None, task: str | None, parameters: dict[str, Any]) -> Any:
@@ -108,11 +128,23 @@ class ChunkReader:
 
 
 class ChunkLearner:
-    """A model for a task, which learns and predicts chunks of examples."""
+    """A model for a task, which learns and predicts chunks of examples.
 
-    def __init__(self, task: str, model: Any, features: Notes) -> None:
+    Parameters
+    ----------
+    task : str
+        What the model predicts.
+    saved : object
+        What a model file holds: the model, or prediction sets or intervals around it.
+    features : dict
+        How features of tokens are made.
+    """
+
+    def __init__(self, task: str, saved: Any, features: Notes) -> None:
         self.task = task
-        self.model = model
+        self.saved = saved
+        self.wrapper = saved if isinstance(saved, PredictionSets | Intervals) else None
+        self.model = saved if self.wrapper is None else self.wrapper.model
         self.features = features
         self.n_tokens = 0  # of the sequences learned
         self._last: list[Any] = []  # features of the sequences learned last
@@ -122,16 +154,20 @@ class ChunkLearner:
     def n_examples(self) -> int:
         return int(self.model.totals_.rounds) if is_fitted(self.model) else 0
 
-    def learn(self, chunk: Chunk) -> None:
-        """Learn examples in turn; an `ExampleError` names the first one refused, and those before it are learned."""
+    def learn(self, chunk: Chunk, *, judge: bool = True) -> None:
+        """Learn examples in turn; an `ExampleError` names the first one refused, and those before it are learned.
+
+        With `judge` they are new, and prediction sets or intervals are adjusted to each of them before it is learned.
+        """
+        learn = self._learn_judged if judge and self.wrapper is not None else self._learn_many
         if self.task == "tag":
             self._learn_sequences(chunk)
         elif isinstance(chunk.X, SparseRows):
-            self._learn_many(chunk.X, self._reader.row_labels(chunk), None)
+            learn(chunk.X, self._reader.row_labels(chunk), None)
         else:
-            self._learn_records(chunk)
+            self._learn_records(chunk, learn)
 
-    def _learn_records(self, chunk: Chunk) -> None:
+    def _learn_records(self, chunk: Chunk, learn: Callable[..., None]) -> None:
         labels = [None] * len(chunk) if chunk.y is None else chunk.y
         targets: list[Any] = []
         problem = None
@@ -142,7 +178,7 @@ class ChunkLearner:
         except ValueError as error:
             problem = error
         n = len(targets)
-        self._learn_many(chunk.X[:n], targets, None if chunk.weights is None else chunk.weights[:n])
+        learn(chunk.X[:n], targets, None if chunk.weights is None else chunk.weights[:n])
         if problem is not None:
             raise ExampleError(str(problem), n) from problem
 
@@ -154,6 +190,20 @@ class ChunkLearner:
         except (TypeError, ValueError) as error:
             # The error is about all examples of the chunk at once, and none of them is learned.
             raise ExampleError(str(error), 0) from error
+
+    def _learn_judged(self, X: Any, y: Any, weights: Any) -> None:
+        """Learn examples one by one; prediction sets or intervals are adjusted before each."""
+        wrapper: Any = self.wrapper
+        for k in range(len(y)):
+            try:
+                if isinstance(X, SparseRows):  # rows of later files may be wider than what is known
+                    x = X.part(k, k + 1)
+                    wrapper.observe_one(self._examples(x), y[k])
+                    self.model.learn_many(x, y[k : k + 1], None)
+                else:
+                    wrapper.learn_one(X[k], y[k], **({} if weights is None else {"weight": weights[k]}))
+            except (TypeError, ValueError) as error:
+                raise ExampleError(error.reason if isinstance(error, ExampleError) else str(error), k) from error
 
     def _learn_sequences(self, chunk: Chunk) -> None:
         labels = [None] * len(chunk) if chunk.y is None else chunk.y
@@ -204,6 +254,12 @@ class ChunkLearner:
             return [None] * len(chunk)
         return [self.model.scores_one(x) for x in self._singles(chunk)]
 
+    def covers(self, chunk: Chunk) -> list[Any]:
+        """Return the prediction set of each example, the likeliest label first, or the two ends of its interval."""
+        wrapper: Any = self.wrapper
+        ask = wrapper.predict_interval_one if isinstance(wrapper, Intervals) else wrapper.predict_set_one
+        return [ask(x) for x in self._singles(chunk)]
+
     def probabilities(self, chunk: Chunk) -> list[dict[Any, float]]:
         """Return the probability of each class."""
         if not hasattr(self.model, "predict_proba_one"):
@@ -216,7 +272,7 @@ class ChunkLearner:
 
     def _examples(self, X: Any) -> Any:
         """Features that were never learned count for nothing."""
-        return X.fitted(self.model.n_features_) if isinstance(X, SparseRows) else X
+        return X.fitted(self.model.n_features_) if isinstance(X, SparseRows) and is_fitted(self.model) else X
 
     def mark(self) -> "Mark":
         """Return what all rounds so far came to."""
@@ -277,7 +333,14 @@ class ChunkLearner:
             "updates": totals.updates,
             **{names.get(name, name): value for name, value in first.items()},
             **({"later_passes": passes} if passes else {}),
+            **({} if self.wrapper is None else self._coverage(self.wrapper.coverage_)),
         }
+
+    def _coverage(self, found: Coverage) -> dict[str, Any]:
+        """Return how often examples were covered, each before it was learned."""
+        report = {"asked_coverage": found.asked, "coverage": found.covered, "coverage_bound": found.bound}
+        report[SIZES[self.task]] = found.size
+        return {name: value if isfinite(value) else None for name, value in report.items()}
 
 
 class Mark(NamedTuple):

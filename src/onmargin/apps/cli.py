@@ -60,6 +60,12 @@ ignore_option = click.option(
 only_option = click.option(
     "--only", multiple=True, metavar="COLUMN", help="Column of a table to keep, and no others; may be repeated."
 )
+abstain_option = click.option(
+    "--abstain",
+    type=click.FloatRange(0),
+    metavar="COST",
+    help="Give no class where the probability of a mistake is more than this cost, that of a mistake being 1.",
+)
 strict_option = click.option(
     "--strict", is_flag=True, help="Fail if a file has no known features, or lacks columns that the model learned from."
 )
@@ -209,6 +215,13 @@ def main() -> None:
     metavar="TEMPLATE",
     help="Features of CoNLL tokens, such as 'w[-1]|pos[0]'; the columns are w, pos, c2, c3 and so on.",
 )
+@click.option(
+    "--coverage",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="FRACTION",
+    help="Keep prediction sets (or intervals, for numbers) that contain the truth in this fraction of the examples, "
+    "such as 0.9. The model file has them; predict and evaluate show them.",
+)
 @click.option("--set", "others", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the model.")
 @click.option("--from", "start", type=click.Path(), metavar="MODEL", help="Go on from this model.")
 @click.option(
@@ -248,6 +261,7 @@ def train(
     average: bool,
     bits: int | None,
     templates: tuple[str, ...],
+    coverage: float | None,
     others: tuple[str, ...],
     start: str | None,
     every: int | None,
@@ -284,6 +298,7 @@ def train(
         holdout or 0,
         shuffle,
         on_error == "skip",
+        coverage,
     )
     elsewhere = {"--workers": workers, "--address": address, "--mixing": mixing}
     given = [name for name, value in elsewhere.items() if value is not None]
@@ -294,6 +309,8 @@ def train(
     else:
         from onmargin.apps import scaled
 
+        if coverage is not None:
+            raise click.UsageError("--coverage follows one stream of examples: leave --engine out")
         if start is not None or every is not None:
             raise click.UsageError("--engine starts over and saves after each pass: no --from, no --checkpoint-every")
         place = scaled.Place(engine, workers, address, mixing or "updates")
@@ -317,6 +334,7 @@ def train(
     "--keep", multiple=True, metavar="COLUMN", help="For -o: column to pass through, such as an id (default: all)."
 )
 @click.option("--proba", is_flag=True, help="Add the probability of the prediction.")
+@abstain_option
 @strict_option
 @force
 @format_option
@@ -329,6 +347,7 @@ def predict(
     out: str,
     keep: tuple[str, ...],
     proba: bool,
+    abstain: float | None,
     strict: bool,
     force: bool,
     format: str,
@@ -337,7 +356,8 @@ def predict(
 ) -> None:
     """Print what MODEL predicts for the examples of FILES, one line each.
 
-    The files may have labels or not. --json adds the scores.
+    The files may have labels or not. --json adds the scores. A model that was trained with --coverage adds prediction
+    sets or intervals.
     """
     from onmargin.apps.outputs import check_output, written
     from onmargin.apps.predict import Order
@@ -349,7 +369,7 @@ def predict(
         raise click.UsageError("--force is for -o FILE")
     if keep and not out.endswith((".csv", ".tsv", ".jsonl")):
         raise click.UsageError("--keep is for -o with a .csv, .tsv or .jsonl file")
-    order = Order(model, files, _chosen(format), _reading(**where), as_json, proba, strict, keep)
+    order = Order(model, files, _chosen(format), _reading(**where), as_json, proba, abstain, strict, keep)
     with written(out) as file:
         run(order, out, file)
 
@@ -357,16 +377,30 @@ def predict(
 @main.command()
 @model_file
 @files
+@abstain_option
 @strict_option
 @format_option
 @table_options
 @as_json
-def evaluate(model: str, files: tuple[str, ...], strict: bool, format: str, as_json: bool, **where: Any) -> None:
-    """Measure how good the predictions of MODEL are on FILES that have labels."""
+def evaluate(
+    *,
+    model: str,
+    files: tuple[str, ...],
+    abstain: float | None,
+    strict: bool,
+    format: str,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Measure how good the predictions of MODEL are on FILES that have labels.
+
+    A model that was trained with --coverage has its prediction sets or intervals measured too.
+    """
     from onmargin.apps import report
     from onmargin.apps.evaluate import evaluate as run
 
-    report.show(run(model, files, _chosen(format), _reading(**where), strict=strict), as_json=as_json)
+    found = run(model, files, _chosen(format), _reading(**where), abstain=abstain, strict=strict)
+    report.show(found, as_json=as_json)
 
 
 @main.command()

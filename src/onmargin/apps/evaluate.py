@@ -4,12 +4,14 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any, Protocol
 
-from onmargin.apps.chunk_learner import ChunkLearner
+from onmargin.apps.chunk_learner import SIZES, ChunkLearner
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.loaded import examples, load_learner
+from onmargin.apps.predict import decided
 from onmargin.apps.report import Report
 from onmargin.apps.tasks import TARGETS
 
@@ -25,23 +27,39 @@ class Measure(Protocol):
 
 
 def evaluate(
-    model: str, files: tuple[str, ...], format: str | None, given: Mapping[str, Any], *, strict: bool = False
+    model: str,
+    files: tuple[str, ...],
+    format: str | None,
+    given: Mapping[str, Any],
+    *,
+    abstain: float | None = None,
+    strict: bool = False,
 ) -> Report:
-    """What there is to say about a model's predictions on files."""
+    """Return how good a model's predictions are on files; with `abstain`, also what deciding at that cost comes to."""
     learner, settings = load_learner(model)
     measure = new_measure(learner)
+    covered = None if learner.wrapper is None else Covered(learner)
+    decisions = None if abstain is None else Decided(abstain)
     n_examples = 0
     for path, first, chunk in examples(
         files, learner, settings, format, given, labels=learner.task != "novelty", strict=strict
     ):
         try:
             measure_chunk(measure, learner, chunk)
+            targets = _targets(learner, chunk)
+            if covered is not None:
+                covered.add(targets, learner.covers(chunk))
+            if decisions is not None:
+                decisions.add(targets, learner.probabilities(chunk))
         except (TypeError, ValueError) as error:
             raise Failure(f"{path}, records {first} to {first + len(chunk) - 1}: {error}") from error
         n_examples += len(chunk)
     if not n_examples:
         raise Failure(f"there are no examples in {', '.join(files)}")
-    return {"model": model, "task": learner.task, "examples": n_examples, **measure.report()}
+    report = {"model": model, "task": learner.task, "examples": n_examples, **measure.report()}
+    for more in (covered, decisions):
+        report |= {} if more is None else more.report()
+    return report
 
 
 def new_measure(learner: ChunkLearner) -> Measure:
@@ -51,13 +69,66 @@ def new_measure(learner: ChunkLearner) -> Measure:
 
 def measure_chunk(measure: Measure, learner: ChunkLearner, chunk: Chunk) -> None:
     """Take in the predictions for a chunk."""
-    labels = chunk.y if chunk.y is not None else [None] * len(chunk)
-    target = TARGETS[learner.task]
-    # Numbers of an array become Python's, for equality and for JSON.
-    labels = labels.tolist() if hasattr(labels, "tolist") else labels
     scores = learner.scores(chunk) if learner.task == "classify" else [None] * len(chunk)
-    for y, predicted, score in zip(labels, learner.predict(chunk), scores, strict=True):
-        measure.add(target(y), predicted, score)
+    for y, predicted, score in zip(_targets(learner, chunk), learner.predict(chunk), scores, strict=True):
+        measure.add(y, predicted, score)
+
+
+def _targets(learner: ChunkLearner, chunk: Chunk) -> list[Any]:
+    """Return what is right, as the task has it."""
+    labels = chunk.y if chunk.y is not None else [None] * len(chunk)
+    # Numbers of an array become Python's, for equality and for JSON.
+    return [TARGETS[learner.task](y) for y in (labels.tolist() if hasattr(labels, "tolist") else labels)]
+
+
+class Covered:
+    """How often prediction sets or intervals contain what is right, with thresholds as the training left them."""
+
+    def __init__(self, learner: ChunkLearner) -> None:
+        self.asked = learner.saved.coverage
+        self.name = SIZES[learner.task]
+        self.n = self.hits = self.finite = 0
+        self.size = 0.0
+
+    def add(self, targets: list[Any], found: list[Any]) -> None:
+        for y, one in zip(targets, found, strict=True):
+            self.n += 1
+            if isinstance(one, tuple):
+                low, high = one
+                self.hits += low <= y <= high
+                size = high - low
+            else:
+                self.hits += {*y} <= {*one} if isinstance(y, list | set | tuple) else y in one
+                size = len(one)
+            self.finite += size < inf
+            self.size += size if size < inf else 0
+
+    def report(self) -> Report:
+        size = self.size / self.finite if self.finite else None
+        return {"asked_coverage": self.asked, "coverage": self.hits / self.n, self.name: size}
+
+
+class Decided:
+    """What it costs to give the most likely class, or none where a mistake is more likely than that costs."""
+
+    def __init__(self, cost: float) -> None:
+        self.cost = cost
+        self.n = self.abstained = self.mistakes = 0
+
+    def add(self, targets: list[Any], chances: list[dict[Any, float]]) -> None:
+        for y, one in zip(targets, chances, strict=True):
+            label = decided(one, self.cost)
+            self.n += 1
+            self.abstained += label is None
+            self.mistakes += label is not None and label != y
+
+    def report(self) -> Report:
+        given = self.n - self.abstained
+        return {
+            "abstained": self.abstained / self.n,
+            "error_of_decided": self.mistakes / given if given else None,
+            "mean_cost": (self.mistakes + self.cost * self.abstained) / self.n,
+        }
 
 
 class Classes:

@@ -4,6 +4,7 @@ from typing import Any
 
 from onmargin.apps.learners import is_fitted, leading, n_features
 from onmargin.apps.report import Report, Tables
+from onmargin.confidence import Intervals, PredictionSets
 from onmargin.io import load_with_notes
 
 _SHOWN = 20  # classes whose heaviest features are shown, at most
@@ -11,8 +12,11 @@ _SHOWN = 20  # classes whose heaviest features are shown, at most
 
 def inspect(path: str, top: int) -> Report:
     """Parameters, totals, classes and the heaviest features of a model."""
-    model, notes = load_with_notes(path)
+    saved, notes = load_with_notes(path)
+    model = saved.model if isinstance(saved, PredictionSets | Intervals) else saved
     report: Report = {"model": path, "class": type(model).__name__}
+    if saved is not model:
+        report["coverage"] = saved.coverage
     if "task" in notes:
         report |= {"task": notes["task"], "format": notes["settings"]["format"]}
     if "position" in notes:

@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import IO, Any
 
 from onmargin.apps.chunks import CHUNK, Chunk
@@ -13,6 +14,10 @@ from onmargin.apps.loaded import examples, load_learner
 from onmargin.apps.tasks import whole
 
 _TABLES = {".csv": ",", ".tsv": "\t"}  # endings of tables, and what is between their fields
+
+# Names of prediction sets and intervals in the output, and what comes after the columns of the files.
+_SET, _ENDS = "prediction_set", ("prediction_low", "prediction_high")
+_OWN = ("prediction", "probability", _SET, *_ENDS)
 
 Prediction = dict[str, Any]
 
@@ -27,6 +32,7 @@ class Order:
     given: Mapping[str, Any] = field(default_factory=dict)
     as_json: bool = False
     proba: bool = False
+    abstain: float | None = None
     strict: bool = False
     keep: tuple[str, ...] = ()
 
@@ -54,14 +60,27 @@ def predict(order: Order, name: str, out: IO[str]) -> None:
             if order.as_json or ending == ".jsonl":
                 for row, scores in zip(rows, learner.scores(chunk), strict=True):
                     row.update({} if scores is None else {"scores": scores})
-            if order.proba:
+            if order.proba or order.abstain is not None:
                 for row, chances in zip(rows, learner.probabilities(chunk), strict=True):
-                    row.update(probability=chances[row["prediction"]], probabilities=chances)
+                    if order.abstain is not None:
+                        row["prediction"] = decided(chances, order.abstain)
+                    if order.proba:
+                        likely = max(chances.values()) if row["prediction"] is None else chances[row["prediction"]]
+                        row.update(probability=likely, probabilities=chances)
+            if learner.wrapper is not None:
+                for row, found in zip(rows, learner.covers(chunk), strict=True):
+                    row.update(zip(_ENDS, found, strict=True) if learner.task == "regress" else {_SET: found})
         except (TypeError, ValueError) as error:
             raise Failure(f"{path}, after record {first - 1}: {error}") from error
         write(rows if passed is None else [a | b for a, b in zip(passed.rows(path, chunk), rows, strict=True)])
         if live:
             out.flush()
+
+
+def decided(chances: Mapping[Any, float], cost: float) -> Any:
+    """Return the most likely class; None if a mistake is more likely than abstaining costs."""
+    best = max(chances, key=lambda label: chances[label])
+    return None if 1 - chances[best] > cost else best
 
 
 class _Passed:
@@ -112,7 +131,7 @@ def _writer(out: IO[str], ending: str, *, as_json: bool) -> Callable[[Sequence[P
 
     def write(rows: Sequence[Prediction]) -> None:
         if as_json or ending == ".jsonl":
-            lines = [json.dumps(row, allow_nan=False) for row in rows]
+            lines = [json.dumps(_finite(row), allow_nan=False) for row in rows]
         else:
             lines = [_line(row) for row in rows]
         out.write("".join(f"{text}\n" for text in lines))
@@ -126,9 +145,9 @@ def _table(out: IO[str], delimiter: str) -> Callable[[Sequence[Prediction]], Non
 
     def write(rows: Sequence[Prediction]) -> None:
         if not columns:
-            names = dict.fromkeys(name for row in rows for name in row if name not in {"prediction", "probability"})
+            names = dict.fromkeys(name for row in rows for name in row if name not in _OWN)
             columns.extend(name for name in names if name not in {"scores", "probabilities"})
-            columns.extend(name for name in ("prediction", "probability") if name in rows[0])
+            columns.extend(name for name in _OWN if name in rows[0])
             table.writerow(columns)
         for row in rows:
             table.writerow([_cell(row.get(name, "")) for name in columns])
@@ -136,17 +155,27 @@ def _table(out: IO[str], delimiter: str) -> Callable[[Sequence[Prediction]], Non
     return write
 
 
+def _finite(row: Prediction) -> Prediction:
+    """Return a row for JSON, which has no infinite numbers: an interval without an end has null there."""
+    return row | {name: None for name in _ENDS if name in row and not isfinite(row[name])}
+
+
 def _cell(value: Any) -> Any:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _line(row: Prediction) -> str:
-    text = line(row["prediction"])
-    return f"{text}\t{row['probability']:.6g}" if "probability" in row else text
+    fields = [line(row["prediction"]), *(f"{row[name]:.6g}" for name in ("probability", *_ENDS) if name in row)]
+    return "\t".join([*fields, *([",".join(map(str, row[_SET]))] if _SET in row else [])])
 
 
 def line(prediction: object) -> str:
-    """A prediction as a line; a set of labels has commas, and a sequence is a line per token and a blank one."""
+    """A prediction as a line; a set of labels has commas, and a sequence is a line per token and a blank one.
+
+    Where there is no decision the line is empty.
+    """
+    if prediction is None:
+        return ""
     if isinstance(prediction, tuple):
         return ",".join(map(str, prediction))
     if isinstance(prediction, list):

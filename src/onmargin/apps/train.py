@@ -54,6 +54,7 @@ class Request:
     holdout: int = 0
     shuffle: bool = False
     skip_errors: bool = False
+    coverage: float | None = None  # that of prediction sets or intervals
 
     def to_notes(self) -> dict[str, Any]:
         notes = asdict(self) | {"files": list(self.files)}
@@ -132,7 +133,7 @@ class Run:
                 "tokens": self.learner.n_tokens,
                 "held_out": self.held_out[: self.position.passes],
             }
-            save(self.learner.model, self.out, notes=notes)
+            save(self.learner.saved, self.out, notes=notes)
 
     def report(self) -> Report:
         """Return what the run came to."""
@@ -268,17 +269,19 @@ def _begun(request: Request, out: str, start: str | None, say: "_Silent") -> Run
     model, notes = load_with_notes(start)
     if "settings" not in notes:
         raise Failure(f"{start} was not made by onmargin train, and does not say how its examples are read")
-    same = request.task in {None, notes["task"]} and request.model in {None, type(model).__name__}
+    learner = ChunkLearner(notes["task"], model, notes["features"])
+    same = request.task in {None, notes["task"]} and request.model in {None, type(learner.model).__name__}
     if (
         request.parameters
+        or request.coverage is not None
         or named_options(request.reading)
         or not same
         or request.format not in {None, notes["settings"]["format"]}
     ):
         raise click.UsageError(
-            "--from goes on with the task, the parameters and the reading of its model: leave those options out"
+            "--from goes on with the task, the parameters, the coverage and the reading of its model: leave those "
+            "options out"
         )
-    learner = ChunkLearner(notes["task"], model, notes["features"])
     learner.n_tokens = notes.get("tokens", 0)
     settings = Settings.from_notes(notes["settings"])
     return Run(request, out, settings, learner, marks=[learner.mark()], n_before=learner.n_examples)
@@ -360,7 +363,7 @@ def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
     parameters = request.parameters
     if task == "novelty" and not parameters.keys() & {"epsilon", "radius", "max_radius", "geometry", "kernel"}:
         parameters = parameters | {"radius": "learn", "max_radius": usual_radius(chunk)}
-    run.learner = begin(request.model, task, run.settings, parameters)
+    run.learner = begin(request.model, task, run.settings, parameters, request.coverage)
     say.task(run.learner)
 
 
@@ -392,7 +395,7 @@ def _learn_some(run: Run, learner: Any, chunk: Chunk, first: int) -> None:
     while len(places):
         whole = len(places) == len(chunk)
         try:
-            learner.learn(chunk if whole else chunk.take(places))
+            learner.learn(chunk if whole else chunk.take(places), judge=run.position.passes == 0)
             return
         except ExampleError as error:
             k = int(places[error.index])

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from onmargin._checks import plain
 from onmargin.confidence._wrapper import JudgingWrapper, require
-from onmargin.models.costs import check_cost
 
 __all__ = ["Decisions", "DecisionsReport"]
 
@@ -89,6 +88,8 @@ class Decisions(JudgingWrapper):
     def _costs(self, classes: list[Any]) -> NDArray[np.float64]:
         if self.cost is None or len(classes) < 2:
             return 1.0 - np.eye(len(classes))
+        from onmargin.models.costs import check_cost  # which needs SciPy
+
         return np.asarray(check_cost(self.cost, classes), dtype=np.float64)
 
     def _decide(self, classes: list[Any], shares: NDArray[np.float64]) -> NDArray[np.intp]:
