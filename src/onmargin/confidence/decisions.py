@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onmargin._checks import plain
-from onmargin.confidence._wrapper import JudgingWrapper, require
+from onmargin.confidence._wrapper import JudgingWrapper, plain, require
 
 __all__ = ["Decisions", "DecisionsReport"]
 
