@@ -1,6 +1,9 @@
 """What a certificate shows, what it refuses, and what it says of runs that are not those of the stream."""
 
+import re
+from itertools import chain
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from sklearn.linear_model import SGDClassifier
 import onmargin
 from onmargin import PassiveAggressiveClassifier, theory
 from onmargin.theory import NoTheorem, certify
+from tests.structures import Chains
 
 random = np.random.default_rng(0)
 X = random.standard_normal((60, 4))
@@ -220,8 +224,11 @@ REFUSED = [
     (PassiveAggressiveClassifier(kernel="rbf", budget=5), y, {}, "budget"),
     (PassiveAggressiveClassifier(kernel="sigmoid", gamma=3.0, coef0=-2.0), y, {}, "positive semidefinite"),
     (PassiveAggressiveClassifier(kernel="rbf"), y, {"competitor": np.zeros(4)}, "one coefficient per row"),
-    (onmargin.AROWClassifier(), y, {}, "rate of their own"),
-    (onmargin.AutoClassifier(), y, {}, "several models"),
+    (onmargin.SCWClassifier(), y, {}, "rate of their own"),
+    (onmargin.AutoClassifier(combine="leader"), y, {}, "leader of several models"),
+    (onmargin.AutoClassifier(), y, {"competitor": np.zeros(4)}, "best of them"),
+    (onmargin.AROWClassifier(forgetting=0.1), y, {}, "forgetting"),
+    (onmargin.AROWClassifier(class_weight={0: 2.0}), y, {}, "class_weight"),
     (PassiveAggressiveClassifier(), y, {"accuracy": 0.0}, "accuracy"),
     (PassiveAggressiveClassifier(), y, {"competitor": np.zeros(3)}, "competitor"),
     (PassiveAggressiveClassifier(), y, {"competitor": (np.zeros(4), 0.0, 1.0)}, "competitor"),
@@ -310,3 +317,221 @@ def test_margins_of_classes_count_as_the_smallest():
     R2 = (X**2).sum(axis=1).max()
     assert zero.holds
     assert zero.bound == pytest.approx(theory.climbing_mistakes(0.5, R2, 0.0, loss, margin=0.5))
+
+
+def test_equal_margins_of_classes_are_one_margin():
+    one = certify(PassiveAggressiveClassifier(C=0.5, margin=2.0), X, three)
+    equal = certify(PassiveAggressiveClassifier(C=0.5, class_margin={0: 2.0, 1: 2.0, 2: 2.0}), X, three)
+    assert equal.holds
+    assert (equal.bound, equal.theorem) == (pytest.approx(one.bound), one.theorem)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arow_is_bounded_by_how_its_precisions_grew(dtype):
+    """B of the theorem, taken from the weights and variances after each row."""
+    model = onmargin.AROWClassifier(r=0.5, intercept_scaling=1.0)
+    rows, u = X.astype(dtype), np.array([0.4, -0.3, 0.2, 0.1, 0.05])
+    certificate = certify(model, rows, y, (u[:4], u[4]))
+    assert certificate.holds
+    drift, before, run = 0.0, np.ones(5), clone(model)
+    for i in range(60):
+        run.partial_fit(rows[i : i + 1], y[i : i + 1], classes=[0, 1])
+        after = 1 / np.append(run.confidence_[0].astype(float), run._learner.geometry.metric_intercept[0])
+        w = np.append(run.coef_[0], run.intercept_[0])
+        drift, before = drift + ((after - before) * (u - w) ** 2).sum(), after
+    wide = np.column_stack([X, np.ones(60)])
+    losses = np.maximum(1 - np.where(y, 1, -1) * (wide @ u), 0)
+    R2 = (wide**2).sum(axis=1).max()
+    bound = theory.arow_squared_loss(0.5, R2, u @ u, (losses**2).sum(), drift)
+    assert certificate.bound == pytest.approx(bound, rel=1e-4)
+
+
+def test_the_intercept_of_arow_may_come_late():
+    """Rows of zeros have no intercept coordinate until a row has given it its size."""
+    late = np.vstack([np.zeros((3, 4)), X])
+    assert certify(onmargin.AROWRegressor(), late, np.append([1.0, 2.0, 3.0], X[:, 0])).holds
+
+
+SEVERAL = [
+    (onmargin.AutoClassifier(), y, 2.0, "mistakes", "experts_"),
+    (PassiveAggressiveClassifier(C=[0.01, 1.0], combine="hedge"), three, 2.0, "mistakes", "sweep_"),
+    (onmargin.PassiveAggressiveRegressor(C="auto", combine="hedge"), X[:, 0], 1.0, "loss", "sweep_"),
+    (onmargin.AutoRegressor(), X[:, 0], 1.0, "loss", "experts_"),
+]
+
+
+@pytest.mark.parametrize(("model", "target", "factor", "counted", "shown"), SEVERAL)
+def test_several_models_are_compared_with_the_best_of_them(model, target, factor, counted, shown):
+    certificate = certify(model, X, target)
+    named = {"classes": np.unique(target)} if counted == "mistakes" else {}
+    standing = getattr(clone(model).partial_fit(X, target, **named), shown)
+    assert certificate.holds
+    assert certificate.theorem == "[ADAHEDGE] Thm. 8"
+    assert certificate.counted == counted
+    best = getattr(standing, counted).min()
+    assert certificate.bound == pytest.approx(factor * (best + standing.regret_bound))
+    assert certificate.competitor.loss == pytest.approx(best)
+    assert certificate.along()[-1] == pytest.approx(certificate.bound)
+    assert "the best of its models" in str(certificate)
+
+
+def test_outliers_are_not_certified():
+    target = X[:, 0].copy()
+    target[40] = 1e9
+    certificate = certify(onmargin.AutoRegressor(), X, target)
+    assert not certificate.holds
+    assert "outliers" in certificate.summary
+
+
+class Named:
+    """A model of vectors whose features have names."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def joint_features(self, x, y):
+        return {f"f{j}": value for j, value in enumerate(self.model.vector(x, y)) if value}
+
+    def argmax(self, weights, x):
+        return self.model.argmax(self.as_vector(weights), x)
+
+    def cost_augmented_argmax(self, weights, x, y):
+        return self.model.cost_augmented_argmax(self.as_vector(weights), x, y)
+
+    def as_vector(self, weights):
+        return np.array([weights[f"f{j}"] for j in range(8)])
+
+    def cost(self, y, z):
+        return self.model.cost(y, z)
+
+
+chains = [random.standard_normal((3, 2)) for _ in range(25)]
+paths = [tuple(int(a > 0) for a in x[:, 0]) for x in chains]
+
+
+@pytest.mark.parametrize("given", [{"C": 1.0}, {"C": 0.3, "loss": "squared_hinge"}, {"C": inf}])
+@pytest.mark.parametrize("update", ["prediction", "max_loss"])
+def test_structures(given, update):
+    """The best competitor is proved to be, and a given one has the losses that a list of all structures gives."""
+    model = Chains()
+    certificate = certify(onmargin.StructuredPredictor(model=model, update=update, **given), chains, paths)
+    assert certificate.holds
+    assert certificate.best.gap <= 0.01
+    u = random.standard_normal(8)
+    other = certify(onmargin.StructuredPredictor(model=model, update=update, C=1.0), chains, paths, u)
+    losses = [max(model.max_loss(u, x, y), 0) for x, y in zip(chains, paths, strict=True)]
+    assert other.competitor.losses == pytest.approx(losses)
+    assert other.holds
+
+
+def test_structures_with_named_features():
+    plain = certify(onmargin.StructuredPredictor(model=Chains()), chains, paths)
+    model = onmargin.StructuredPredictor(model=Named(Chains())).partial_fit(chains, paths)
+    certificate = certify(model, chains, paths)
+    assert certificate.holds
+    assert certificate.bound == pytest.approx(plain.bound, rel=0.02)
+    assert certify(model, chains, paths, model).bound >= certificate.bound * 0.98
+    by_name = certify(model, chains, paths, {"f0": -2.0, "f2": 2.0, "unknown": 1.0})
+    assert 2 * by_name.competitor.size == pytest.approx(9.0)
+    with pytest.raises(ValueError, match="mapping"):
+        certify(model, chains, paths, np.zeros(8))
+
+
+# Every row of the table of the documentation, by its first cell, with learners that it is about.
+TABLE = {
+    '``update="simproj"``, ``update="simopt"``': [
+        (PassiveAggressiveClassifier(update="simproj"), X, three),
+        (onmargin.LabelRanker(update="simopt"), X, [{int(one)} for one in three]),
+        (onmargin.BlockClassifier(update="simproj"), X, y),
+    ],
+    '``update="max"`` of blocks with `sets`': [],
+    '``SequenceTagger(update="perceptron")``': [
+        (onmargin.SequenceTagger(update="perceptron"), [[["a"], ["b"]]], [["s", "t"]])
+    ],
+    '``SequenceTagger(cost="hamming")`` with `label_cost`': [],
+    "``StructuredPredictor`` whose model has no ``cost_augmented_argmax``": [],
+    '``SCWClassifier``, ``NHERDClassifier``; ``geometry="adaptive"`` and ``"normalized"``': [
+        (onmargin.SCWClassifier(), X, y),
+        (onmargin.NHERDClassifier(), X, y),
+        (PassiveAggressiveClassifier(geometry="adaptive"), X, y),
+        (onmargin.PassiveAggressiveRegressor(geometry="normalized"), X, X[:, 0]),
+    ],
+    "``AROWClassifier`` and ``AROWRegressor`` with `forgetting`": [
+        (onmargin.AROWClassifier(forgetting=0.1), X, y),
+        (onmargin.AROWRegressor(forgetting=0.1), X, X[:, 0]),
+    ],
+    "``OnlineRidgeRegressor`` with `forgetting`": [(onmargin.OnlineRidgeRegressor(forgetting=0.1), X, X[:, 0])],
+    'several models with ``combine="leader"``; several taggers': [
+        (PassiveAggressiveClassifier(C="auto"), X, y),
+        (PassiveAggressiveClassifier(average="best"), X, y),
+        (onmargin.AROWClassifier(average="best"), X, y),
+        (onmargin.AutoRegressor(combine="leader"), X, X[:, 0]),
+        (onmargin.SequenceTagger(C="auto"), [[["a"], ["b"]]], [["s", "t"]]),
+    ],
+    "``budget=``": [(PassiveAggressiveClassifier(kernel="rbf", budget=5), X, y)],
+    "kernels that are not positive semidefinite on the rows; kernels with more than 3000 rows": [
+        (PassiveAggressiveClassifier(kernel="sigmoid", gamma=3.0, coef0=-2.0), X, y),
+    ],
+    'class weights, but for a dict of them with PA-I, "conproj" or "exact"': [
+        (PassiveAggressiveClassifier(class_weight="balanced"), X, y),
+        (PassiveAggressiveClassifier(class_weight={0: 2.0}, C=inf), X, y),
+        (PassiveAggressiveClassifier(class_weight={0: 2.0}, cost="squared"), X, three),
+        (onmargin.AROWClassifier(class_weight={0: 2.0}), X, y),
+        (onmargin.Perceptron(class_weight={0: 2.0}), X, y),
+        (onmargin.DualAscentClassifier(class_weight={0: 2.0}), X, y),
+    ],
+    "``margin=0``": [(PassiveAggressiveClassifier(margin=0.0), X, y)],
+}
+
+
+def test_the_table_of_the_documentation_is_true():
+    """It has the rows above, each learner of which is refused, and no other public learner is."""
+    text = (Path(__file__).parents[2] / "docs/bounds.rst").read_text(encoding="utf-8")
+    section = text.split("What certify refuses\n---", 1)[1].split("What the bounds are not about", 1)[0]
+    rows = re.findall(r"\n   \* - (.*?)\n     - ", section, re.DOTALL)[1:]
+    assert [" ".join(row.split()) for row in rows] == list(TABLE)
+    for refused in TABLE.values():
+        for model, rows, target in refused:
+            with pytest.raises(NoTheorem):
+                certify(model, rows, target)
+
+
+def test_structures_that_cannot_be_searched_are_refused():
+    class Unsearched:
+        def __getattr__(self, name):
+            if name == "cost_augmented_argmax":
+                raise AttributeError(name)
+            return getattr(Chains(), name)
+
+    with pytest.raises(NoTheorem, match="cost_augmented_argmax"):
+        certify(onmargin.StructuredPredictor(model=Unsearched()), chains, paths)
+
+
+# A stream for every public learner with its default parameters.
+RANKS = [{int(one)} for one in three]
+STREAMS = {
+    "BlockClassifier": (X, y),
+    "ClassFeatureClassifier": (random.standard_normal((60, 3, 4)), three),
+    "LabelRanker": (X, RANKS),
+    "PassiveAggressiveUniclass": (X, None),
+    "SequenceTagger": ([[["a"], ["b"]]] * 3, [["s", "t"]] * 3),
+    "StructuredPredictor": (chains, paths),
+    "Winnow": (np.abs(X), y),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in onmargin.__all__ if hasattr(getattr(onmargin, name), "partial_fit")])
+@pytest.mark.filterwarnings("ignore:margin .* is out of reach:UserWarning")
+def test_every_learner_is_certified_or_in_the_table(name):
+    kind = getattr(onmargin, name)
+    model = kind(model=Chains()) if name == "StructuredPredictor" else kind()
+    rows, target = STREAMS.get(name, (X, X[:, 0] if name.endswith("Regressor") else y))
+    if name == "OrdinalRegressor":
+        target = three
+    refused = [one for one, *_ in chain(*TABLE.values())]
+    if any(type(model) is type(one) and one.get_params() == model.get_params() for one in refused):
+        with pytest.raises(NoTheorem):
+            certify(model, rows, target)
+    else:
+        certificate = certify(model, rows, target)
+        assert certificate.holds or not all(condition.met for condition in certificate.conditions)

@@ -244,7 +244,7 @@ def test_the_auto_classifier_beats_an_untuned_model():
     assert AutoClassifier().partial_fit(digits, labels).totals_.mistakes < 0.8 * plain
 
 
-@pytest.mark.parametrize("model", [AutoClassifier(), PassiveAggressiveClassifier(C="auto")])
+@pytest.mark.parametrize("model", [AutoClassifier(combine="leader"), PassiveAggressiveClassifier(C="auto")])
 def test_certify_points_to_the_regret(model):
     with pytest.raises(NoTheorem, match="regret_bound"):
         certify(model, X, CODES)

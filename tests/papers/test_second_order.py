@@ -10,6 +10,7 @@ from onmargin._core.geometries.diagonal import Confidence
 from onmargin._core.steps.step import Confident, Herding, Regularized
 from onmargin._core.tasks.task import Binary
 from onmargin.learner import Learner, as_rows
+from onmargin.theory import arow_mistakes
 
 X = np.random.default_rng(0).standard_normal((30, 3))
 Y = np.sign(X @ [1.0, -0.5, 0.3] + 0.3 * np.random.default_rng(1).standard_normal(30))
@@ -101,3 +102,36 @@ def test_nherd_moves_the_distribution_as_one(i, C):
     A = np.eye(3) - C / (1 + C * v) * np.outer(variances * x, x)
     np.testing.assert_allclose(learner.geometry.metric[0], np.diag(A @ np.diag(variances) @ A.T), atol=1e-12)
     np.testing.assert_allclose(learner.geometry.weights[0], A @ mean + C / (1 + C * v) * y * variances * x, atol=1e-12)
+
+
+@given(st.integers(0, 2**31), st.sampled_from([0.01, 0.3, 2.0, 20.0]), st.floats(0, 1))
+def test_mistakes_of_arow_with_a_full_covariance(seed, r, noise):
+    """[AROW]: M <= sqrt(r |u|^2 + u'Xu) sqrt(ln det(I + X / r) + U) + loss of u - U, sums over updates."""
+    random = np.random.default_rng(seed)
+    n, d = random.integers(1, 60), random.integers(1, 5)
+    X = random.standard_normal((n, d)) * 10.0 ** random.integers(-1, 2, d)
+    truth = random.standard_normal(d)
+    y = np.where(random.random(n) < noise / 2, -1, 1) * np.where(X @ truth > 0, 1, -1)
+    w, S, updated, mistakes = np.zeros(d), np.eye(d), [], 0
+    for i, (x, label) in enumerate(zip(X, y, strict=True)):
+        margin, Sx = label * (w @ x), S @ x
+        mistakes += margin <= 0
+        if margin < 1:
+            beta = 1 / (x @ Sx + r)
+            w, S = w + (1 - margin) * beta * label * Sx, S - beta * np.outer(Sx, Sx)
+            updated.append(i)
+    rows, signs = X[updated], y[updated]
+    timid = len(updated) - mistakes
+    volume = np.linalg.slogdet(np.eye(d) + rows.T @ rows / r)[1]
+    for u in (truth, np.zeros(d), w, random.standard_normal(d) / 10):
+        loss = np.maximum(1 - signs * (rows @ u), 0).sum()
+        scores = ((rows @ u) ** 2).sum()
+        bound = arow_mistakes(
+            r,
+            max(volume, 0),
+            timid,
+            competitor_squared_norm=u @ u,
+            competitor_squared_scores=scores,
+            competitor_loss=loss,
+        )
+        assert mistakes <= bound + 1e-9

@@ -337,3 +337,29 @@ def test_more_mistakes_than_the_bound_are_refused():
     assert certificate.holds
     assert not replace(certificate, suffered=certificate.bound + 1).holds
     assert "NOT certified" in replace(certificate, suffered=certificate.bound + 1).summary
+
+
+@given(
+    rows(most=8), st.integers(2, 3), st.sampled_from([0.01, 0.3, 5.0]), st.sampled_from(["ovr", "joint"]), st.booleans()
+)
+@examples(20)
+def test_arow(case, k, r, strategy, intercept):
+    X, random = case
+    y = labels(random, X.shape[0], k)
+    model = onmargin.AROWClassifier(r=r, strategy=strategy, fit_intercept=intercept, intercept_scaling=1.0)
+    columns = 1 if k == 2 else k
+    u = random.standard_normal((columns, X.shape[1])), random.standard_normal(columns) * intercept
+    checked(model, X, y, [u], classes=range(k), accuracy=0.5)
+    numbers = 3 * random.standard_normal(X.shape[0])
+    checked(onmargin.AROWRegressor(r=r, epsilon=0.1), X, numbers, [u[0][0]], accuracy=0.5)
+
+
+@given(rows(most=8))
+@examples(20)
+def test_several_models(case):
+    X, random = case
+    y = labels(random, X.shape[0], 2)
+    checked(onmargin.AutoClassifier(), X, y, classes=[0, 1])
+    numbers = random.standard_normal(X.shape[0])
+    checked(onmargin.PassiveAggressiveRegressor(C=[0.1, 1.0], combine="hedge"), X, numbers)
+    checked(onmargin.AutoRegressor(), X, numbers)

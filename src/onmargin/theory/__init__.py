@@ -37,6 +37,7 @@ from onmargin.theory.primal_dual import (
 )
 from onmargin.theory.ridge import ridge_squared_loss
 from onmargin.theory.risk import online_to_batch_risk
+from onmargin.theory.second_order import arow_mistakes, arow_squared_loss
 from onmargin.theory.simultaneous import (
     perceptron_mistakes,
     perceptron_mistakes_by_squares,
@@ -63,6 +64,8 @@ __all__ = [
     "Competitor",
     "Condition",
     "NoTheorem",
+    "arow_mistakes",
+    "arow_squared_loss",
     "ball_squared_distance",
     "batch_updates",
     "certify",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 
 from onmargin._core.geometries.additive import Balanced, Entropic
 from onmargin._core.steps.step import Aggressive, Fixed, Optimal
@@ -24,7 +25,9 @@ from onmargin.estimators.perceptrons import Perceptron, PNormPerceptron, Winnow
 from onmargin.estimators.quasi_additive import QuasiAdditiveClassifier
 from onmargin.estimators.regressor import PassiveAggressiveRegressor
 from onmargin.estimators.ridge import OnlineRidgeRegressor
+from onmargin.estimators.second_order import AROWClassifier, AROWRegressor
 from onmargin.estimators.sequence_tagger import SequenceTagger
+from onmargin.estimators.structured import StructuredPredictor
 from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 from onmargin.models.dual_ascent import Ascent
 from onmargin.models.label_sets import read_label_sets
@@ -32,6 +35,7 @@ from onmargin.theory._bias import squared_norms, with_bias
 from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, alone
 from onmargin.theory._sequences import read_sequences
 from onmargin.theory._sizes import Size, euclidean, of_balanced, of_pnorm, of_simplex
+from onmargin.theory._structures import read_structures
 from onmargin.theory._theorems import Case
 from onmargin.theory.certificate import NoTheorem
 
@@ -276,6 +280,47 @@ def _quasi_additive(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     return Case(step, "mistakes", problem, size, plan.step.C, _longest(lengths), margin=margin)
 
 
+def _arow_classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    if run.class_weight is not None:
+        raise NoTheorem("class_weight changes r from round to round: certify speaks of class_weight=None only")
+    rows, n, codes = _rows(run, X), len(run.classes_), _codes(run, y)
+    separate = run.strategy == "ovr" and n > 2
+    problem = _one_vs_rest(rows, codes, n, np.ones(len(codes)), 1.0) if separate else _prototypes(rows, codes, n, 1.0)
+    lengths = (1 if separate or n == 2 else 2) * squared_norms(rows)
+    return Case("AROW", "mistakes", problem, euclidean(), 1 / (2 * run.r), _longest(lengths), **_variances(run, X, y))
+
+
+def _arow_regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
+    rows = _rows(run, X)
+    problem, longest = _tube(rows, np.asarray(y, dtype=np.float64), run.epsilon), _longest(squared_norms(rows))
+    return Case("AROW", "loss", problem, euclidean(), 1 / (2 * run.r), longest, **_variances(run, X, y))
+
+
+def _variances(run: Any, X: Any, y: Any) -> dict[str, Any]:
+    """The drift of any u, which is a quadratic function of it: the stream is played row by row."""
+    if run.forgetting:
+        raise NoTheorem("the bound of AROW needs variances that never grow: certify speaks of forgetting=0")
+    again = clone(run).set_params(average=False)
+    named = {"classes": run.classes_} if hasattr(run, "classes_") else {}
+    X, y = run._checked(X, keep=True), np.asarray(y)
+    sums = [np.zeros(1)] * 3  # of P_t - P_{t-1}, and of that times w and w²
+    before, bias = np.ones(1), run._learner.geometry.bias
+    for i in range(X.shape[0]):
+        g = again.partial_fit(X[i : i + 1], y[i : i + 1], **named)._learner.geometry
+        w = _with_intercepts(g.weights, g.intercept, bias)
+        after = 1 / _with_intercepts(g.metric, g.metric_intercept * bias, bias)
+        gained = np.maximum(after - before, 0.0)
+        sums = [total + gained * power for total, power in zip(sums, (1.0, w, w**2), strict=True)]
+        before = after
+    return {"drift": lambda u: max(float((sums[0] * u**2 - 2 * sums[1] * u + sums[2]).sum()), 0.0)}
+
+
+def _with_intercepts(weights: Any, intercepts: Vector, bias: float) -> Vector:
+    """Columns one after the other, each with the weight of the intercept coordinate last."""
+    weights = np.asarray(weights, dtype=np.float64)
+    return np.ravel(np.column_stack([weights, intercepts / bias]) if bias > 0 else weights).copy()
+
+
 def _uniclass(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     X = _plain_rows(run, X)
     X = X.toarray() if sparse.issparse(X) else X
@@ -400,6 +445,12 @@ def _tagger(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     return Case(step, "cost", problem, euclidean(), run.C, longest, largest_cost=largest)
 
 
+def _structured(run: Any, X: Any, Y: Any, given: dict[str, Any]) -> Case:
+    problem, largest = read_structures(run, X, Y)
+    step, longest = _passive_aggressive(run, np.zeros(1)), run.totals_.max_squared_norm
+    return Case(step, "cost", problem, euclidean(), run.C, longest, largest_cost=largest)
+
+
 CASES: dict[type, Reader] = {
     PassiveAggressiveClassifier: _classifier,
     PassiveAggressiveRegressor: _regressor,
@@ -417,5 +468,8 @@ CASES: dict[type, Reader] = {
     GradientDescentRegressor: _gradient,
     ExponentiatedGradientRegressor: _gradient,
     OnlineRidgeRegressor: _ridge,
+    AROWClassifier: _arow_classifier,
+    AROWRegressor: _arow_regressor,
     SequenceTagger: _tagger,
+    StructuredPredictor: _structured,
 }

@@ -1,5 +1,6 @@
 """Certificates: a run, its theorem and whether the run kept to it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from inspect import signature
 from typing import Any
@@ -11,12 +12,12 @@ from sklearn.base import clone
 from onmargin.estimators._estimator import Estimator
 from onmargin.estimators.classifier import PassiveAggressiveClassifier
 from onmargin.estimators.confidence_weighted import NHERDClassifier, SCWClassifier
-from onmargin.estimators.second_order import AROWClassifier, AROWRegressor
 from onmargin.learner import Totals
 from onmargin.models.linear import METRICS
 from onmargin.theory._cases import CASES
 from onmargin.theory._competitor import Solution, best_weights
 from onmargin.theory._given import as_vector
+from onmargin.theory._several import certify_several, refuse_several
 from onmargin.theory._theorems import NONE, THEOREMS, Case, Measured, Theorem
 from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTheorem
 
@@ -85,15 +86,19 @@ def certify(
     >>> certificate.holds, certificate.suffered, round(certificate.bound)
     (True, 21.0, 86)
     """
-    _refuse(model)
+    several = _refuse(model)
     read = next((CASES[kind] for kind in type(model).__mro__ if kind in CASES), None)
-    if read is None or not isinstance(model, Estimator):
+    if not isinstance(model, Estimator) or (read is None and not several):
         known = ", ".join(sorted(kind.__name__ for kind in CASES))
         raise NoTheorem(f"no theorem speaks of {type(model).__name__}; there are some for {known} and their subclasses")
     if not 0 < accuracy < 1:
         raise ValueError(f"accuracy must be between 0 and 1; got {accuracy!r}")
     given = {"groups": groups, "sets": sets, "lengths": lengths}
     replay = _replay(model, X, y, classes, {name: value for name, value in given.items() if value is not None})
+    if several or read is None:
+        if competitor is not None:
+            raise ValueError("competitor must be None for several models: they are compared with the best of them")
+        return certify_several(replay.run, y, replay.totals, replay.conditions, _one_by_one(replay.run, X, y))
     case = replace(read(replay.run, X, y, given), tolerance=_tolerance(replay.run))
     theorem = THEOREMS.get((case.step, case.goal))
     if theorem is None:
@@ -103,7 +108,7 @@ def certify(
     return _certificate(replay, case, theorem, chosen, best)
 
 
-_SECOND_ORDER = AROWClassifier, AROWRegressor, NHERDClassifier, SCWClassifier
+_SECOND_ORDER = NHERDClassifier, SCWClassifier
 
 
 def _tolerance(run: Any) -> float:
@@ -111,8 +116,8 @@ def _tolerance(run: Any) -> float:
     return 1e-9 if run._learner.geometry.dtype == np.float64 else 1e-4
 
 
-def _refuse(model: Any) -> None:
-    """What has no theorem is refused before anything is played."""
+def _refuse(model: Any) -> bool:
+    """Refuse what has no theorem before anything is played; return whether it is several models."""
     if getattr(model, "update", "") in {"simproj", "simopt"}:
         raise NoTheorem(NONE[model.update])
     if getattr(model, "budget", None) is not None:
@@ -120,10 +125,12 @@ def _refuse(model: Any) -> None:
     planned = hasattr(model, "plan")
     if planned:
         model._check_parameters()
-    if planned and model.plan().ensemble is not None:
-        raise NoTheorem("of several models at once certify says nothing: their regret_bound is in sweep_ or experts_")
+    several = planned and model.plan().ensemble is not None
+    if several:
+        refuse_several(model)
     if isinstance(model, _SECOND_ORDER) or getattr(model, "geometry", "") in METRICS:
         raise NoTheorem("certify knows no theorem for weights that each move at a rate of their own")
+    return several
 
 
 @dataclass(frozen=True)
@@ -168,6 +175,14 @@ def _played(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any], *, 
     return run
 
 
+def _one_by_one(run: Any, X: Any, y: Any) -> Iterator[Any]:
+    """A copy that has learned nothing, after each row of the stream."""
+    copy, named = clone(run), {"classes": run.classes_} if hasattr(run, "classes_") else {}
+    X, y = run._checked(X, keep=True), np.asarray(y)
+    for i in range(X.shape[0]):
+        yield copy.partial_fit(X[i : i + 1], y[i : i + 1], **named)
+
+
 def _labels(model: Any, y: Any) -> Any:
     """The labels of the stream, or those that the model knows, for learners that can be told."""
     if "classes" not in signature(model.partial_fit).parameters:
@@ -203,23 +218,22 @@ def _best(case: Case, theorem: Theorem, accuracy: float) -> Competitor:
         )
         for solution in solutions
     ]
-    return min(competitors, key=lambda u: theorem.allowed(case, _measured(u, case.problem.n_rounds)))
+    return min(competitors, key=lambda u: theorem.allowed(case, _measured(case, u)))
 
 
 def _as_competitor(case: Case, u: NDArray[np.float64]) -> Competitor:
     return Competitor(u, case.size.size(u), case.problem.losses(u))
 
 
-def _measured(u: Competitor, rounds: int) -> Measured:
-    return Measured(u.size, u.loss, u.squared_loss, rounds)
+def _measured(case: Case, u: Competitor) -> Measured:
+    return Measured(u.size, u.loss, u.squared_loss, case.problem.n_rounds, case.drift(u.weights))
 
 
 def _certificate(replay: _Replay, case: Case, theorem: Theorem, chosen: Competitor, best: Competitor) -> Certificate:
-    rounds = case.problem.n_rounds
-    measured = _measured(chosen, rounds)
+    measured = _measured(case, chosen)
 
     def bound_of(size: float, loss: float, squared_loss: float, rounds: int) -> float:
-        return theorem.allowed(case, Measured(size, loss, squared_loss, rounds))
+        return theorem.allowed(case, Measured(size, loss, squared_loss, rounds, measured.drift))
 
     return Certificate(
         learner=type(replay.run).__name__,
@@ -231,7 +245,7 @@ def _certificate(replay: _Replay, case: Case, theorem: Theorem, chosen: Competit
         conditions=(*replay.conditions, *theorem.conditions(case, measured)),
         competitor=chosen,
         best=best,
-        best_bound=theorem.allowed(case, _measured(best, rounds)),
+        best_bound=theorem.allowed(case, _measured(case, best)),
         totals=replay.totals,
         C=case.C,
         largest_size=case.size.largest,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf, nan, sqrt
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from onmargin.theory._halfspaces import Balls, HalfSpaces, Problem
 from onmargin.theory._sequences import Sequences, stacked
 from onmargin.theory._sizes import Size
+from onmargin.theory._structures import Structures
 
 Vector = NDArray[np.float64]
 
@@ -27,6 +28,14 @@ class AnyProblem(Protocol):
     def n_rounds(self) -> int: ...
 
     def losses(self, u: Vector) -> Vector: ...
+
+
+class Searched(AnyProblem, Protocol):
+    """A problem whose rivals are found by a search."""
+
+    def rivals(self, u: Vector) -> tuple[Any, Vector]: ...
+
+    def planes(self, rivals: Any) -> tuple[Any, Vector]: ...
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ def best_weights(
     """
     # Thousands of small products: threads that wait for each other take longer than one alone.
     with threadpool_limits(1, "blas"):
-        if isinstance(problem, Sequences):
+        if isinstance(problem, Sequences | Structures):
             return _by_planes(problem, size, C, squared=squared, accuracy=accuracy, most_steps=most_steps)
         if not isinstance(problem, HalfSpaces | Balls):
             raise TypeError(f"no solver for {type(problem).__name__}")
@@ -158,10 +167,8 @@ def _without_loss(problem: Problem, size: Size, accuracy: float, most_steps: int
     return best
 
 
-def _by_planes(
-    problem: Sequences, size: Size, C: float, *, squared: bool, accuracy: float, most_steps: int
-) -> Solution:
-    """Sequences have too many labellings: solve for the rivals met so far, then meet those of its solution.
+def _by_planes(problem: Searched, size: Size, C: float, *, squared: bool, accuracy: float, most_steps: int) -> Solution:
+    """Labelings and structures cannot be listed: solve for the rivals met so far, then meet those of the solution.
 
     A problem with fewer rivals has a smaller objective, so that its dual value is a bound for all of them.
     """

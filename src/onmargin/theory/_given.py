@@ -1,6 +1,6 @@
 """A competitor that is given, as one vector."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators.ordinal import OrdinalRegressor
 from onmargin.estimators.sequence_tagger import SequenceTagger
+from onmargin.estimators.structured import StructuredPredictor
 from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 
 Vector = NDArray[np.float64]
@@ -18,6 +19,8 @@ def as_vector(run: Any, competitor: Any, problem: Any) -> Vector:
     """Weights, a tuple of them and of intercepts, or a fitted estimator of the same kind as one vector."""
     if getattr(run, "kernel", None) is not None:
         return _expansion(run, check_numbers(competitor, "competitor"), problem)
+    if isinstance(run, StructuredPredictor):
+        return _structures(competitor, problem)
     names, join = next(
         (KINDS[kind] for kind in type(run).__mro__ if kind in KINDS), (("coef_", "intercept_"), _columns)
     )
@@ -53,6 +56,20 @@ def _expansion(run: Any, coefficients: Vector, problem: Any) -> Vector:
             f"{coefficients.shape}"
         )
     return np.asarray(coefficients.reshape(columns, -1) @ X).ravel()
+
+
+def _structures(competitor: Any, problem: Any) -> Vector:
+    """Weights of a fitted estimator, a mapping by name, or an array in the order of the features."""
+    given = competitor.weights_ if hasattr(competitor, "weights_") else competitor
+    if isinstance(given, Mapping):
+        check_numbers(list(given.values()) or [0.0], "competitor")
+        return np.asarray(problem.vector(given))
+    if problem.places is not None:
+        raise ValueError("competitor must be a mapping from names to weights, or a fitted estimator")
+    u = check_numbers(given, "competitor").ravel()
+    if u.shape != (problem.width,):
+        raise ValueError(f"competitor must have {problem.width} weights, one per feature; got {u.size}")
+    return np.asarray(u, dtype=np.float64)
 
 
 def _words(names: tuple[str, ...]) -> str:

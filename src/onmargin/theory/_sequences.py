@@ -92,9 +92,11 @@ class Sequences:
 
 
 def stacked(planes: list[tuple[Any, Vector]]) -> HalfSpaces:
-    """The planes met so far as one problem, those of a sequence in one set."""
-    n = planes[0][0].shape[0]
-    rows = sparse.vstack([directions for directions, _ in planes], format="csr")
+    """The planes met so far as one problem, those of a sequence in one set; later ones may have more features."""
+    n, width = planes[0][0].shape[0], planes[-1][0].shape[1]
+    rows = sparse.vstack(
+        [sparse.csr_matrix((d.data, d.indices, d.indptr), shape=(n, width)) for d, _ in planes], format="csr"
+    )
     up = np.arange(n)[:, None] + n * np.arange(len(planes))
     required = np.stack([roots for _, roots in planes], axis=1)
     return HalfSpaces(Columns(rows, 1), up, np.full(up.shape, -1), required, np.ones(n), np.arange(n), n)

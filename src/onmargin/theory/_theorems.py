@@ -4,11 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 
+import numpy as np
+from numpy.typing import NDArray
+
 from onmargin.learner import Totals
-from onmargin.theory import costs, gradients, pa, pa1, pa2, primal_dual, ridge, simultaneous
+from onmargin.theory import costs, gradients, pa, pa1, pa2, primal_dual, ridge, second_order, simultaneous
 from onmargin.theory._competitor import AnyProblem
 from onmargin.theory._sizes import Size
 from onmargin.theory.certificate import Condition
+
+Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,8 @@ class Case:
     """A run as the theorems see it: the step, what the stream asks for, and how large its directions are.
 
     `curvature` is R², the largest squared length of a direction or what takes its place. Of least squares, `alpha` is
-    the price of the squared norm, and `eigenvalues` are those of the sum of x x'; `largest` is M of the bound.
+    the price of the squared norm, and `eigenvalues` are those of the sum of x x'; `largest` is M of the bound. Of
+    weights with variances, `drift` gives the sum of (u - w)² over all rounds, each times what its precision gained.
     """
 
     step: str
@@ -30,6 +36,7 @@ class Case:
     alpha: float = 0.0
     eigenvalues: tuple[float, ...] = ()
     largest: float = 0.0
+    drift: Callable[[Vector], float] = lambda u: 0.0
     tolerance: float = 1e-9
 
 
@@ -41,6 +48,7 @@ class Measured:
     loss: float
     squared_loss: float
     rounds: int
+    drift: float = 0.0
 
 
 Bound = Callable[[Case, Measured], float]
@@ -234,6 +242,19 @@ FORECAST = replace(
     statement="sum of squared losses <= alpha |u|² + that of u + Y² · sum of ln(1 + λ / alpha), Y the largest target",
 )
 
+VARIANCES = Theorem(
+    "[AROW], for a variance per weight",
+    "sum of squared losses <= (R² + r) (sqrt G + sqrt(G + B))², G = squared losses of u / r, B = |u|² + sum over "
+    "rounds of (u - w)², each times what its precision gained; a mistake has a loss of at least 1",
+    "squared_loss",
+    lambda case, u: second_order.arow_squared_loss(
+        1 / (2 * case.C), case.curvature, 2 * u.size, u.squared_loss, u.drift
+    ),
+    squared=True,
+    grid=(0.01, 0.1, 1.0),
+    has_dual=False,
+)
+
 # (step, what is counted) -> the theorem. "scale" are steps whose predictions do not depend on C.
 THEOREMS: dict[tuple[str, str], Theorem] = {
     ("PA", "mistakes"): PA,
@@ -263,6 +284,8 @@ THEOREMS: dict[tuple[str, str], Theorem] = {
     ("aggressive", "mistakes"): AGGRESSIVE,
     ("gradient descent", "loss"): DESCENT,
     ("exponentiated gradient", "loss"): EXPONENTIATED,
+    ("AROW", "loss"): VARIANCES,
+    ("AROW", "mistakes"): replace(VARIANCES, counts="mistakes"),
     ("ridge", "loss"): RIDGE,
     ("ridge forecast", "loss"): FORECAST,
 }

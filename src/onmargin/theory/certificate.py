@@ -109,7 +109,9 @@ class Certificate:
     best_bound : float
         The bound for it.
     totals : Totals
-        What the rounds came to.
+        The totals of the run.
+    compared_with : str
+        What `best` is. Of several models it is the best of them, whose weights are not in `best`.
     """
 
     learner: str
@@ -128,6 +130,7 @@ class Certificate:
     has_dual: bool
     tolerance: float = field(repr=False)
     _bound_of: Callable[[float, float, float, int], float] = field(repr=False)
+    compared_with: str = "the best fixed weights in hindsight"
 
     @property
     def holds(self) -> bool:
@@ -184,7 +187,7 @@ class Certificate:
         """The certificate in a few sentences."""
         word = WORDS[self.counted]
         suffered, bound = _number(self.suffered), _number(self.bound)
-        which = "the best fixed weights in hindsight" if self.competitor is self.best else "the given competitor"
+        which = self.compared_with if self.competitor is self.best else "the given competitor"
         unmet = [condition for condition in self.conditions if not condition.met]
         lines = [f"{self.learner}: {self.totals.rounds} rounds, {word} {suffered}."]
         if unmet:

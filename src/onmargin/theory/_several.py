@@ -1,0 +1,73 @@
+"""Several models that learn side by side: how far they are behind the best of them ([ADAHEDGE] Thm. 8)."""
+
+from collections.abc import Iterable
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from onmargin.estimators.auto import AutoRegressor
+from onmargin.estimators.sequence_tagger import SequenceTagger
+from onmargin.learner import Totals
+from onmargin.reference.hedge import tempered
+from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTheorem
+
+
+def refuse_several(model: Any) -> None:
+    """Refuse several models that have no regret bound of this kind."""
+    if isinstance(model, SequenceTagger):
+        raise NoTheorem("certify says nothing of several taggers at once: their regret_bound is in sweep_")
+    if getattr(model, "combine", "leader") != "hedge":
+        raise NoTheorem(
+            'following the leader of several models has no regret bound: set combine="hedge", which has regret_bound, '
+            "or certify one model"
+        )
+
+
+def _no_outliers(run: Any, y: Any) -> list[Condition]:
+    """AutoRegressor judges its experts as if outliers among targets were nearer; the bound is about no others."""
+    if not isinstance(run, AutoRegressor):
+        return []
+    target = np.asarray(y, dtype=np.float64)
+    off = int((~np.isclose(tempered(target[1:], float(target[0])), target[1:])).sum())
+    return [Condition("no outliers among the targets", f"{off} were learned as nearer than they are", off == 0)]
+
+
+def certify_several(
+    run: Any, y: Any, totals: Totals, conditions: tuple[Condition, ...], played: Iterable[Any]
+) -> Certificate:
+    """Compare a run with the best of its models; `played` is a copy of it after each row of the stream.
+
+    The weighted loss of the models is at most the regret bound above that of the best. A vote errs only where models of
+    at least half the weight do, and the loss of a weighted mean is at most the weighted mean of the losses.
+    """
+    task = run._model.combined
+    counted, factor, column = ("loss", 1.0, 1) if task.by_loss else ("mistakes", 2.0, 0)
+    sums = np.array([copy._model.combined.state()["outcomes"][:, column] for copy in played])
+    regret, best = float(task.regret_bound()), int(sums[-1].argmin())
+    chosen = Competitor(np.zeros(0), nan, np.diff(sums[:, best], prepend=0.0))
+
+    def bound_of(size: float, loss: float, squared_loss: float, rounds: int) -> float:
+        return factor * (loss + regret)
+
+    bound = bound_of(nan, chosen.loss, nan, len(sums))
+    those = "that" if task.by_loss else "twice the sum of those"
+    return Certificate(
+        learner=type(run).__name__,
+        theorem="[ADAHEDGE] Thm. 8",
+        statement=f"{counted} <= {those} of the best of {sums.shape[1]} models and the regret bound, {regret:.4g}",
+        counted=counted,
+        suffered=float(totals[counted]),
+        bound=bound,
+        conditions=(*conditions, *_no_outliers(run, y)),
+        competitor=chosen,
+        best=chosen,
+        best_bound=bound,
+        totals=totals,
+        C=nan,
+        largest_size=nan,
+        has_dual=False,
+        tolerance=1e-9,
+        _bound_of=bound_of,
+        compared_with=f"the best of its models, {run._model.standing(run.plan()).names[best]}",
+    )
