@@ -1,5 +1,6 @@
-"""Configuration of the documentation; its words are explained in the handbook of Sphinx."""
+"""Sphinx configuration of the documentation."""
 
+import ast
 import doctest
 import re
 from importlib.metadata import version as version_of
@@ -20,6 +21,8 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx-mathjax-offline",  # copies MathJax into the site: formulas need no network
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
 ]
@@ -29,6 +32,7 @@ default_role = "py:obj"
 
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings have the types
+maximum_signature_line_length = 80  # longer signatures have one parameter per line
 numpydoc_show_class_members = False  # the template of a class has them
 
 doctest_default_flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE  # as for pytest
@@ -36,6 +40,9 @@ doctest_default_flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE  # as fo
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "subsection_order": ["../examples/tutorials", "../examples/algorithms"],
+    "within_subsection_order": "FileNameSortKey",
+    "ignore_pattern": r"tag_\w+\.py",  # scripts for corpora that cannot be shipped
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -47,26 +54,13 @@ html_title = "onmargin"
 html_static_path = ["_static"]
 html_css_files = ["onmargin.css"]
 html_show_sourcelink = False
-_alone = (
-    "index",
-    "start",
-    "choosing",
-    "options",
-    "geometries",
-    "bounds",
-    "batch",
-    "moving*",
-    "model*",
-    "how*",
-    "papers",
-    "re*",
-    "changelog",
-)
-html_sidebars = {page: [] for page in _alone}
+html_sidebars = {"index": [], "changelog": []}
 html_theme_options = {
     "show_prev_next": False,
     "navbar_align": "left",
-    "header_links_before_dropdown": 9,
+    "header_links_before_dropdown": 5,
+    "show_nav_level": 1,
+    "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -124,6 +118,27 @@ def include_option_table(app, docname, content):
     content[0] = content[0].replace(".. option-table::", "\n".join(lines))
 
 
+def include_module_map(app, docname, content):
+    """Replace ``.. module-map::`` by tables of all Python modules with the first line of their docstrings."""
+    if docname != "how_it_works":
+        return
+    package = Path(app.srcdir).parent / "src/onmargin"
+    lines = []
+    for folder in sorted({path.parent for path in package.rglob("*.py")}):
+        if folder.is_relative_to(package / "_core"):
+            continue
+        name = folder.relative_to(package.parent).as_posix()
+        lines += [f".. list-table:: ``{name}``", "   :widths: 30 70", ""]
+        for path in sorted(folder.glob("*.py")):
+            app.env.note_dependency(path)
+            docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+            first = docstring.partition("\n\n")[0].replace("\n", " ")
+            lines += [f"   * - ``{path.name}``", f"     - {first}"]
+        lines.append("")
+    content[0] = content[0].replace(".. module-map::", "\n".join(lines))
+
+
 def setup(app):
     app.connect("source-read", include_changelog)
     app.connect("source-read", include_option_table)
+    app.connect("source-read", include_module_map)

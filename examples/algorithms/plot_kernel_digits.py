@@ -6,7 +6,7 @@ One pass over handwritten digits in the feature space of a polynomial kernel of 
 experiment of :cite:p:`JMLR`: the mistakes so far of passive-aggressive learning, of the uniform multiclass Perceptron
 and of MIRA. The plot here is of scikit-learn's bundled digits. With the environment variable ``ONMARGIN_DATA`` naming a
 folder that holds ``usps/usps.npz`` and MNIST's files in ``mnist``, it is of those instead.
-``onmargin lab digits-usps --data FOLDER`` repeats it over shuffles (:doc:`../papers`).
+``onmargin lab digits-usps --data FOLDER`` repeats it over shuffles (:doc:`../../papers`).
 """
 
 import os

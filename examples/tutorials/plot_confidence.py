@@ -5,7 +5,7 @@ Probabilities and prediction sets
 A stream of five classes whose meaning changes in the middle. On the left how often each probability came true, judged
 before each example was learned. On the right the part of the last 500 labels that were in their prediction sets, which
 stays near the 90 % asked for, and the mean size of the sets, which grows when the stream changes. See
-:doc:`../confidence`.
+:doc:`../../confidence`.
 """
 
 import matplotlib.pyplot as plt

@@ -1,0 +1,71 @@
+r"""
+Reading a certificate
+=====================
+
+How good is a run of online learning, and could anybody have done better? ``certify`` compares a run with the best fixed
+predictor in hindsight: it names the theorem that covers the learner, checks that its conditions were met, and computes how
+many mistakes the theorem allowed. This tutorial reads such a certificate line by line.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import normalize, scale
+
+from onmargin import PassiveAggressiveClassifier
+from onmargin.theory import certify
+
+X, y = load_breast_cancer(return_X_y=True)
+X = normalize(scale(X))
+model = PassiveAggressiveClassifier(C=0.3).partial_fit(X, y, classes=[0, 1])
+certificate = certify(model, X, y)
+print(certificate)
+
+# %%
+# **What was counted.** The model made so many mistakes in one pass, each example predicted before it was learned. The
+# theorem allowed the bound, so the certificate holds.
+
+print(f"{certificate.suffered:.0f} {certificate.counted}, {certificate.bound:.0f} allowed by {certificate.theorem}")
+print("holds:", certificate.holds)
+
+# %%
+# **Conditions.** The certificate replays the stream with a copy. Totals that were altered, a C that was changed afterwards,
+# or examples that were left out make a condition fail, and then nothing is certified.
+
+for condition in certificate.conditions:
+    print(condition)
+print(certify(PassiveAggressiveClassifier(C=0.3).partial_fit(X[1:], y[1:]), X, y).conditions[0])
+
+# %%
+# **The competitor.** The bound depends on a fixed predictor u. By default that is the best one in hindsight, a support
+# vector machine trained on the whole stream to a proven accuracy. Any other weights give a bound, too; the worse they do,
+# the larger it is.
+
+best = certificate.best
+print(f"best in hindsight: |u|^2 = {2 * best.size:.1f}, loss {best.loss:.1f}, proven to {best.gap:.1%} of the optimum")
+for name, u in {"zero weights": np.zeros(30), "mean difference": X[y == 1].mean(0) - X[y == 0].mean(0)}.items():
+    print(f"compared with {name}: {certify(model, X, y, competitor=u).bound:.0f} mistakes allowed")
+
+# %%
+# **The floor.** The dual value of the run proves what no fixed predictor could have achieved, without keeping any data.
+
+print(f"no weights of norm 3 had a loss below {certificate.floor(3.0):.1f} on this stream")
+
+# %%
+# **Along the stream.** The bound holds after every round, not only at the end.
+
+mistakes, learner = [], PassiveAggressiveClassifier(C=0.3)
+for i in range(len(y)):
+    mistakes.append(learner.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1]).totals_.mistakes)
+fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+ax.plot(certificate.along(), label="allowed by the theorem")
+ax.plot(mistakes, label="made")
+ax.fill_between(np.arange(len(y)), mistakes, certificate.along(), alpha=0.1)
+ax.set(xlabel="rounds", ylabel="mistakes", title=f"Breast cancer data, PA-I, C = 0.3: {certificate.theorem}")
+ax.legend()
+plt.show()
+
+# %%
+# **What it does not say.** A certificate speaks of one run on one stream, not of examples to come. For those, look at the
+# progressive error (:doc:`/certificates`). Learners without a theorem, such as ``update="simproj"``, are refused with
+# :class:`onmargin.theory.NoTheorem`.

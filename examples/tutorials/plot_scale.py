@@ -1,0 +1,81 @@
+r"""
+Training on a Ray cluster
+=========================
+
+When the data do not fit one machine, cut them into shards. Every worker learns its shards online, the weights are
+averaged, and the next epoch starts from the average. The same call runs on the cores of one machine
+(``engine="local"``) and on a Ray cluster (``engine="ray"``), and both give the same model, bit for bit.
+
+This page starts a Ray cluster on the machine that builds it, if Ray is installed (``pip install ".[ray]"`` in a clone),
+and uses processes otherwise.
+"""
+
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import dump_svmlight_file, load_digits
+
+from onmargin import AROWClassifier, io, scale
+
+X, y = load_digits(return_X_y=True)
+order = np.random.default_rng(0).permutation(len(y))
+X, y = X[order] / 16, y[order]
+folder = Path(tempfile.mkdtemp())
+for k in range(8):
+    dump_svmlight_file(X[k:1500:8], y[k:1500:8], str(folder / f"{k}.svm"), zero_based=False)
+
+# %%
+# Shards are files: svmlight here, and Parquet, CSV, JSON lines and others as well. On a cluster they must be under names
+# that all machines see. Only names travel to the workers, never the data.
+
+shards = io.shards(f"{folder}/*.svm", n_features=64)
+print(shards)
+
+# %%
+# Two workers, six epochs. A checkpoint is written after each epoch: a run that is killed goes on with ``resume=True``.
+# For a cluster that is already running, add ``address="10.0.0.1:6379"`` or ``"auto"``.
+
+engine = "ray" if find_spec("ray") else "local"
+start = time.perf_counter()
+model = scale.fit(AROWClassifier(), shards, engine=engine, workers=2, epochs=6, checkpoint=folder / "run.model")
+print(f"engine {engine!r}: {time.perf_counter() - start:.1f} s, most of it to start the workers")
+print(f"error on the 297 other digits: {1 - model.score(X[1500:], y[1500:]):.1%}")
+
+# %%
+# The shards decide what is learned, the workers do not: one process on this machine gives the same weights.
+
+alone = scale.fit(AROWClassifier(), shards, engine="local", workers=1, epochs=6)
+print("the same weights, bit for bit:", np.array_equal(alone.coef_, model.coef_))
+
+# %%
+# Averaging has a price. With more shards each one learns from fewer examples before the weights are averaged, so that a
+# run needs more epochs to get where a serial run is. Compare before you scale.
+
+fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+for n_shards in 1, 4, 16, 64:
+    parts = Path(tempfile.mkdtemp())
+    for k in range(n_shards):
+        dump_svmlight_file(X[k:1500:n_shards], y[k:1500:n_shards], str(parts / f"{k}.svm"), zero_based=False)
+    errors, path = [], parts / "run.model"
+    for epochs in range(1, 9):
+        fitted = scale.fit(
+            AROWClassifier(),
+            io.shards(f"{parts}/*.svm", n_features=64),
+            workers=1,
+            epochs=epochs,
+            checkpoint=path,
+            resume=epochs > 1,
+        )
+        errors.append(100 * (1 - fitted.score(X[1500:], y[1500:])))
+    ax.plot(range(1, 9), errors, "o-", label=f"{n_shards} shards" if n_shards > 1 else "one shard: a serial run")
+ax.set(xlabel="epochs", ylabel="error on other digits, %", ylim=(0, None))
+ax.legend()
+plt.show()
+
+# %%
+# **Next steps.** :doc:`/scale` says what is proved about averaging, what happens when machines die, and how to compare many
+# models at once. From a shell: ``onmargin train --engine ray --workers 8 -o digits.model *.svm``.
