@@ -32,6 +32,7 @@ default_role = "py:obj"
 
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings have the types
+toc_object_entries_show_parents = "hide"
 maximum_signature_line_length = 80  # longer signatures have one parameter per line
 numpydoc_show_class_members = False  # the template of a class has them
 

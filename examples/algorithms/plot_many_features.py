@@ -4,7 +4,8 @@ Many features that do not matter
 
 Rows are numbers of -1 or 1, and three of them decide by majority. All others are noise, and there are more and more of
 them. The Perceptron adds the whole row at every mistake: its mistakes grow with the number of features, until it makes
-nearly as many as chance. Those of the p-norm Perceptron and of Winnow grow with its logarithm (:doc:`../../geometries`).
+nearly as many as chance. Those of the p-norm Perceptron and of Winnow grow with its logarithm
+(:doc:`../../geometries`).
 
 The dotted lines are what the bounds allow: :math:`R^2 \|u\|_q^2` with :math:`R^2` the curvature of the rows for the
 Perceptron (:math:`p = q = 2`) and the p-norm, and :math:`2 \ln(2n) / \gamma^2` for Winnow, with :math:`\gamma = 1/3`

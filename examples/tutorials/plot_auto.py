@@ -2,9 +2,9 @@ r"""
 AutoClassifier against tuned peers
 ==================================
 
-How much does tuning buy? Each peer below is run with a whole grid of settings, and only its best setting *in hindsight*,
-with knowledge of all labels, is reported. ``AutoClassifier()`` runs once, with its defaults. All of them see the same rows
-in the same order and predict each row before they learn it.
+How much does tuning buy? Each peer below is run with a whole grid of settings, and only its best setting *in
+hindsight*, with knowledge of all labels, is reported. ``AutoClassifier()`` runs once, with its defaults. All of them
+see the same rows in the same order and predict each row before they learn it.
 
 The peers are river's, with and without a ``StandardScaler``. The datasets ship with scikit-learn and river.
 ``benchmarks/quality/peers.py`` makes this comparison on 18 streams, with larger grids and with Vowpal Wabbit.
@@ -52,8 +52,8 @@ for name, values in errors.items():
 
 # %%
 # On rows as they are, the peers fail where columns have different units, whatever their settings. With a scaler and the
-# best setting in hindsight they come close on the first two datasets. No linear model can learn the third; some experts of
-# ``AutoClassifier`` are curved.
+# best setting in hindsight they come close on the first two datasets. No linear model can learn the third; some experts
+# of ``AutoClassifier`` are curved.
 
 fig, ax = plt.subplots(figsize=(9, 4), layout="constrained")
 for i, (name, values) in enumerate(errors.items()):
@@ -64,5 +64,5 @@ ax.legend()
 plt.show()
 
 # %%
-# **Next steps.** :doc:`/auto` explains the experts, the vote and its regret bound. There are streams on which a tuned peer
-# is better: ``benchmarks/quality/README.md`` has the whole table.
+# **Next steps.** :doc:`/auto` explains the experts, the vote and its regret bound. There are streams on which a tuned
+# peer is better: ``benchmarks/quality/README.md`` has the whole table.

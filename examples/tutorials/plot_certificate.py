@@ -2,9 +2,9 @@ r"""
 Reading a certificate
 =====================
 
-How good is a run of online learning, and could anybody have done better? ``certify`` compares a run with the best fixed
-predictor in hindsight: it names the theorem that covers the learner, checks that its conditions were met, and computes how
-many mistakes the theorem allowed. This tutorial reads such a certificate line by line.
+How good is a run of online learning, and could anybody have done better? ``certify`` compares a run with the best
+fixed predictor in hindsight: it names the theorem that covers the learner, checks that its conditions were met, and
+computes how many mistakes the theorem allowed. This tutorial reads such a certificate line by line.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ print(f"{certificate.suffered:.0f} {certificate.counted}, {certificate.bound:.0f
 print("holds:", certificate.holds)
 
 # %%
-# **Conditions.** The certificate replays the stream with a copy. Totals that were altered, a C that was changed afterwards,
-# or examples that were left out make a condition fail, and then nothing is certified.
+# **Conditions.** The certificate replays the stream with a copy. Totals that were altered, a C that was changed
+# afterwards, or examples that were left out make a condition fail, and then nothing is certified.
 
 for condition in certificate.conditions:
     print(condition)
@@ -38,8 +38,8 @@ print(certify(PassiveAggressiveClassifier(C=0.3).partial_fit(X[1:], y[1:]), X, y
 
 # %%
 # **The competitor.** The bound depends on a fixed predictor u. By default that is the best one in hindsight, a support
-# vector machine trained on the whole stream to a proven accuracy. Any other weights give a bound, too; the worse they do,
-# the larger it is.
+# vector machine trained on the whole stream to a proven accuracy. Any other weights give a bound, too; the worse they
+# do, the larger it is.
 
 best = certificate.best
 print(f"best in hindsight: |u|^2 = {2 * best.size:.1f}, loss {best.loss:.1f}, proven to {best.gap:.1%} of the optimum")
@@ -54,9 +54,8 @@ print(f"no weights of norm 3 had a loss below {certificate.floor(3.0):.1f} on th
 # %%
 # **Along the stream.** The bound holds after every round, not only at the end.
 
-mistakes, learner = [], PassiveAggressiveClassifier(C=0.3)
-for i in range(len(y)):
-    mistakes.append(learner.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1]).totals_.mistakes)
+learner = PassiveAggressiveClassifier(C=0.3)
+mistakes = [learner.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1]).totals_.mistakes for i in range(len(y))]
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(certificate.along(), label="allowed by the theorem")
 ax.plot(mistakes, label="made")
@@ -66,6 +65,6 @@ ax.legend()
 plt.show()
 
 # %%
-# **What it does not say.** A certificate speaks of one run on one stream, not of examples to come. For those, look at the
-# progressive error (:doc:`/certificates`). Learners without a theorem, such as ``update="simproj"``, are refused with
-# :class:`onmargin.theory.NoTheorem`.
+# **What it does not say.** A certificate speaks of one run on one stream, not of examples to come. For those, look at
+# the progressive error (:doc:`/certificates`). Learners without a theorem, such as ``update="simproj"``, are refused
+# with :class:`onmargin.theory.NoTheorem`.

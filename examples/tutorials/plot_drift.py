@@ -2,9 +2,9 @@ r"""
 A table stream that drifts, from river
 ======================================
 
-Loan applications arrive as dicts with columns in different units: salaries, ages, zip codes. In the middle of the stream
-the rule behind the labels changes. The stream is river's Agrawal generator, and the learners of ``onmargin.river`` fit
-into river's pipelines and metrics.
+Loan applications arrive as dicts with columns in different units: salaries, ages, zip codes. In the middle of the
+stream the rule behind the labels changes. The stream is river's Agrawal generator, and the learners of
+``onmargin.river`` fit into river's pipelines and metrics.
 
 Three questions: how good is a learner without any tuning, how fast does it recover, and who notices the change?
 """
@@ -39,10 +39,10 @@ for name, model in models.items():
         model.learn_one(x, y)
 
 # %%
-# After the change ``AutoClassifier`` recovers slowly: its votes follow the experts that have been right over the *whole*
-# stream, and the curved experts lead by hundreds of mistakes. That is what its regret bound is about, and it is the wrong
-# goal after a break. ``ChangeAlarm`` watches the mistakes of a model and goes off when their rate rises. Here a new model
-# takes over at that moment.
+# After the change ``AutoClassifier`` recovers slowly: its votes follow the experts that have been right over the
+# *whole* stream, and the curved experts lead by hundreds of mistakes. That is what its regret bound is about, and it is
+# the wrong goal after a break. ``ChangeAlarm`` watches the mistakes of a model and goes off when their rate rises. Here
+# a new model takes over at that moment.
 
 model, alarm, name = AutoClassifier(), ChangeAlarm(), "AutoClassifier with an alarm"
 alarms, wrong[name] = [], []
@@ -81,5 +81,5 @@ for i in np.argsort(standing.mistakes)[:3]:
     print(f"{standing.names[i]:40} {standing.mistakes[i]:4.0f} mistakes, {standing.weights[i]:.0%} of the vote")
 
 # %%
-# **Next steps.** :doc:`/auto` lists the experts and states the regret bound of their vote. :doc:`/streams` has the other
-# learners for river, and :doc:`/certificates` more about the alarm.
+# **Next steps.** :doc:`/auto` lists the experts and states the regret bound of their vote. :doc:`/streams` has the
+# other learners for river, and :doc:`/certificates` more about the alarm.

@@ -29,8 +29,8 @@ for k in range(8):
     dump_svmlight_file(X[k:1500:8], y[k:1500:8], str(folder / f"{k}.svm"), zero_based=False)
 
 # %%
-# Shards are files: svmlight here, and Parquet, CSV, JSON lines and others as well. On a cluster they must be under names
-# that all machines see. Only names travel to the workers, never the data.
+# Shards are files: svmlight here, and Parquet, CSV, JSON lines and others as well. On a cluster they must be under
+# names that all machines see. Only names travel to the workers, never the data.
 
 shards = io.shards(f"{folder}/*.svm", n_features=64)
 print(shards)
@@ -77,5 +77,5 @@ ax.legend()
 plt.show()
 
 # %%
-# **Next steps.** :doc:`/scale` says what is proved about averaging, what happens when machines die, and how to compare many
-# models at once. From a shell: ``onmargin train --engine ray --workers 8 -o digits.model *.svm``.
+# **Next steps.** :doc:`/scale` says what is proved about averaging, what happens when machines die, and how to compare
+# many models at once. From a shell: ``onmargin train --engine ray --workers 8 -o digits.model *.svm``.

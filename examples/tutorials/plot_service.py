@@ -44,8 +44,8 @@ def curl(path: str, body: object = None, *, show: bool = True) -> str:
 service, address = start()
 
 # %%
-# Create a model, teach it two texts, ask for a prediction. ``learn`` answers with the prediction made *before* the example
-# was learned, so the service keeps an honest error estimate itself.
+# Create a model, teach it two texts, ask for a prediction. ``learn`` answers with the prediction made *before* the
+# example was learned, so the service keeps an honest error estimate itself.
 
 curl("/v1/models", {"name": "mail", "model": "AROWClassifier"})
 print(
@@ -57,8 +57,8 @@ print(
 print(curl("/v1/models/mail/predict", {"examples": ["cheap lunch pills"], "probabilities": True}))
 
 # %%
-# Now a busier model: handwritten digits, 20 per request. After each request the metrics are scraped, as Prometheus would
-# do every few seconds.
+# Now a busier model: handwritten digits, 20 per request. After each request the metrics are scraped, as Prometheus
+# would do every few seconds.
 
 
 def metric(name: str, model: str) -> float:

@@ -2,9 +2,9 @@ r"""
 A spam filter that learns from corrections
 ==========================================
 
-A mail filter is never finished: senders change their words, and the people who read the mail are the only ones who know
-what is spam. This tutorial builds a filter that learns from each correction, in a few microseconds, and compares it with a
-filter that was trained once.
+A mail filter is never finished: senders change their words, and the people who read the mail are the only ones who
+know what is spam. This tutorial builds a filter that learns from each correction, in a few microseconds, and compares
+it with a filter that was trained once.
 
 The messages are generated here, so that the page needs no download: two kinds of everyday mail, and spam that changes
 its subject twice. Replace ``mail`` by your own pairs of text and label and the rest stays as it is.
@@ -17,16 +17,15 @@ from onmargin import stream
 from onmargin.features import RecordFeatures
 
 rng = np.random.default_rng(0)
-EVERYDAY = (
-    "meeting report lunch project review budget train monday friday draft invoice thanks call team plan notes dinner school "
-    "tickets garden doctor payment order delivery price weekend photos bank card manager contract update question"
-).split()
-CAMPAIGNS = [
-    "cheap pills pharmacy discount doctor prescription refill order price herbal weight loss natural".split(),
-    "crypto wallet bonus invest profit token double bank payment trading coin signal broker".split(),
-    "parcel customs delivery fee track courier pending card update address depot package label".split(),
-]
-SHARED = "please your free now today offer send link account new best last time first here".split()
+WORDS = """\
+meeting report lunch project review budget train monday friday draft invoice thanks call team plan notes dinner school \
+tickets garden doctor payment order delivery price weekend photos bank card manager contract update question
+please your free now today offer send link account new best last time first here
+cheap pills pharmacy discount doctor prescription refill order price herbal weight loss natural
+crypto wallet bonus invest profit token double bank payment trading coin signal broker
+parcel customs delivery fee track courier pending card update address depot package label
+"""
+EVERYDAY, SHARED, *CAMPAIGNS = (line.split() for line in WORDS.splitlines())
 
 
 def message(kind: str, campaign: int) -> str:
@@ -95,5 +94,5 @@ for word, part in list(model.explain(text, "spam").items())[:5]:
     print(f"{word:10} {part:+.2f}")
 
 # %%
-# **Next steps.** :doc:`/streams` describes what an example may be. ``onmargin serve`` offers the same learner over HTTP,
-# with every correction journaled before it is acknowledged: :doc:`plot_service`.
+# **Next steps.** :doc:`/streams` describes what an example may be. ``onmargin serve`` offers the same learner over
+# HTTP, with every correction journaled before it is acknowledged: :doc:`plot_service`.

@@ -75,8 +75,8 @@ for (first, second), weight in learning.strongest_transitions(top=3).items():
 print(learning.weights("Up", top=5))
 
 # %%
-# **Next steps.** :doc:`/tasks/sequences` has the problem, the bound and the other updates; ``tagging_report`` counts spans
-# as ``conlleval`` does. ``examples/tag_chunks.py`` and ``examples/tag_words.py`` run on the usual corpora.
+# **Next steps.** :doc:`/tasks/sequences` has the problem, the bound and the other updates; ``tagging_report`` counts
+# spans as ``conlleval`` does. ``examples/tag_chunks.py`` and ``examples/tag_words.py`` run on the usual corpora.
 
 restored = [
     word.capitalize() if label.startswith("Up") else word
