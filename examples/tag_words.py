@@ -3,7 +3,7 @@ Parts of speech, one sentence after the other
 =============================================
 
 Which word is a noun, which a verb: the Universal Dependencies of English (EWT), in files with "word tag Penn-tag" on a
-line and sentences apart. The script makes the ordinary features of a word, its neighbours, beginnings, endings and
+line and sentences apart. The script makes the ordinary features of a word, its neighbors, beginnings, endings and
 shape, and prints the accuracy on the test sentences after each pass, online first::
 
     python examples/tag_words.py en-ud-tag.v2.train.txt en-ud-tag.v2.test.txt

@@ -80,7 +80,7 @@ if __name__ == "__main__":
     print_learners(data)
     for name, load in {"breast cancer": load_breast_cancer, "wine": load_wine}.items():
         X, y = load(return_X_y=True)
-        print(f"\n{name}: as it comes {progressive(X, y)}, standardised {progressive(scale(X), y)}")
+        print(f"\n{name}: as it comes {progressive(X, y)}, standardized {progressive(scale(X), y)}")
     X, y = digits[0], digits[1]
     for name, rows in {"in [0, 1]": X / 16, "of norm 1": normalize(X)}.items():
         print(f"\ndigits {name}: no intercept {progressive(rows, y, fit_intercept=False)}")

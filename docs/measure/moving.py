@@ -89,9 +89,9 @@ if __name__ == "__main__":
     report("digits, in [0, 1]", shuffled(X / 16, y))
     report("digits, rows of norm 1", shuffled(normalize(X), y))
     X, y = load_breast_cancer(return_X_y=True)
-    report("breast cancer, standardised", shuffled(scale(X), y))
+    report("breast cancer, standardized", shuffled(scale(X), y))
     X, y = load_wine(return_X_y=True)
-    report("wine, standardised", shuffled(scale(X), y))
+    report("wine, standardized", shuffled(scale(X), y))
     for path in sys.argv[1:]:
         lines = Path(path).read_text(encoding="utf-8").rstrip("\n").split("\n")
         labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from onmargin import PassiveAggressiveClassifier
-from onmargin.lab.data import mnist, standardised, usps
+from onmargin.lab.data import mnist, standardized, usps
 
 # %%
 # The data, shifted and scaled so that their mean is 0 and their average squared norm is 1, each with the constant of
@@ -27,7 +27,7 @@ from onmargin.lab.data import mnist, standardised, usps
 folder = os.environ.get("ONMARGIN_DATA")
 if folder is None:
     X, y = load_digits(return_X_y=True)
-    data = {"digits": (standardised(X), y, 1.0)}
+    data = {"digits": (standardized(X), y, 1.0)}
 else:
     data = {"USPS": (*usps(Path(folder)), 1.0), "MNIST": (*mnist(Path(folder)), 0.5)}
 

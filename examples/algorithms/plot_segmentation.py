@@ -3,7 +3,7 @@ Where words end
 ===============
 
 Text without spaces, such as *theclassisdefinedhere*, is to be cut into words. A cut of the text is a structure; the
-best of the exponentially many is found by a dynamic programme over the positions, since the score is a sum over words.
+best of the exponentially many is found by a dynamic program over the positions, since the score is a sum over words.
 
 Features have names, and new ones come all the time: each word, how long it is, how it begins and how it ends.
 Only those that tell a right cut from a wrong one get a weight. The text is the reference of the Python language, which

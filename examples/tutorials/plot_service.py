@@ -26,7 +26,8 @@ folder = tempfile.mkdtemp()
 def start() -> tuple[subprocess.Popen, str]:
     """Run ``onmargin serve --data FOLDER --port 0`` and return the process and its address."""
     program = [sys.executable, "-c", "from onmargin.apps.cli import main; main()"]
-    process = subprocess.Popen([*program, "serve", "--data", folder, "--port", "0"], stderr=subprocess.PIPE, text=True)
+    arguments = [*program, "serve", "--data", folder, "--port", "0"]
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return process, re.search(r"http://[\w.:]+", process.stderr.readline())[0]
 
 
@@ -54,7 +55,7 @@ print(
         {"examples": [{"x": "cheap pills now", "y": "spam"}, {"x": "lunch at noon", "y": "ham"}]},
     )
 )
-print(curl("/v1/models/mail/predict", {"examples": ["cheap lunch pills"], "probabilities": True}))
+print(curl("/v1/models/mail/predict", {"examples": [{"x": "cheap lunch pills"}], "probabilities": True}))
 
 # %%
 # Now a busier model: handwritten digits, 20 per request. After each request the metrics are scraped, as Prometheus

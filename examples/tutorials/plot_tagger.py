@@ -32,7 +32,7 @@ print(*zip(*(part[:7] for part in sentences[5]), strict=True))
 
 # %%
 # A token is described by itself, its neighbors and its ending. ``WindowFeatures`` makes the names of such features from
-# templates; new names may turn up in any sentence.
+# templates; new names may appear in any sentence.
 
 features = WindowFeatures(
     ("word", "end"), ("word[0]", "word[-1]", "word[1]", "word[-1]|word[0]", "word[0]|word[1]", "end[0]", "end[1]")

@@ -1,4 +1,4 @@
-"""Learner = task + step + geometry + what the rounds came to. Both faces of the library stand on it."""
+"""Learner = task + step + geometry + totals. All interfaces of the library are built on it."""
 
 from collections.abc import Iterator
 from copy import copy
@@ -39,7 +39,7 @@ class Totals:
     loss, squared_loss : float
         Sums over the rounds of the loss suffered before each update, and of its square.
     dual_value : float
-        The dual objective that the updates climbed: no fixed weights had a smaller regularised loss on these rounds.
+        The dual objective that the updates climbed: no fixed weights had a smaller regularized loss on these rounds.
     max_squared_norm : float
         The largest squared norm of a row, intercept coordinate included; of structures, that of the difference between
         the features of the right one and of its rival.

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-river = pytest.importorskip("river", reason="river is an extra: pip install onmargin[river]")
+river = pytest.importorskip("river", reason="river is an extra: pip install '.[river]'")
 
 from river import anomaly, compose, datasets, evaluate, feature_extraction, metrics, preprocessing  # noqa: E402
 from river.checks import yield_checks  # noqa: E402

@@ -113,10 +113,10 @@ def drifting():
 
 
 BAD_MODELS = {
-    "not the best": (lambda: {"argmax": worst}, "argmax does not maximise"),
+    "not the best": (lambda: {"argmax": worst}, "argmax does not maximize"),
     "not the best augmented": (
         lambda: {"cost_augmented_argmax": lambda w, x, y: worst(w, x)},
-        r"cost_augmented_argmax does not maximise .* \+ sqrt",
+        r"cost_augmented_argmax does not maximize .* \+ sqrt",
     ),
     "no answer": (lambda: {"argmax": lambda w, x: None}, "argmax must return a structure; got None"),
     "no rival": (lambda: {"cost_augmented_argmax": lambda w, x, y: None}, "must return a structure; got None"),

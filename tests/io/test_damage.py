@@ -93,8 +93,8 @@ def test_longer(saved, path):
 
 
 def test_other_files(path):
-    assert "no whole safetensors file" in is_refused(path, b"")
-    assert "no whole safetensors file" in is_refused(path, pickle.dumps(MODEL))
+    assert "not an onmargin model file" in is_refused(path, b"")
+    assert "not an onmargin model file" in is_refused(path, pickle.dumps(MODEL))
     save_file({"weights": np.zeros(3)}, path)
     assert "not one of a model of onmargin" in is_refused(path, path.read_bytes())
     save_file({"weights": np.zeros(3)}, path, metadata={"format": "np"})

@@ -91,7 +91,7 @@ def test_onnx_refusals(monkeypatch):
     with pytest.raises(ValueError, match=r"has met \['spam'\] only: let it learn on"):
         to_onnx(PassiveAggressiveClassifier().partial_fit([[1.0]], ["spam"]))
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ImportError, match=r"pip install 'onmargin\[onnx\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[onnx\]'"):
         to_onnx(PassiveAggressiveClassifier().partial_fit([[1.0], [-1.0]], [0, 1]))
 
 

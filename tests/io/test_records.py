@@ -322,7 +322,7 @@ def test_arrow_needs_pyarrow(tmp_path, monkeypatch):
     path = tmp_path / "table"
     path.write_bytes(written(write_parquet, TABLE))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pip install 'onmargin\[arrow\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[arrow\]'"):
         list(read_arrow(path))
 
 

@@ -65,7 +65,7 @@ def test_all_runs_what_the_folder_has(tmp_path, monkeypatch):
         (
             ["digits-usps", "--data", "nowhere"],
             1,
-            "--data nowhere is no folder: for digits-usps it should have usps/usps",
+            "--data nowhere is not a folder: for digits-usps it should have usps/usps",
         ),
         (["digits-usps", "--data", "."], 1, "--data . lacks files: for digits-usps it should have usps/usps.npz"),
         (
@@ -112,7 +112,7 @@ def test_a_process_that_dies_is_noticed(tmp_path, monkeypatch):
 
 def test_figures_need_matplotlib_before_anything_is_run(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert 'pip install "onmargin[lab]"' in onmargin("lab", "errata", "--out", tmp_path, "--jobs", 1, "-q", code=1)
+    assert 'pip install ".[lab]"' in onmargin("lab", "errata", "--out", tmp_path, "--jobs", 1, "-q", code=1)
 
 
 def alive(group):

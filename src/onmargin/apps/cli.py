@@ -204,7 +204,7 @@ def main() -> None:
     type=Aggressiveness(),
     help="Aggressiveness of the passive-aggressive learner, above 0. With auto, nine values are trained at once.",
 )
-@click.option("--loss", help="hinge (PA-I) or squared_hinge (PA-II), and their kin for other tasks.")
+@click.option("--loss", help="hinge (PA-I) or squared_hinge (PA-II), and the corresponding losses of other tasks.")
 @click.option("--update", help="Which rivals move the weights, such as max, simproj or exact.")
 @click.option("--average", is_flag=True, help="Predict with the mean of the weights.")
 @click.option("--hash", "bits", type=click.IntRange(1, 31), metavar="BITS", help="Hash features to so many bits.")
@@ -232,7 +232,7 @@ def main() -> None:
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray"]),
-    help="Learn the files beside each other, and mix what comes of it after each pass: by processes, or by Ray.",
+    help="Train on the files in parallel and average the weights after each pass, with processes or with Ray.",
 )
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="For --engine; by default one a core.")
 @click.option("--address", help="For --engine ray: that of a cluster; by default one is started here.")
@@ -526,7 +526,7 @@ def serve(
         from onmargin.apps.serve.run import check_folder, repair_folder
         from onmargin.apps.serve.run import serve as run
     except ModuleNotFoundError as error:
-        raise Failure(f"{error.name} is not installed: pip install 'onmargin[serve]'") from error
+        raise Failure(f"{error.name} is not installed: pip install '.[serve]' in a clone of onmargin") from error
     from ipaddress import ip_network
 
     from onmargin.apps.serve.json_learner import Room
@@ -565,7 +565,7 @@ def token(scope: str) -> None:
 
 @main.command()
 def demo() -> None:
-    """Learn a real data set online and show what came of it."""
+    """Learn a real data set online and show the results."""
     from onmargin.apps.demo import run
 
     run()

@@ -18,7 +18,7 @@ from onmargin import PassiveAggressiveClassifier
 
 # Cautious steps and averaged weights, for noisy labels.
 model = PassiveAggressiveClassifier(C=0.1, average=True)
-# One round an example; new classes may turn up at any time.
+# One round an example; new classes may appear at any time.
 model.partial_fit(X, y)
 # Mistakes, loss and dual value so far.
 model.totals_
@@ -50,7 +50,7 @@ def run() -> None:
 
 
 def learn(model: PassiveAggressiveClassifier, X: NDArray[np.float64], y: NDArray[np.str_], console: Console) -> None:
-    """One `partial_fit` an example, with the running error beside the bar."""
+    """One `partial_fit` an example, with the running error next to the bar."""
     columns = BarColumn(), MofNCompleteColumn(), TextColumn("error so far {task.fields[error]:.1%}")
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("learning", total=len(y), error=0.0)
@@ -61,7 +61,7 @@ def learn(model: PassiveAggressiveClassifier, X: NDArray[np.float64], y: NDArray
 
 def summary(totals: Totals) -> Table:
     """The totals as a table."""
-    table = Table("total", "value", title="What the rounds came to", title_justify="left")
+    table = Table("total", "value", title="Totals", title_justify="left")
     for name, value in dict(totals).items():
         table.add_row(name.replace("_", " "), f"{value:.6g}")
     return table

@@ -49,7 +49,7 @@ class Settings:
 
     `label` and `weight` name columns of a table; `texts`, `ignored`, `only` and `crossed` say what becomes of others
     (`RowFeatures`), `text_options` how texts are read, and `table` has the columns that were learned from. `flat` is
-    for JSON: whether features are beside the label. `columns` is how many a token has beside its label, and `templates`
+    for JSON: whether the label has features next to it. `columns` is how many a token has besides its label, and `templates`
     make its features, the usual ones if there are none. `multilabel` says that rows of numbers have any number of
     labels, and `dtype` is theirs. If `hash` is not 0, the indices of such rows are hashed to so many bits.
     """
@@ -309,7 +309,7 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
         settings = replace(settings, flat=_is_flat(path, settings.format, label, settings.weight), label=label)
     names = table_columns(path, settings)
     if not settings.is_table:
-        # The label has a key beside the features, which are an object.
+        # The label has a key next to the features, which are an object.
         features = [row for row in _sample(path, settings) if isinstance(row, dict)]
         if not texts or features:
             names = list(dict.fromkeys(name for row in features for name in row))
@@ -361,7 +361,7 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Set
 
 
 def _is_flat(path: str, format: str, label: str | None, weight: str | None) -> bool:
-    """Whether the objects of a JSON file have their features beside the label, by the first ones."""
+    """Whether the objects of a JSON file have their features next to the label, by the first ones."""
     keys = {key for entry in _entries(path, format) for key in entry}
     return not keys & {"x", "features"} and not keys <= {"text", "y", "label", "weight", label, weight}
 

@@ -19,7 +19,7 @@ from onmargin.apps.signals import Signals, Stopped
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked for beside the names of experiments."""
+    """What is asked for besides the names of experiments."""
 
     out: Path
     data: Path | None
@@ -123,5 +123,5 @@ def _no_data(experiments: list[lab.Experiment], data: Path | None, files: list[s
     names = ", ".join(experiment.name for experiment in experiments)
     if data is None:
         return f"{names} needs data: give with --data the folder that has {', '.join(files)}"
-    what = "lacks files" if data.is_dir() else "is no folder"
+    what = "lacks files" if data.is_dir() else "is not a folder"
     return f"--data {data} {what}: for {names} it should have {', '.join(files)}"

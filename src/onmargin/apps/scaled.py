@@ -1,4 +1,4 @@
-"""Training on files beside each other, each of them a shard."""
+"""Training on files in parallel, each of them a shard."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def train(request: Request, out: str, place: Place, *, resume: bool, quiet: bool
     """Learn what is asked for, mixed after each pass; the run as it ended."""
     check_files(request.files)
     if "-" in request.files:
-        raise click.UsageError("--engine reads files beside each other, and the standard input is not one")
+        raise click.UsageError("--engine reads several files in parallel, and the standard input is not a file")
     wrong = [
         flag
         for flag, given in {

@@ -1,4 +1,4 @@
-"""Online quantile tracking: a threshold that is exceeded as often as asked, on any sequence whatsoever ([ACI], [QT]).
+"""Online quantile tracking: a threshold that is exceeded as often as asked, on any sequence ([ACI], [QT]).
 
 A nonconformity u_t says how strange the label of example t is, given its prediction. What is not in [0, 1] already is
 brought there in units of its running mean m_t, which is known before the example:

@@ -1,1 +1,1 @@
-"""The scikit-learn face, one file a task."""
+"""The scikit-learn face, one file per task."""

@@ -50,9 +50,9 @@ def live(values: Any, weight: Vector | None) -> Any:
 
 
 def check_named(given: Any, name: str, classes: NDArray[Any]) -> None:
-    """Names may be left out, or be more than y has, as happens in a fold; both at once are a slip of the pen.
+    """Names may be left out, or be more than y has, as happens in a fold; both at once is almost certainly a typo.
 
-    What is no dict names none.
+    Values that are not dicts name no class.
     """
     named, present = set(given if isinstance(given, Mapping) else ()), set(classes.tolist())
     if named - present and present - named:
@@ -65,7 +65,7 @@ def check_ranks(y: NDArray[Any]) -> NDArray[Any]:
     ranks = np.unique(y)
     if ranks.dtype.kind not in "biuf":
         raise ValueError(
-            f"y must hold ranks, integers without gaps; got {ranks[:5].tolist()}. Name ranks that are no numbers, from "
+            f"y must hold ranks, integers without gaps; got {ranks[:5].tolist()}. Name other ranks, from "
             "low to high, with classes= in the first call of partial_fit."
         )
     if len(ranks) < 2:

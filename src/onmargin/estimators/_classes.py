@@ -1,4 +1,4 @@
-"""Labels among the classes, and classes that turn up in the middle of a stream."""
+"""Labels among the classes, and classes that appear in the middle of a stream."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,4 @@
-"""Linear classifiers: labels become columns of weights, and may turn up at any time."""
+"""Linear classifiers: labels become columns of weights, and may appear at any time."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class LinearEstimator(Estimator):
         geometry = self._learner.geometry
         if self._sparse_coef is None:
             if isinstance(geometry, Diagonal):
-                # Of each array beside the weights: which numbers were touched, and these.
+                # Of each array next to the weights: which numbers were touched, and these.
                 self._sparse_metric = {
                     name: (places := np.flatnonzero(array != geometry.start), np.ravel(array)[places])
                     for name, array in geometry.by_feature().items()

@@ -129,7 +129,7 @@ def check_kinds(labels: Iterable[Any]) -> None:
 
 
 def check_lengths(ends: Offsets, n_labels: int) -> None:
-    """Refuse a sequence whose labelling of largest loss would take too much memory to find."""
+    """Refuse a sequence whose labeling of largest loss would take too much memory to find."""
     lengths = np.diff(ends).tolist()
     tokens = max(lengths, default=0)
     size = tokens * (tokens + 1) * n_labels * np.dtype(np.float64).itemsize

@@ -68,7 +68,7 @@ def set_numbers(sets: NDArray[Any], ends: Offsets) -> Vector:
     trial = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
     code = codes(sets)
     _, first, pair = np.unique(trial * (code.max() + 1) + code, return_index=True, return_inverse=True)
-    # Trials do not overlap: in the order of their first rows the sets of a trial are neighbours.
+    # Trials do not overlap: in the order of their first rows the sets of a trial are neighbors.
     place = np.empty_like(first)
     place[np.argsort(first)] = np.arange(len(first))
     number = place[pair]

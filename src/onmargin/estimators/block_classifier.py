@@ -78,7 +78,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     Notes
     -----
     [SIMPROJ] sec. 2 to 5. A trial costs O(non-zeros), and "exact" O(k non-zeros + k²) and more for k rows: it solves a
-    quadratic programme of k variables.
+    quadratic program of k variables.
 
     For any weights u and margin 1, with :math:`R^2` the largest squared norm of a row and :math:`\ell^*_t` the losses
     of u, the imperfect trials of "max", "conproj" and "exact" are at most
@@ -158,7 +158,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         y : array-like of shape (n_samples,)
             Labels, of two classes.
         groups : array-like of shape (n_samples,), default=None
-            The trial of each row: integers, strings or other ids. The rows of a trial must be neighbours. None: every
+            The trial of each row: integers, strings or other ids. The rows of a trial must be neighbors. None: every
             row is a trial of its own.
         sets : array-like of shape (n_samples,), default=None
             Ids that divide each trial into sets. Its loss is then the mean over the sets of the largest loss in each,

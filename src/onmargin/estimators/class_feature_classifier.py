@@ -66,7 +66,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     See Also
     --------
     onmargin.features.ClassTermFeatures : Which words of a message are frequent or rare in a class so far.
-    PassiveAggressiveClassifier : One prototype a class, over features of the example alone.
+    PassiveAggressiveClassifier : One prototype per class, over features of the example alone.
     BlockClassifier : Trials of any instances that are tied together.
 
     Notes

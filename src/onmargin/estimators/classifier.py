@@ -23,7 +23,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierO
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad \ell(w; x_t, y_t) \le \xi,\ \xi \ge 0
 
     (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell / \|v\|^2)` along the
-    direction :math:`v` of the violated margin. With more than two classes there is one prototype a class, learned
+    direction :math:`v` of the violated margin. With more than two classes there is one prototype per class, learned
     jointly: the right class against its best rival.
 
     Use it for streams and for data too large or too changing to keep, where no learning rate should have to be tuned;
@@ -91,7 +91,7 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierO
     that for more than two classes) and :math:`\ell^*_t` the losses of u.
 
     Deviations from the paper: none in the step; the intercept is a constant feature, and example and class weights
-    multiply C. A third class that turns up in the stream splits the binary weights w into -w/2 and w/2, which keeps
+    multiply C. A third class that appears in the stream splits the binary weights w into -w/2 and w/2, which keeps
     every margin.
 
     References

@@ -21,7 +21,7 @@ from onmargin.models.rules import FLAG, NONE, Number
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions):  # type: ignore[misc]
-    r"""Dual ascent: each round maximises the dual again over the last examples, not over the newest alone.
+    r"""Dual ascent: each round maximizes the dual again over the last examples, not over the newest alone.
 
     The dual of :math:`F(w) + C \sum_i [\gamma - y_i\, w \cdot x_i]_+` has one variable :math:`\alpha_i \in [0, C]` an
     example,
@@ -31,9 +31,9 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
     With more than two classes there is one column of weights a class, the loss is that of the best rival, and an
     example has a variable :math:`\alpha_{ir} \ge 0` for each rival r of its class, :math:`\sum_r \alpha_{ir} \le C`.
 
-    A round that maximises the dual over the newest example alone is the passive-aggressive step. Here it does so over
+    A round that maximizes the dual over the newest example alone is the passive-aggressive step. Here it does so over
     the last `window` of them, jointly or in a few `sweeps`, and over all with ``window=None``: then the weights are
-    those that minimise the sum so far, "follow the regularised leader", which for plain weights is a support vector
+    those that minimize the sum so far, "follow the regularized leader", which for plain weights is a support vector
     machine (of Crammer and Singer, with several classes).
 
     Use it where examples are dear and computing is cheap: it makes fewer mistakes on short streams, at several times
@@ -43,7 +43,7 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
     Parameters
     ----------
     max_iter : int, default=1
-        Most passes that `fit` makes. An example that comes again has new variables.
+        Most passes that `fit` makes. An example that occurs again has new variables.
     tol : float or None, default=None
         `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
         was not better by `tol` than the best before. If None, all `max_iter` passes are made.
@@ -88,7 +88,7 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
 
     Notes
     -----
-    [PD] sec. 7. The labels of the first call are all known from its first round on; one that turns up in a later call
+    [PD] sec. 7. The labels of the first call are all known from its first round on; one that appears in a later call
     gets a column of zeros. Examples that come before there are two classes have no variables. With plain weights and a
     window of up to 512 examples a round works on the inner products of the window's rows, and moves the weights once
     for each example that changed; otherwise it moves them with every variable. With a kernel these are kernel values,
@@ -155,7 +155,7 @@ class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOp
     Parameters
     ----------
     max_iter : int, default=1
-        Most passes that `fit` makes. An example that comes again has a new variable.
+        Most passes that `fit` makes. An example that occurs again has a new variable.
     tol : float or None, default=None
         `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
         was not better by `tol` than the best before. If None, all `max_iter` passes are made.

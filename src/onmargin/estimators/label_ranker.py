@@ -337,7 +337,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         if self._indicator and new.any():
             raise ValueError(
                 f"the label {shown(labels[new][0])} is none of 0 to {n - 1}, the columns of the indicator matrix that "
-                "this model began with. To let labels turn up in a stream, begin with label sets."
+                "this model began with. To let labels appear in a stream, begin with label sets."
             )
 
     def _meet(self, labels: NDArray[Any]) -> None:

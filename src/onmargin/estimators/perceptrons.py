@@ -15,7 +15,7 @@ from onmargin.models.quasi_additive import PerceptronOptions, PNormPerceptronOpt
 class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type: ignore[misc]
     r"""Perceptron: an example that is wrong is added to the weights, one that is right leaves them alone.
 
-    With more than two classes there is one prototype a class: the right one gains the example, its best rival loses it.
+    With more than two classes there is one prototype per class: the right one gains the example, its rival loses it.
 
     Use it as the baseline that it is. :class:`PassiveAggressiveClassifier` also learns from examples that are right by
     too little, and how far to go from each: it makes fewer mistakes almost always.

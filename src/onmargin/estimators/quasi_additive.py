@@ -60,7 +60,7 @@ class QuasiAdditiveClassifier(ClassifierMixin, LinearClassifier, QuasiAdditiveOp
     [PD]. A round costs O(non-zeros), whatever the number of features: slopes and their sum are kept beside
     :math:`\theta`, in units that follow its largest number. Rows are float64. With more than two classes there is one
     column per class and the weights of all of them are one vector. The labels of the first call are all known from its
-    first round on. One that turns up in a later call gets a column of zeros: margins between the others stay as they
+    first round on. One that appears in a later call gets a column of zeros: margins between the others stay as they
     are, or on the simplex their order. Only weights on the simplex that are not balanced cannot go from two classes to
     three.
 

@@ -62,9 +62,9 @@ class SequenceTagger(Estimator, TaggerOptions):
 
     where :math:`\rho` counts the wrong tokens and q is the labeling to be beaten (`update`).
 
-    Use it to tag words, chunks, names or any steps in a row where the labels of neighbours matter: it learns a sequence
+    Use it to tag words, chunks, names or any steps in a row where the labels of neighbors matter: it learns a sequence
     at a time, meets new features and new labels whenever they come, and needs no corpus in memory. Where labels of
-    neighbours do not matter, :class:`PassiveAggressiveClassifier` on the tokens is simpler. Where probabilities of
+    neighbors do not matter, :class:`PassiveAggressiveClassifier` on the tokens is simpler. Where probabilities of
     labels are needed, a conditional random field has them and this has none.
 
     Parameters

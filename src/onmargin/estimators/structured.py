@@ -40,7 +40,7 @@ class StructuredPredictor(Estimator, StructureOptions):
     \phi(x, z)` and :math:`\tau = \min(C, \ell / \|v\|^2)`.
 
     Use it when an answer has parts that depend on each other and you can find the best answer: by a sort, a shortest
-    path, an assignment, a dynamic programme. The search is called once or twice a round and takes nearly all the time.
+    path, an assignment, a dynamic program. The search is called once or twice a round and takes nearly all the time.
     Where an answer is one of a few classes, :class:`PassiveAggressiveClassifier` is compiled, and has costs as well.
 
     Attributes

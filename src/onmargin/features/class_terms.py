@@ -43,7 +43,7 @@ class ClassTermFeatures(Whole):
     them: how much it matters that a word is usual, or unusual, for a class.
 
     Use it for text whose classes come and go, such as folders of mail, with a learner over :math:`\phi(x, r)`. Where
-    classes are few and have many messages each, one prototype a class over plain word counts may do as well.
+    classes are few and have many messages each, one prototype per class over plain word counts may do as well.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class ClassTermFeatures(Whole):
 
     @property
     def document_counts_(self) -> NDArray[np.int32]:
-        """In how many messages of each class a word has been, one column a class."""
+        """In how many messages of each class a word has been, one column per class."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(self._no_messages)
         return self._table[:, self._columns]

@@ -190,7 +190,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
         self.n_samples_seen_ = seen + rows.n_rows * learn
 
     def _checked(self, X: Any, *, keep: bool) -> tuple[Any, Rows]:
-        """X as scikit-learn checks it, and its rows; begins anew if nothing was learned, or is to be kept."""
+        """X as scikit-learn checks it, and its rows; starts over if nothing was learned, or is to be kept."""
         keep = keep and self.__sklearn_is_fitted__()
         dtypes = [np.dtype(np.float64), np.dtype(np.float32)]
         X = validate_data(self, check_sparse(X, dtypes), reset=not keep, accept_sparse="csr", dtype=dtypes, order="C")

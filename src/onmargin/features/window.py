@@ -1,4 +1,4 @@
-"""Features of a token from the columns of its neighbours."""
+"""Features of a token from the columns of its neighbors."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ CHUNKING = (
 
 
 class WindowFeatures:
-    """Names of features for the tokens of a sentence, by templates over their columns and those of their neighbours.
+    """Names of features for the tokens of a sentence, by templates over their columns and those of their neighbors.
 
     The template "w[-1]|pos[0]" gives a token the feature "w[-1]|pos[0]=the|NOUN" where the word before it is "the" and
     its own tag NOUN. A template that reaches beyond the sentence gives none; the first and the last token have the

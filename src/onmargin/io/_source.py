@@ -194,7 +194,7 @@ def _zstd(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
     try:
         zstd = import_module("zstandard")
     except ImportError as error:
-        raise ImportError("Zstandard files need zstandard: pip install 'onmargin[zstd]'") from error
+        raise ImportError("Zstandard files need zstandard: pip install '.[zstd]' in a clone of onmargin") from error
     return _ZstdFrames(stream, zstd.ZstdDecompressor()), (EOFError, zstd.ZstdError)
 
 

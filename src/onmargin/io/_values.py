@@ -199,7 +199,7 @@ class Reader:
 
 
 def _grouped(kind: Any, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a model; files of version 0.1 have those of `features` beside the others."""
+    """Return the parameters of a model; files of version 0.1 have those of `features` next to the others."""
     if "features" not in signature(kind).parameters or "features" in parameters:
         return parameters
     features: Any = public_class("RecordFeatures")

@@ -19,7 +19,8 @@ def read_arrow(
 ) -> Reader[Record]:
     """Rows of a Parquet, Feather or Arrow file, as dicts.
 
-    Needs pyarrow: ``pip install 'onmargin[arrow]'``. Fields are numbers, booleans or strings; an empty one is left out.
+    Needs pyarrow: ``pip install '.[arrow]'`` in a clone. Fields are numbers, booleans or strings; empty fields are left
+    out.
 
     Parameters
     ----------
@@ -88,7 +89,9 @@ def _rows(source: Source, block: int, at: Place) -> Iterator[tuple[list[str], li
     try:
         arrow: Any = import_module("pyarrow")
     except ImportError as error:
-        raise ImportError("Parquet and Arrow files need pyarrow: pip install 'onmargin[arrow]'") from error
+        raise ImportError(
+            "Parquet and Arrow files need pyarrow: pip install '.[arrow]' in a clone of onmargin"
+        ) from error
     with ExitStack() as stack:
         if is_path(source) and source != "-":
             file: Any = stack.enter_context(open(cast(str, source), "rb"))

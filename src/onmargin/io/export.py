@@ -108,7 +108,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     ValueError
         If it has met one class only.
     ImportError
-        If there is no onnx: ``pip install 'onmargin[onnx]'``.
+        If there is no onnx: ``pip install '.[onnx]'`` in a clone.
 
     See Also
     --------
@@ -126,7 +126,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'onmargin[onnx]'") from error
+        raise ImportError("to_onnx needs onnx: pip install '.[onnx]' in a clone of onmargin") from error
 
     graph = _onnx_graph(linear, onnx)
     onnx.checker.check_model(graph)

@@ -25,7 +25,7 @@ def read_jsonl(
     string. It may have the label as "y" or "label": a string, a number, true or false, or a list of those for several;
     and a number as "weight". Other keys are left out, blank lines too.
 
-    A flat object has its features beside the label: ``{"message": "Hello", "length": 5, "category": "ham"}``. An object
+    A flat object has features next to the label: ``{"message": "Hello", "length": 5, "category": "ham"}``. An object
     or a list of strings among them is the features "key:name"; null is left out.
 
     Parameters
@@ -240,7 +240,7 @@ def _nested(label: str | None, weight: str | None) -> Callable[[dict[str, Any]],
 
 
 def _flat(label: str | None, weight: str | None) -> Callable[[dict[str, Any]], Record]:
-    """Records whose features are beside the label."""
+    """Records whose features are next to the label."""
     targets, weight_key = _TARGETS if label is None else (label,), weight or "weight"
 
     def record(entry: dict[str, Any]) -> Record:

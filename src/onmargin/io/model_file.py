@@ -30,7 +30,7 @@ ORDER = (
 # The longest header that safetensors reads.
 MAX_HEADER = 100_000_000
 # A model takes at most so many bytes of memory for each byte of its file, and so many more, as it is loaded. Columns of
-# weights are padded, and a model that has learned nothing is made beside it.
+# weights are padded, and a model that has learned nothing is made next to it.
 MEMORY_PER_BYTE, MORE_MEMORY = 100, 1 << 24
 
 
@@ -270,7 +270,7 @@ def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None =
 def load_with_notes(
     path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None = None
 ) -> tuple[Any, dict[str, Any]]:
-    """Read a model, and the notes that `save` put beside it.
+    """Read a model, and the notes that `save` put next to it.
 
     Parameters
     ----------
@@ -300,7 +300,9 @@ def load_with_notes(
     except OSError:
         raise
     except SafetensorError as error:
-        raise ModelFileError(f"cannot load a model from {path!r}: it is no whole safetensors file: {error}") from error
+        raise ModelFileError(
+            f"cannot load a model from {path!r}: not an onmargin model file, or a damaged one: {error}"
+        ) from error
     except Exception as error:  # a file may hold anything
         raise ModelFileError(f"cannot load a model from {path!r}: {error or type(error).__name__}") from error
 

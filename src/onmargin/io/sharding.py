@@ -1,4 +1,4 @@
-"""Data in parts: files that are learned beside each other, each in its own order."""
+"""Data in parts: files that are learned in parallel, each in its own order."""
 
 import glob
 import os
@@ -117,7 +117,7 @@ def shards(
     features: Callable[[Any], Any] | None = None,
     **options: Any,
 ) -> Shards:
-    r"""Files as shards: parts of the data that are learned beside each other and mixed.
+    r"""Files as shards: parts of the data that are learned in parallel and mixed.
 
     The order of the shards is that of the files, and with it what is learned is fixed, however many workers there are.
     Examples within a shard are learned in their order: shuffle them when the files are written, and spread them so that

@@ -36,7 +36,7 @@ def usps(folder: Path) -> Digits:
     """7,291 digits of 16 x 16 pixels: the arrays X_train and y_train."""
     path = folder / USPS[0]
     with _expecting(path, "the arrays X_train and y_train"), np.load(path) as arrays:
-        return standardised(arrays["X_train"]), arrays["y_train"].astype(np.intp)
+        return standardized(arrays["X_train"]), arrays["y_train"].astype(np.intp)
 
 
 def mnist(folder: Path) -> Digits:
@@ -46,10 +46,10 @@ def mnist(folder: Path) -> Digits:
         X, y = images[16:].reshape(-1, 784), labels[8:].astype(np.intp)
         if len(X) != len(y):
             raise ValueError(f"{len(X)} images and {len(y)} labels")
-    return standardised(X), y
+    return standardized(X), y
 
 
-def standardised(X: NDArray[Any]) -> NDArray[np.float32]:
+def standardized(X: NDArray[Any]) -> NDArray[np.float32]:
     """Shifted and scaled so that the mean is 0 and the average squared norm 1, as in [JMLR]'s experiment."""
     rows = X.astype(np.float32)
     rows -= rows.mean(axis=0, dtype=np.float64).astype(np.float32)

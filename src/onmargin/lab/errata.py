@@ -185,7 +185,7 @@ def optimised_factor() -> Case:
     return Case(mistakes, printed, mistakes, ours)
 
 
-# The last row is (-6, 7) / sqrt(85) but for a hair, lest rounding decide on the sign of a score of zero.
+# The last row is (-6, 7) / sqrt(85) but for a tiny amount: rounding must not decide the sign of a zero score.
 TRIALS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-6 / sqrt(85), 6.9999 / sqrt(85)]])
 TRIAL_GROUPS = [1, 2, 2, 3]
 

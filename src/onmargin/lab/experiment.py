@@ -125,7 +125,7 @@ class Experiment:
     repeat : callable
         ``repeat(settings, rng)`` gives the rows of one repetition.
     keys, measures : tuple of str
-        Columns of the rows: what was run, and what came of it.
+        Columns of the rows: what was run, and the results.
     figure : callable
         Draws the table.
     claims : tuple of Claim

@@ -1,4 +1,4 @@
-"""[SIMPROJ] Tables 1 to 3: mail filed into its owner's folders, beside the figures that the paper has."""
+"""[SIMPROJ] Tables 1 to 3: mail filed into its owner's folders, next to the figures that the paper has."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -200,7 +200,7 @@ MAIL = Experiment(
     paper="SIMPROJ",
     section="Tables 1 to 3",
     title="Filing mail",
-    shows="% of mistakes on the way through each user's mail, with the best C, beside those in print. The data are not "
+    shows="% of mistakes on the way through each user's mail, with the best C, and those in print. The data are not "
     "the same: about four fifths of the messages are there, folders are reconstructed, and two users are missing.",
     settings={"users": list(data.USERS), "C": [2.0**k for k in range(-5, 6)], "margins": [0.001, 0.003, 0.01, 0.03]},
     repeat=repeat,

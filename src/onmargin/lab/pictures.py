@@ -31,7 +31,9 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError('the figures of the lab need matplotlib: pip install "onmargin[lab]"') from error
+        raise ImportError(
+            'the figures of the lab need matplotlib: pip install ".[lab]" in a clone of onmargin'
+        ) from error
 
 
 def panels(n: int, *, columns: int = 2, size: tuple[float, float] = _SIZE) -> tuple[Any, list[Any]]:

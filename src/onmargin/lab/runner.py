@@ -1,4 +1,4 @@
-"""Runs experiments, in parallel where there is more than one process, and writes what came of them."""
+"""Runs experiments, in parallel where there is more than one process, and writes the results."""
 
 import json
 import platform
@@ -57,7 +57,7 @@ class Workers(Protocol):
 
 @contextmanager
 def workers(jobs: int) -> Iterator[Workers]:
-    """So many processes, or none beside this one; whatever they are at ends with the block.
+    """So many processes, or none besides this one; whatever they are at ends with the block.
 
     Parameters
     ----------

@@ -249,7 +249,7 @@ def summary(rows: Iterable[Row], keys: Sequence[str], measures: Sequence[str], b
     keys : sequence of str
         Columns that say what was run.
     measures : sequence of str
-        Columns that say what came of it.
+        Columns with the results.
     best : sequence of str, default=()
         The keys that are chosen in hindsight, as the papers choose C.
 

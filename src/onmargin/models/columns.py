@@ -1,4 +1,4 @@
-"""Columns of weights: one a class or label, their intercepts, and what becomes of them when others turn up."""
+"""Columns of weights: one per class or label, their intercepts, and how new ones are added."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -72,7 +72,7 @@ class Expert(NamedTuple):
 class Experts(NamedTuple):
     """Those for sparse rows, those for dense ones, and those that earlier versions had.
 
-    Those of `table` learn beside the ones for sparse rows where these are records that may be those of a table.
+    Those of `table` learn next to the ones for sparse rows where these are records that may be those of a table.
     `unnamed` are the names of those for sparse rows that files of version 0.1 do not name.
     """
 

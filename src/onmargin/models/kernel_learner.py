@@ -289,7 +289,7 @@ class KernelLearner(Learner[Expansion]):
 class KernelWindowLearner(KernelLearner):
     """A learner whose rounds maximize the dual over the last examples, in the feature space of a kernel.
 
-    Each call brings new rows: one that comes again has variables of its own.
+    Each call brings new rows: a row that occurs again has variables of its own.
 
     Parameters
     ----------

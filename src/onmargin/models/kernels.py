@@ -185,7 +185,7 @@ class Supports(Part):
         return int(self._memory.shape[1])
 
     def holds(self, n_features: int) -> bool:
-        """Return whether rows of so many features can be supports beside these: sparse ones may be wider."""
+        """Return whether rows of so many features can be supports next to these: sparse ones may be wider."""
         return self.width <= n_features if sparse.issparse(self._memory) else self.width == n_features
 
     def as_these(self, X: Matrix) -> Matrix:

@@ -54,7 +54,7 @@ class LabelSets:
         return self._places(classes).astype(np.float64)
 
     def matrix(self, classes: NDArray[Any]) -> NDArray[np.intp]:
-        """The indicator matrix, one column a class; all labels must be known."""
+        """The indicator matrix, one column per class; all labels must be known."""
         indicator = np.zeros((len(self), len(classes)), dtype=np.intp)
         indicator[self.owners(), np.searchsorted(classes, self.labels)] = 1
         return indicator

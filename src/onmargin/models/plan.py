@@ -72,7 +72,7 @@ class Plan:
     ensemble: Ensemble | None = None  # models that learn side by side, and how they are combined
     # The columns of so many labels as combinations of those of the known ones, given where these go; None: as before.
     columns: Callable[[Places, int], NDArray[np.float64] | None] = class_columns
-    # What the column of two classes is multiplied by when a third class turns up, where the geometry decides it.
+    # What the column of two classes is multiplied by when a third class appears, where the geometry decides it.
     half: Callable[[Any], float] | None = None
     dtypes: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))  # of rows; others become the first
     # What plays the rounds, if it is no plain learner; with a kernel it is made for the rows of a matrix.

@@ -33,7 +33,7 @@ class AROWClassifierOptions:
     Parameters
     ----------
     r : float, default=0.1
-        Regularisation, above 0: how much an example is distrusted. Larger is more cautious.
+        Regularization, above 0: how much an example is distrusted. Larger is more cautious.
     class_weight : dict, "balanced" or None, default=None
         Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
         from the counts so far.
@@ -147,7 +147,7 @@ class AROWRegressorOptions:
     Parameters
     ----------
     r : float, default=0.1
-        Regularisation, above 0: how much an example is distrusted. Larger is more cautious.
+        Regularization, above 0: how much an example is distrusted. Larger is more cautious.
     epsilon : float, default=0.0
         Half the width of the tube in which predictions are right and nothing is learned; at least 0.
     average : bool, int, "mean" or "best", default=False
@@ -201,5 +201,5 @@ def _gaussian(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
 
 
 def gaussians(geometry: Any) -> Confidence:
-    """Return the weights that learn, whether their averages are a model beside them or not."""
+    """Return the weights that learn, whether their averages are a model next to them or not."""
     return cast("Confidence", geometry.inner if isinstance(geometry, WithAverage) else geometry)

@@ -45,7 +45,7 @@ class Standing:
     weights : ndarray of shape (n_models,)
         What the vote of each counts for; with ``combine="leader"`` all for that one.
     leader : int
-        The model that has lost least, of several the first.
+        The model with the least loss; the first of them if several are equal.
     coef, intercept : list of ndarray or None
         The weights of each model, as ``coef_`` and ``intercept_``; None for those that are curved.
     mixed_loss, regret_bound : float

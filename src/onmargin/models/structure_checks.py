@@ -83,13 +83,13 @@ class Inspector:
         (value, size), (least, least_size) = (self._objective(z, augmented=augmented) for z in (found, other))
         if value < least - _ROUNDING * (size + least_size):
             raise ValueError(
-                f"model.{method} does not maximise {objective}: {shortened(found)}, which it returned, has {value:.6g} "
+                f"model.{method} does not maximize {objective}: {shortened(found)}, which it returned, has {value:.6g} "
                 f"and {shortened(other)} has {least:.6g}. If its search is approximate, or cannot reach every right "
                 "structure, set check_rounds=0."
             )
 
     def _objective(self, z: Any, *, augmented: bool) -> tuple[float, float]:
-        """What is maximised, and the size of its parts."""
+        """What is maximized, and the size of its parts."""
         products = self.features.products(self.weights, self._read(z))
         root = sqrt(cost_of(self.model, self.y, z)) if augmented else 0.0
         return float(products.sum()) + root, float(abs(products).sum()) + root

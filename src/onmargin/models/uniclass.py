@@ -125,7 +125,7 @@ def starts_at_first(options: Any) -> bool:
 
 
 def radius_of(learner: Learner[Any]) -> float:
-    """Return the radius of the ball: what its limit leaves beside the height of the center."""
+    """Return the radius of the ball: what its limit leaves next to the height of the center."""
     limit, height = learner.task.radius, learner.geometry.height  # type: ignore[attr-defined]
     return sqrt((limit - height) * (limit + height))
 

@@ -216,7 +216,7 @@ def dual_ascent_kernel(
     window: int | None = None,
     sweeps: int | None = None,
 ) -> Run:
-    """`dual_ascent` with K[i, j] for the inner product of rows i and j; the weights are coefficients, one row a row."""
+    """`dual_ascent` with K[i, j] for the inner product of rows i and j; the weights are coefficients, one per row."""
     coef = np.zeros((len(K), columns))
     run = Run(weights=coef, mean=coef)
     asked = [_asked(np.ones(1), target, columns) for target in y]

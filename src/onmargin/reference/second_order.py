@@ -18,7 +18,7 @@ MetricStep = Callable[[float, float, float], tuple[float, float, float]]
 
 
 class Metric(Protocol):
-    """What stands beside the weights, features x columns."""
+    """What stands next to the weights, features x columns."""
 
     def receive(self, x: Vector, slopes: Vector) -> None:
         """What a row teaches, whether it moves anything or not; slopes are those of the loss, one a column."""
@@ -166,7 +166,7 @@ def scw(C: float, phi: float, *, squared: bool = False) -> MetricStep:
 
 @dataclass
 class MetricRun(Run):
-    """A run, and what stood beside its weights in the end."""
+    """A run, and what stood next to its weights in the end."""
 
     metric: Any = field(default=None)
 

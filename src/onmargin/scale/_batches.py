@@ -28,7 +28,7 @@ class BatchLearner:
         self.model = model
 
     def labels(self, y: Any) -> Any:
-        """Those of each example: an array of one each, or a list of lists; None: targets are no labels."""
+        """Those of each example: an array of one each, or a list of lists; None if targets are not labels."""
         raise NotImplementedError
 
     def read_names(self, X: Any, names: Names) -> None:
@@ -98,7 +98,7 @@ class RowLearner(BatchLearner):
         if new or found.n_features > n:
             what = repr(new[0]) if new else f"number {found.n_features}"
             raise ValueError(
-                f"the shards have the feature {what}, and this model has learned {n} others: learn anew with "
+                f"the shards have the feature {what}, and this model has learned {n} others: train a new model with "
                 "warm_start=False, or with a model of onmargin.stream, which takes new features"
             )
 

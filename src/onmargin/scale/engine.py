@@ -49,7 +49,7 @@ class LocalEngine:
     """Processes of this machine.
 
     They are started when they are first needed and kept from one `map` to the next. If one dies, killed for want of
-    memory for example, or the server that they are forked from, the pool is built anew and what was not done is done
+    memory for example, or the server that they are forked from, the pool is rebuilt and what was not done is done
     again. They end when this process does, even if it is killed, and remove its temporary files.
 
     Parameters

@@ -26,7 +26,7 @@ class RayEngine:
 
     Each call is a task of one core. What is shared goes into Ray's object store once a `map`, and each machine fetches
     it once. A task whose worker or machine dies is run again, as often as it takes; what a function raises is raised
-    here, and not tried again. Needs Ray: ``pip install 'onmargin[ray]'``, on every machine.
+    here, and not tried again. Needs Ray: ``pip install '.[ray]'`` in a clone, on every machine.
 
     Use it when one machine is not enough, or a cluster is there. On one machine :class:`LocalEngine` does the same with
     less. The results are the same, bit for bit, if the machines are of one kind.
@@ -44,7 +44,7 @@ class RayEngine:
     Notes
     -----
     Ray's statistics of usage are switched off. Machines that stop answering are given up after some three seconds where
-    this class starts the cluster; for others set ``RAY_health_check_period_ms`` and its kin before ``ray start``. Ray
+    this class starts the cluster; for others set ``RAY_health_check_period_ms`` and the like before ``ray start``. Ray
     kills tasks when a machine runs out of memory, and they are run again: see ``RAY_memory_usage_threshold``.
     """
 
@@ -56,7 +56,7 @@ class RayEngine:
         try:
             self._ray: Any = import_module("ray")
         except ImportError as error:
-            raise ImportError("the engine 'ray' needs Ray: pip install 'onmargin[ray]'") from error
+            raise ImportError("the engine 'ray' needs Ray: pip install '.[ray]' in a clone of onmargin") from error
         self._own = not self._ray.is_initialized()
         if self._own:
             self._connect(address, workers, memory)

@@ -1,4 +1,4 @@
-"""Training on shards: epochs of passes beside each other, mixed, with a checkpoint after each."""
+"""Training on shards: epochs of parallel passes, mixed, with a checkpoint after each."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class Report(NamedTuple):
     loss, squared_loss : float
         Sums of the losses before each update, and of their squares.
     weight : float
-        What the shard counts in the mix, beside the others.
+        How much the shard counts in the mix, relative to the others.
     """
 
     epoch: int
@@ -65,9 +65,9 @@ def fit(
     notes: Mapping[str, Any] | None = None,
     progress: Callable[[Report], object] | None = None,
 ) -> Any:
-    r"""Train a model on shards beside each other, by iterative parameter mixing.
+    r"""Train a model on shards in parallel, by iterative parameter mixing.
 
-    In each epoch every shard is learned in its order, online, from the weights that all share; what comes of it is
+    In each epoch every shard is learned in its order, online, from the weights that all share; the result is
     mixed in the order of the shards, and the next epoch starts from the mix,
 
     .. math:: w \leftarrow w + \sum_k \mu_k (w_k - w), \qquad \sum_k \mu_k = 1.
@@ -219,7 +219,7 @@ class _Run:
             new = [label for label in found.labels if label not in known]
             if new:
                 raise ValueError(
-                    f"{found.labels[new[0]]} has the label {new[0]!r}, and this model has learned others: learn anew, "
+                    f"{found.labels[new[0]]} has the label {new[0]!r}, and this model has others: train a new model, "
                     "or let it meet the label by partial_fit or learn_one first"
                 )
             learner.extend(found)
@@ -259,7 +259,7 @@ class _Run:
         if changed:
             raise ValueError(
                 f"{path} is the checkpoint of a run with other {changed[0]}: resume it with the same ones, or begin "
-                "anew with resume=False"
+                "from scratch with resume=False"
             )
         return trained, notes["scale"]["epochs"]
 

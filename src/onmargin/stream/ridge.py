@@ -12,7 +12,7 @@ from onmargin.stream._linear_regressor import LinearRegressor
 class OnlineRidgeRegressor(LinearRegressor, OnlineRidgeOptions):
     r"""Online ridge regression (recursive least squares) for records, with a regret bound.
 
-    Use it for records of few features, which may be correlated or come in different sizes. Features may turn up later,
+    Use it for records of few features, which may be correlated or come in different sizes. Features may appear later,
     up to 1000 in all: an example with one more is refused. A record takes time in proportion to the square of their
     number; :class:`AROWRegressor` takes any number. For a matrix that is at hand
     :class:`onmargin.OnlineRidgeRegressor` is faster, and has `fit`.

@@ -149,12 +149,14 @@ def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> 
         return _Replay(run, run.totals_, ())
     same, words = _compared(model.totals_, run.totals_)
     if not same and hasattr(model, "classes_") and classes is None:
-        # Classes that turned up on the way. Rivals that were not there yet make a round only easier, but two classes
+        # Classes that appeared on the way. Rivals that were not there yet make a round only easier, but two classes
         # share a column, and a third one changes the problem.
         late = _played(model, X, y, None, given, told=False)
         if late is not None and _compared(model.totals_, late.totals_)[0]:
             columns = not isinstance(model, PassiveAggressiveClassifier) or len(model.classes_) <= 2
-            words = "a copy came to the same" if columns else "classes turned up on the way: give classes= at first"
+            words = (
+                "a copy came to the same" if columns else "classes appeared on the way: pass classes= in the first call"
+            )
             known = Condition("totals of one pass over this stream, in one set of columns", words, columns)
             return _Replay(late, model.totals_, (known,))
     return _Replay(run, model.totals_, (Condition("totals of one pass over this stream", words, same),))

@@ -89,7 +89,7 @@ def _with_losses(
 def _ascent(problem: Problem, size: Size, C: float, squared: bool, most_steps: int) -> Iterator[tuple[Vector, Vector]]:
     """Climb D(A) = gain(A) - penalty(A) - G(lift(A)); every tenth A, and where it leads.
 
-    Accelerated proximal ascent, with steps that are halved until the dual is above its quadratic bound, begun anew
+    Accelerated proximal ascent, with steps that are halved until the dual is above its quadratic bound, restarted
     where momentum leads down (Beck and Teboulle 2009, O'Donoghue and Candes 2015). Every A is feasible: its dual value
     is a bound however far the ascent went.
     """

@@ -1,4 +1,4 @@
-"""Sequences as a competitor sees them: the labelling of largest loss, found by dynamic programming."""
+"""Sequences as a competitor sees them: the labeling of largest loss, found by dynamic programming."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,7 +21,7 @@ Path = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Sequences:
-    """Labellings that should beat all others by the root of their cost; u is the emissions and then the transitions."""
+    """Labelings that should beat all others by the root of their cost; u is the emissions and then the transitions."""
 
     X: Any  # tokens, CSR, intercept coordinate last
     ends: NDArray[np.intp]
@@ -41,7 +41,7 @@ class Sequences:
         return self.rivals(u)[1]
 
     def rivals(self, u: Vector) -> tuple[Path, Vector]:
-        """The labelling of largest loss of every sequence, all in one, and these losses."""
+        """The labeling of largest loss of every sequence, all in one, and these losses."""
         k, cut = len(self.cost), len(self.cost) * self.X.shape[1]
         emissions = np.ascontiguousarray(self.X @ u[:cut].reshape(k, -1).T)
         transitions = np.ascontiguousarray(u[cut:].reshape(k, k))
@@ -58,7 +58,7 @@ class Sequences:
         return rivals, np.maximum(gained + self._roots(rivals), 0.0)
 
     def planes(self, rivals: Path) -> tuple[Any, Vector]:
-        """The directions in which the right labellings beat these, one row a sequence, and by how much they should."""
+        """The directions in which the right labelings beat these, one row per sequence, and by how much they should."""
         return self._features(self.right) - self._features(rivals), self._roots(rivals)
 
     def _roots(self, path: Path) -> Vector:
@@ -103,12 +103,12 @@ def stacked(planes: list[tuple[Any, Vector]]) -> HalfSpaces:
 
 
 def read_sequences(run: Any, X: Any, y: Any, lengths: Any) -> tuple[Sequences, float]:
-    """The sequences that a tagger has learned, and the largest cost of a labelling."""
+    """The sequences that a tagger has learned, and the largest cost of a labeling."""
     squared = run.cost == "squared_hamming"
     cost = run._learner.task.cost
     if not squared and (cost[~np.eye(len(cost), dtype=bool)] != 1).any():
         raise NoTheorem(
-            "with cost='hamming' and label_cost the labelling of largest loss cannot be found: take "
+            "with cost='hamming' and label_cost the labeling of largest loss cannot be found: take "
             "cost='squared_hamming', or label_cost=None"
         )
     _, ends = run._read(X, lengths, grow=False)

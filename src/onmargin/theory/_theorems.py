@@ -61,7 +61,7 @@ def _nothing(case: Case, u: Measured) -> list[Condition]:
 
 @dataclass(frozen=True)
 class Theorem:
-    """`bound` is on the total named `counts`; the best competitor minimises F + C loss, or `squared` losses.
+    """`bound` is on the total named `counts`; the best competitor minimizes F + C loss, or `squared` losses.
 
     Where the bound does not depend on C, the best competitor is the best of those for each C of the `grid`, in units of
     margin / R².

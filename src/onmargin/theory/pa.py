@@ -1,7 +1,7 @@
 r"""What PA is promised.
 
 In all of it u is any fixed competitor, :math:`\ell^*_t` its losses, and :math:`R^2` the largest squared length of the
-direction of a step: that of a row, twice that for one prototype a class, 1 for a ball (:func:`direction`).
+direction of a step: that of a row, twice that for one prototype per class, 1 for a ball (:func:`direction`).
 """
 
 from math import sqrt
@@ -12,7 +12,7 @@ from onmargin.theory._arguments import condition, not_negative, positive
 def direction(max_squared_norm: float, *, prototypes: bool = True) -> float:
     r"""The largest squared length of the direction of a step where a class must beat another.
 
-    One prototype a class has the row in two columns: :math:`2 \max\|x\|^2`. Features of example and class have a
+    One prototype per class has the row in two columns: :math:`2 \max\|x\|^2`. Features of example and class have a
     difference of two rows: at most :math:`4 \max\|\phi\|^2`.
 
     Parameters

@@ -1,7 +1,7 @@
 r"""What PA-I is promised.
 
 In all of it u is any fixed competitor, :math:`\ell^*_t` its losses, and :math:`R^2` the largest squared length of the
-direction of a step: that of a row, twice that for one prototype a class, 1 for a ball (:func:`direction`).
+direction of a step: that of a row, twice that for one prototype per class, 1 for a ball (:func:`direction`).
 """
 
 from math import sqrt

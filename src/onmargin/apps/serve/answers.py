@@ -1,4 +1,4 @@
-"""What each operation of the service does: one function an operation, and the table of them all."""
+"""What each operation of the service does: one function per operation, and the table of them all."""
 
 import asyncio
 import time
@@ -189,7 +189,7 @@ def _progress(model: ServedModel) -> schema.Progress:
 async def events(context: Context, request: Request) -> Response:
     model = context.service.get(request.path_params["name"])
     if context.watchers >= context.limits.watchers:
-        raise BusyError(f"{context.watchers} pages watch already: come again", 10)
+        raise BusyError(f"{context.watchers} pages watch already: try again later", 10)
     return StreamingResponse(_watch(context, model), media_type="text/event-stream")
 
 

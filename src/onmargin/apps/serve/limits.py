@@ -81,4 +81,4 @@ class Rate:
             self._buckets.popitem(last=False)
         if left < 1:
             wait = int((1 - left) / self._rate) + 1
-            raise BusyError(f"more than {self._rate:g} requests a second: come again", wait)
+            raise BusyError(f"more than {self._rate:g} requests per second: try again later", wait)

@@ -11,7 +11,7 @@ from onmargin.apps.serve.answers import OPERATIONS, Operation
 from onmargin.apps.serve.tokens import SCOPES
 
 PROBLEMS = {
-    400: "What was sent is no JSON.",
+    400: "The body is not valid JSON.",
     401: "A token is needed.",
     403: "The token does not go so far.",
     404: "There is no such model.",
@@ -20,7 +20,7 @@ PROBLEMS = {
     415: "What was sent is not said to be JSON.",
     421: "The request is for another host.",
     422: "What was sent cannot be learned, predicted or done; nothing has changed.",
-    429: "More than is let in at once: come again after Retry-After seconds.",
+    429: "Too many requests: try again after Retry-After seconds.",
     503: "The journal cannot be written, or it took too long.",
     507: "The disk is full.",
 }

@@ -31,7 +31,7 @@ class ConflictError(ProblemError):
 
 
 class BusyError(ProblemError):
-    """More than is let in at once: come again."""
+    """Too many requests: try again later."""
 
     status = 429
 

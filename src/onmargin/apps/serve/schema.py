@@ -139,7 +139,7 @@ class Explained(Struct):
 
 
 class Totals(Struct):
-    """What the rounds came to, each predicted before it was learned."""
+    """Totals of the rounds, each predicted before it was learned."""
 
     rounds: int
     mistakes: int
@@ -178,7 +178,7 @@ class Condition(Struct):
 
 
 class Certificate(Struct):
-    """What a theorem allows on the examples of the journal, and what a learner that begins anew suffers on them.
+    """What a theorem allows on the examples of the journal, and what a new learner suffers on them.
 
     `curve` has the bound after some of the rounds: their number, and what is allowed up to there.
     """

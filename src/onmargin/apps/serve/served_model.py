@@ -231,7 +231,7 @@ class ServedModel:
         return self.kept.earliest
 
     def remember(self, key: str, learned: schema.Learned) -> None:
-        """Know a request if it comes again."""
+        """Recognize a request that is sent again."""
         predictions = learned.predictions if len(encode(learned.predictions)) <= LONG else None
         self.n_keys += 1
         self.keys[key] = schema.Learned(learned.first, learned.last, predictions, repeated=True)

@@ -232,7 +232,7 @@ class Service:
         n = len(request.examples)
         model.state.learner.costs.check_answer([example.x for example in request.examples])
         if self._n_waiting + n > self.settings.waiting and self._n_waiting:
-            raise BusyError(f"{self._n_waiting} examples wait to be learned: come again")
+            raise BusyError(f"{self._n_waiting} examples wait to be learned: try again later")
         answer: asyncio.Future[schema.Learned] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Pending(model, request.examples, request.key, answer))
         self._n_waiting += n
@@ -517,7 +517,7 @@ class Service:
         if seq == 0:
             raise ConflictError("nothing was learned yet: there is nothing to certify")
         if self._certifying.locked():
-            raise BusyError("another certificate is being made: come again", 5)
+            raise BusyError("another certificate is being made: try again later", 5)
         async with self._certifying:
             if model.certified is None or model.certified[0] != (seq, chain):
                 bodies = await self._on_disk(self._bodies, model, seq)

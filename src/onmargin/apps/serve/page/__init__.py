@@ -56,7 +56,9 @@ def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
         zipped = _takes_gzip(request)
         body = _compressed(name) if zipped else _content(name)
         if body is None:
-            return Response("plotly is not installed: pip install 'onmargin[serve]'", 404, media_type="text/plain")
+            return Response(
+                "plotly is not installed: pip install '.[serve]' in a clone of onmargin", 404, media_type="text/plain"
+            )
         headers = {
             **({"content-encoding": "gzip"} if zipped else {}),
             "vary": "accept-encoding",

@@ -1,0 +1,72 @@
+"""What people read is plain American technical English: phrases of an older dialect do not come back."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# Each with what to write instead.
+PHRASES = {
+    r"\banew\b": "again, from scratch, a new ...",
+    r"\blest\b": "so that ... not",
+    r"\bcomes? again\b": "try again later",
+    r"what (has )?c[ao]me of\b|\bc[ao]mes? of it\b": "the result",
+    r"\bthe rounds came to\b|\bpasses came to\b": "totals, results",
+    r"\b(?<!there )(is|are) no (JSON|numbers?|vector|whole|labels?|class|classes|matrix|dict|folder)\b": "is not",
+    r"\bteach(es)? and asks?\b": "learn and predict",
+    r"\bbeside each other\b": "in parallel, side by side",
+    r"\bbeside (it|them|the|those|its|what|these|their|this|that|one)\b": "next to, besides, in addition to",
+    r"\bof several the\b": "the first of several ...",
+    r"\bslip of the pen\b": "typo",
+    r"\b(its|their|and) kin\b": "family, related",
+    r"\bfor ever\b": "forever",
+    r"\bturn(s|ed)? up\b": "appear, occur",
+    r"\bturned round\b": "flipped",
+    r"\bworth while\b": "worthwhile, helps",
+    r"\bnone such\b": "no such",
+    r"\bwhatsoever\b": "any",
+    r"\bsome (\d+|twenty|forty) (times|microseconds|nanoseconds|minutes)\b": "about ...",
+    r"\bby inches\b": "gradually",
+    r"\bto no effect\b": "without effect",
+    r"\bno wish to\b": "if you do not want to",
+    r"\bis deaf\b": "does not detect",
+    r"\bthe very (numbers|mistakes)\b": "the same ...",
+    r"\b[Oo]ne (prototype|number|row|file|page|line|round|column|vector|trial|model|function|estimator)s? an? "
+    r"(class|round|label|row|pass|task|feature|paper|family|token|sequence|operation|source)\b": "one ... per ...",
+    r"\ba (line|class|row|pass|round|column) a (line|class|row|pass|round|label|column)\b": "one ... per ...",
+}
+# In pages, where nothing is an identifier.
+BRITISH = (
+    r"\b(\w*(standardis|normalis|maximis|minimis|optimis|regularis|generalis|recognis)\w*"
+    r"|colour\w*|centre[ds]?|neighbour\w*|labell(ed|ing)\w*|behaviour\w*|programme|judgement)\b"
+)
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(ROOT / "docs").rglob("*.rst"),
+    *(ROOT / "examples").rglob("*.py"),
+]
+SUFFIXES = {".py", ".pyi", ".html", ".js"}
+SOURCES = [path for path in (ROOT / "src").rglob("*") if path.suffix in SUFFIXES and "_core" not in path.parts]
+MADE = {"generated", "gallery", "_build"}
+
+
+def found(pattern, paths):
+    lines = []
+    for path in paths:
+        if MADE.isdisjoint(path.parts):
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                if re.search(pattern, line):
+                    lines.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    return lines
+
+
+@pytest.mark.parametrize("phrase", PHRASES, ids=range(len(PHRASES)))
+def test_phrases_are_gone(phrase):
+    assert not (lines := found(phrase, PAGES + SOURCES)), f"write instead: {PHRASES[phrase]}\n" + "\n".join(lines)
+
+
+def test_pages_have_american_spelling():
+    assert not (lines := found(BRITISH, PAGES)), "\n".join(lines)
