@@ -49,7 +49,7 @@ class Settings:
 
     `label` and `weight` name columns of a table; `texts`, `ignored`, `only` and `crossed` say what becomes of others
     (`RowFeatures`), `text_options` how texts are read, and `table` has the columns that were learned from. `flat` is
-    for JSON: whether the label has features next to it. `columns` is how many a token has besides its label, and `templates`
+    for JSON: whether features are like the label. `columns` is how many a token has beyond its label; `templates`
     make its features, the usual ones if there are none. `multilabel` says that rows of numbers have any number of
     labels, and `dtype` is theirs. If `hash` is not 0, the indices of such rows are hashed to so many bits.
     """

@@ -219,7 +219,7 @@ class _Run:
             new = [label for label in found.labels if label not in known]
             if new:
                 raise ValueError(
-                    f"{found.labels[new[0]]} has the label {new[0]!r}, and this model has others: train a new model, "
+                    f"{found.labels[new[0]]} has the label {new[0]!r}, and this model has learned others: fit again, "
                     "or let it meet the label by partial_fit or learn_one first"
                 )
             learner.extend(found)
