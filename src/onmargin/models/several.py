@@ -332,13 +332,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
         [model.place for model in models(geometry, task.width)],
         task.width,
         task.judge,
-        hedge=task.hedge,
-        by_loss=task.by_loss,
-        ceiling=task.ceiling,
-        experts=task.experts,
-        from_first=task.from_first,
-        tempered=task.tempered,
-        **task.units(),
+        **task.settings(),
     )
     state = task.state()
     squares = {"squares": state["squares"][[*kept, -1]]} if "squares" in state else {}

@@ -1,7 +1,7 @@
 """Votes of several models, weighed by what each has lost."""
 
 from collections.abc import Sequence
-from math import inf, log
+from math import inf, log, log1p
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ def adahedge(losses: Matrix, ceiling: float = inf) -> Hedged:
         excess = loss - loss[p > 0].min()
         eta = min(ceiling, _rate(losses.shape[1], gap))
         mixed += float(p @ loss)
-        gap += max(float(p @ excess) + (log(p @ _shrunk(eta, excess)) / eta if eta < inf else 0.0), 0.0)
+        gap += max(float(p @ excess) + (log1p(p @ np.expm1(-eta * excess)) / eta if eta < inf else 0.0), 0.0)
         total += loss
         p = _shrunk(min(ceiling, _rate(losses.shape[1], gap)), total - total.min())
         weights.append(p := p / p.sum())
