@@ -1,11 +1,18 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 class Hedge:
     def __init__(
-        self, n: int, *, voting: bool, judged: str = "mistake", ceiling: float = ..., experts: int = 0
+        self,
+        n: int,
+        *,
+        voting: bool,
+        judged: str = "mistake",
+        ceiling: float = ...,
+        experts: int = 0,
+        groups: ArrayLike | None = None,
     ) -> None: ...
     @property
     def n(self) -> int: ...
@@ -23,6 +30,12 @@ class Hedge:
     def voting(self) -> bool: ...
     @property
     def weights(self) -> NDArray[np.float64]: ...
+    @property
+    def sleeping(self) -> NDArray[np.bool_]: ...
+    @property
+    def naps(self) -> NDArray[np.float64]: ...
+    @property
+    def groups(self) -> NDArray[np.intp] | None: ...
     def outcomes(self, which: int) -> NDArray[np.float64]: ...
     def losses(self) -> NDArray[np.float64]: ...
     def state(self) -> dict[str, Any]: ...

@@ -18,8 +18,8 @@ cdef class Origin:
     """Where the targets of regression begin, and how far from there they are.
 
     With `from_first` the origin is the first target; otherwise it is 0. With `tempered` an outlier among targets counts
-    as if it were no farther from the origin than the farthest before. A first target that is an outlier itself is given
-    up for the second.
+    as if it were no farther from the origin than the farthest before. A first target that may be an outlier itself,
+    since the second is a million times smaller or 0, is given up for the second.
     """
 
     def __init__(self, *, bint from_first=False, bint tempered=False):
@@ -67,5 +67,6 @@ cdef class Origin:
         return self.temper(distance)
 
     cdef bint is_wrong(self, double target) noexcept nogil:
-        return self.from_first and self.tempered and self.reach == 0 and target != 0 \
+        """Whether a second target shows that the first was an outlier; a second target of 0 always takes its place."""
+        return self.from_first and self.tempered and self.reach == 0 \
             and fabs(self.value) > WRONG_ORIGIN * fabs(target)

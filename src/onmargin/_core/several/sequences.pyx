@@ -89,7 +89,7 @@ cdef class SeveralSequences(Several):
                 r.n_halfspaces += 1
             self.votes.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
             if self.hedge:
-                vote_for_path(self.task.predicted, own, self.votes.p[m], self.tally)
+                vote_for_path(self.task.predicted, own, self.votes.v[m], self.tally)
         verdict = self.judgement(r) if self.hedge else r.sequence.models[self.votes.leader]
         r.mistake, r.loss, r.squared_loss, r.cost = verdict.mistake, verdict.loss, verdict.squared_loss, verdict.cost
         self.votes.weigh()

@@ -1,5 +1,7 @@
 """The tasks of several models that learn from the same examples."""
 
+from libc.stdint cimport uint8_t
+
 from onmargin._core.round cimport Round
 from onmargin._core.tasks.task cimport Task
 
@@ -31,5 +33,5 @@ cdef class TaskList:
         self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
     ) noexcept nogil
     cdef void constrain(
-        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, Outcome* now
+        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, const uint8_t* asleep, Outcome* now
     ) noexcept nogil

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from libc.stdint cimport uint16_t
+from libc.stdint cimport uint8_t, uint16_t
 
 from onmargin._core.round cimport HalfSpace, Round
-from onmargin._core.tasks.task cimport Task
 from onmargin._core.tasks.task import Binary
 
 
@@ -40,12 +39,17 @@ cdef class TaskList:
             self.rest.vote(s, place + self.n, width, p + self.n, votes)
 
     cdef void constrain(
-        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, Outcome* now
+        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, const uint8_t* asleep, Outcome* now
     ) noexcept nogil:
-        """Half-spaces and outcomes of the models from the first on; `own` is a round of one model's scores."""
+        """Half-spaces and outcomes of the models that are awake, from the first on.
+
+        `own` is a round of one model's scores.
+        """
         cdef Py_ssize_t m, i
         cdef HalfSpace* h
         for m in range(first, first + self.n):
+            if asleep[m]:
+                continue
             own.s = r.s + place[m]
             own.halfspaces = r.halfspaces + r.n_halfspaces
             clear(own)
@@ -58,7 +62,7 @@ cdef class TaskList:
             r.n_halfspaces += own.n_halfspaces
             now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
         if self.rest is not None:
-            self.rest.constrain(r, own, place, first + self.n, now)
+            self.rest.constrain(r, own, place, first + self.n, asleep, now)
 
 
 cdef class Margins(TaskList):
@@ -82,7 +86,7 @@ cdef class Margins(TaskList):
             self.rest.vote(s, place + self.n, width, p + self.n, votes)
 
     cdef void constrain(
-        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, Outcome* now
+        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, const uint8_t* asleep, Outcome* now
     ) noexcept nogil:
         cdef double y = r.y[0], asked = self.asked[y > 0], margin, loss
         cdef Py_ssize_t m, n = r.n_halfspaces
@@ -93,12 +97,12 @@ cdef class Margins(TaskList):
             h = &r.halfspaces[n]  # written in any case, and kept if it counts
             h.up, h.down = <int>place[m] if y > 0 else -1, -1 if y > 0 else <int>place[m]
             h.loss, h.part, h.model, h.mistaken = loss, 0, <uint16_t>m, margin <= 0
-            n += (loss > 0) | self.eager
+            n += ((loss > 0) | self.eager) & (not asleep[m])
             loss = max(loss, 0)
             now[m].mistake, now[m].loss, now[m].squared_loss = margin <= 0, loss, loss * loss
         r.n_halfspaces = n
         if self.rest is not None:
-            self.rest.constrain(r, own, place, first + self.n, now)
+            self.rest.constrain(r, own, place, first + self.n, asleep, now)
 
 
 def list_tasks(tasks):

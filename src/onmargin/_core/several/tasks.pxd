@@ -1,5 +1,7 @@
 """Several models that learn from the same examples, and predict as one."""
 
+from libc.stdint cimport uint8_t
+
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.several.grading cimport Grading
 from onmargin._core.several.hedge cimport Hedge
@@ -24,7 +26,10 @@ cdef class Several(Task):
     cdef tuple owners
     cdef Py_ssize_t* place
     cdef double* polled
+    cdef object dozing       # one flag per score of the geometry: whether its model sleeps
+    cdef uint8_t* flags
     cdef HalfSpace* spare
 
     cdef void poll(self, const double* s, double* votes) noexcept nogil
+    cdef void mark(self) noexcept nogil
     cdef void begin(self, Round* r, Round* own) noexcept nogil

@@ -8,6 +8,7 @@ from onmargin._core.restore import whole, zeros
 from onmargin._core.several.task_list import check_models, list_tasks
 
 from libc.math cimport INFINITY, isnan
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memmove, memset
 
 from onmargin._core.round cimport Evidence, HalfSpace, Round, finite
@@ -22,6 +23,8 @@ cdef class Several(Task):
     The prediction is that of the leader, which has lost least so far, or with `hedge` the vote of all, weighed as
     `Hedge` says. A model loses 1 for a mistake, or with `by_loss` what its task says. `judge` is the task that the
     prediction is held to: the mistakes and losses of the rounds are its.
+
+    With `groups` models that cannot matter for now sleep: they are neither scored nor moved.
 
     Votes say which class is predicted. Scores that users see are graded (see `Grading`).
 
@@ -38,7 +41,7 @@ cdef class Several(Task):
 
     def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
                  double ceiling=INFINITY, Py_ssize_t experts=0, bint from_first=False, bint tempered=False,
-                 double per_norm=0, bint in_targets=False):
+                 double per_norm=0, bint in_targets=False, groups=None):
         self.tasks = check_models(tasks)
         self.places = np.ascontiguousarray(places, dtype=np.intp)
         if self.places.shape != (len(self.tasks),):
@@ -48,11 +51,18 @@ cdef class Several(Task):
         self.hedge = hedge
         self.by_loss = by_loss
         self.n = len(self.tasks)
-        self.votes = Hedge(self.n, voting=hedge, judged=self.judged_by(), ceiling=ceiling, experts=experts)
+        self.votes = Hedge(
+            self.n, voting=hedge, judged=self.judged_by(), ceiling=ceiling, experts=experts, groups=groups
+        )
         self.targets = Origin(from_first=from_first, tempered=tempered)
         self.grading = Grading(self.places, width) if hedge and self.judged_by() == "mistake" else None
         self.scale = Units(per_norm, in_targets) if per_norm > 0 or in_targets else None
         self.first = list_tasks(self.tasks)
+        if groups is not None:
+            if len(self.places) and not (self.places >= 0).all():
+                raise ValueError(f"places must be at least 0; got {self.places.min()}")
+            self.dozing = zeros(int(self.places.max()) + width, np.uint8)
+            self.flags = <uint8_t*>address(self.dozing, "B", self.dozing.size, writable=True)
         self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
         self.owners = zeros(width), zeros((width + 1) * sizeof(HalfSpace), np.uint8)
         self.polled = <double*>address(self.owners[0], "d", width, writable=True)
@@ -67,6 +77,7 @@ cdef class Several(Task):
         return {
             "hedge": self.hedge, "by_loss": self.by_loss, "ceiling": self.ceiling, "experts": self.experts,
             **self.targets.settings(), **self.units(),
+            **({} if self.votes.groups is None else {"groups": self.votes.groups}),
         }
 
     def __reduce__(self):
@@ -83,6 +94,7 @@ cdef class Several(Task):
         for part in (self.votes, self.targets, self.grading, self.scale):
             if part is not None:
                 part.__setstate__(state)
+        self.mark()
 
     def units(self):
         """The options for the units of C, as it was made with."""
@@ -138,8 +150,23 @@ cdef class Several(Task):
         """The difference between predictions and the scores of the models: the origin, once it is known."""
         return self.targets.offset
 
+    @property
+    def weights(self):
+        """What the vote of each model counts for."""
+        return self.votes.weights
+
+    @property
+    def sleeping(self):
+        """Which models sleep."""
+        return self.votes.sleeping
+
+    @property
+    def naps(self):
+        """What each model was charged for the rounds it slept, and how many these are."""
+        return self.votes.naps
+
     def losses(self):
-        """What each model has lost so far."""
+        """What each model has lost so far, with what it was charged."""
         return self.votes.losses()
 
     def regret_bound(self):
@@ -164,9 +191,9 @@ cdef class Several(Task):
     cdef void poll(self, const double* s, double* votes) noexcept nogil:
         """Set the scores of the vote, graded if they can be."""
         memset(votes, 0, self.width * sizeof(double))
-        self.first.vote(s, self.place, self.width, self.votes.p, votes)
+        self.first.vote(s, self.place, self.width, self.votes.v, votes)
         if self.grading is not None:
-            self.grading.grade(s, self.votes.p, votes)
+            self.grading.grade(s, self.votes.asleep, votes)
 
     cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
         cdef Evidence found = Evidence(s + self.place[self.votes.leader], NULL, self.width)
@@ -205,9 +232,9 @@ cdef class Several(Task):
             own.y = &distance
         if self.hedge:
             memset(self.polled, 0, self.width * sizeof(double))
-            self.first.vote(r.s, self.place, self.width, self.votes.p, self.polled)
+            self.first.vote(r.s, self.place, self.width, self.votes.v, self.polled)
         if self.grading is not None:
-            self.grading.take_units(r.s)
+            self.grading.observe(r, self.votes.asleep)
         if self.scale is not None:
             self.scale.measure(r)
             r.unit = self.scale.unit()
@@ -216,8 +243,21 @@ cdef class Several(Task):
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
         if self.targets.tempered:
             distance = self.targets.temper(distance)
-        self.first.constrain(r, &own, self.place, 0, self.votes.now)
+        self.first.constrain(r, &own, self.place, 0, self.votes.asleep, self.votes.now)
         self.votes.weigh()
+        if self.votes.changed:
+            self.mark()
+            r.asleep = self.flags
+
+    cdef const uint8_t* asleep(self) noexcept nogil:
+        return self.flags
+
+    cdef void mark(self) noexcept nogil:
+        """Set the flags of the scores."""
+        cdef Py_ssize_t m
+        if self.flags != NULL:
+            for m in range(self.n):
+                memset(self.flags + self.place[m], self.votes.asleep[m], self.width)
 
     cdef void begin(self, Round* r, Round* own) noexcept nogil:
         """The first round of all: every model predicts 0, and the target is where they begin.
