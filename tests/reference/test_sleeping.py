@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 
 from onmargin import AutoClassifier, AutoRegressor, reference
 from onmargin._core.geometries.geometry import Euclidean
@@ -13,7 +14,6 @@ from onmargin._core.several.steps import Projections
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Regression
 from onmargin.learner import Learner, as_rows
-from onmargin.models.several import groups_of, models
 
 CEILING = 0.1
 
@@ -101,8 +101,9 @@ def test_models_sleep_and_wake_where_the_losses_turn():
 def test_groups_are_the_geometries_that_models_share():
     X = np.random.default_rng(0).normal(size=(50, 3))
     model = AutoClassifier().partial_fit(X, X[:, 0] > 0)
-    geometry = model._learner.geometry
-    assert groups_of(models(geometry, 1)) == list(range(len(model.experts_.names)))
+    assert_array_equal(model._learner.task.settings()["groups"], range(len(model.experts_.names)))
+    model = AutoClassifier().partial_fit(csr_array(X), X[:, 0] > 0)
+    assert not model._learner.task.settings()["groups"].any()
 
 
 @pytest.mark.parametrize("bad", [[0, 1], [[0, 1, 2]]])

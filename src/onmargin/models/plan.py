@@ -45,6 +45,8 @@ Labels = Sequence[Any] | NDArray[Any]
 ROUNDS_TO_DIFFER = 20
 # Rounds after which the first one is old.
 ROUNDS_TO_FORGET = 100
+# Rows of a stream by which it is known again.
+FIRST_ROWS = 8
 
 
 class Shape(NamedTuple):
@@ -59,15 +61,12 @@ class Shape(NamedTuple):
     entries: int = 0
 
 
-def fingerprint(X: Any) -> int | None:
-    """Return a number that is the same for matrices with the same first eight rows, and hardly ever for others.
-
-    It is None for fewer rows, and if they are all the same.
-    """
-    if X.shape[0] < 8:
-        return None
-    head = X[:8].toarray() if hasattr(X, "indptr") else X[:8]
-    return None if (head == head[0]).all() else hash(head.tobytes())
+def begins_with(X: Any, first: Any) -> bool:
+    """Return whether the rows of a matrix begin with some that are not all the same, `FIRST_ROWS` of them."""
+    if not X.shape[0] >= first.shape[0] >= FIRST_ROWS:
+        return False
+    heads = [rows[:FIRST_ROWS].toarray() if hasattr(rows, "indptr") else rows[:FIRST_ROWS] for rows in (X, first)]
+    return np.array_equal(*heads) and not (heads[0] == heads[0][0]).all()
 
 
 def largest_entry(X: Any) -> float:
@@ -128,7 +127,7 @@ class Model(Part):
     _experts: Sequence[Expert]  # of the plan, those that take part
     in_order = False  # whether it was last fitted to data in their order, and is not on its way through a stream
     told = False  # whether it was said that the leader forgets
-    first_rows: int | None = None  # the fingerprint of the first rows of a stream
+    first_rows: Any = None  # of a stream, by which they are known if they come again
 
     def __init__(
         self, learner: Learner[Any], members: list[str] | None = None, fixed: dict[str, Any] | None = None
@@ -415,7 +414,7 @@ class Model(Part):
         if self.told or combined is None:
             return
         long = self.learner._totals.rounds >= ROUNDS_TO_FORGET
-        if not self.in_order and not (long and self.first_rows is not None and self.first_rows == fingerprint(X)):
+        if not self.in_order and not (long and self.first_rows is not None and begins_with(X, self.first_rows)):
             return
         leader = self.experts(plan)[combined.leader]
         if leader.forgets and "drift" in plan.fixed:

@@ -268,12 +268,6 @@ def models(geometry: Geometry, width: int, place: int = 0, before: tuple[Changed
     return found
 
 
-def groups_of(found: Sequence[Model]) -> list[int]:
-    """Return a number per model, the same for those whose weights lie in one geometry, which sleep together."""
-    numbers: dict[int, int] = {}
-    return [numbers.setdefault(id(model.leaf), len(numbers)) for model in found]
-
-
 def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> Geometry:
     """The same models, each with combinations of its columns."""
     made: list[Geometry] = []
@@ -327,7 +321,7 @@ def combination(
         experts=experts,
         from_first=from_first,
         tempered=tempered,
-        groups=groups_of(found) if sleeping and hedge else None,
+        groups=list(map(id, map(attrgetter("leaf"), found))) if sleeping and hedge else None,
         **units,
     )
     if isinstance(before, Several):
@@ -358,7 +352,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
         [model.place for model in found],
         task.width,
         task.judge,
-        **settings | ({"groups": groups_of(found)} if "groups" in settings else {}),
+        **settings | ({"groups": [id(model.leaf) for model in found]} if "groups" in settings else {}),
     )
     state = task.state()
     chosen = {"outcomes": state["outcomes"][kept], "weights": _weights(task, kept)}

@@ -46,10 +46,10 @@ cdef class Hedge:
     models there were at first: if some were left out since, the bound holds for the others, as their potential only
     rose.
 
-    With `groups` models may sleep: they neither vote nor learn for a while. A sleeping model is charged the mean loss
-    of those that are awake, weighted by their votes, v ([SLEEPING]). With these charges for losses the bound is that
-    of above, and as the mixed loss has the same terms, it says of each model: in the rounds in which it was awake the
-    votes lost at most gap + ln(M) / eta more than it did.
+    With `groups`, one number per model, models may sleep: they neither vote nor learn for a while. A sleeping model is
+    charged the mean loss of those that are awake, weighted by their votes, v ([SLEEPING]). With these charges for
+    losses the bound is that of above, and as the mixed loss has the same terms, it says of each model: in the rounds in
+    which it was awake the votes lost at most gap + ln(M) / eta more than it did.
 
     A model falls asleep after WATCH rounds in which it lost no less than the vote, if exp(-eta (L_m - L_leader)) is
     below NEGLIGIBLE / M, and L_m - L_leader at least what the leader loses in LAG rounds in the mean; but all models
@@ -79,9 +79,10 @@ cdef class Hedge:
         self.since, self.behind = self.charged + 3 * n, self.charged + 4 * n
         self.asleep = <uint8_t*>address(self.owners[4], "B", n, writable=True)
         if groups is not None:
-            self.groups = np.ascontiguousarray(groups, dtype=np.intp)
-            if self.groups.shape != (n,):
-                raise ValueError(f"groups must be one number per model, {n}; got shape {self.groups.shape}")
+            if np.shape(groups) != (n,):
+                raise ValueError(f"groups must be one number per model, {n}; got shape {np.shape(groups)}")
+            numbers = {}
+            self.groups = np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.intp)
             self.group = <Py_ssize_t*>address(self.groups, "lq", n)
 
     @property
