@@ -13,6 +13,7 @@ random = np.random.default_rng(0)
 X = random.standard_normal((400, 3))
 Y = np.cumsum(random.standard_normal(400))
 ONE_PASS = {"max_iter": 1, "tol": None, "shuffle": False, "experts": "linear"}
+X_AND_ONE = np.column_stack([X, np.ones(400)])
 FACES = [onmargin, stream, river]
 
 
@@ -60,5 +61,23 @@ def test_a_leader_that_forgets_is_warned_of_once(kind):
         warnings.simplefilter("error")
         model.predict(X)
         kind(**ONE_PASS, drift=False).fit(X, y).predict(X)
-        kind(experts="linear").partial_fit(X, y).predict(X)  # a stream is on its way
+        kind(experts="linear").partial_fit(X, y).predict(X[9:])  # a stream is on its way
         model.partial_fit(X[:9], y[:9]).predict(X)
+
+
+@pytest.mark.parametrize("kind", [AutoClassifier, AutoRegressor])
+def test_a_stream_whose_first_rows_are_predicted_again_is_warned_of_once(kind):
+    X, y = load_digits(return_X_y=True) if kind is AutoClassifier else (X_AND_ONE, Y)
+    model = kind(experts="linear")
+    for part in (slice(0, 300), slice(300, None)):
+        model.partial_fit(X[part], y[part])
+    assert model.experts_.forgets[model.experts_.leader]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(X[1:])
+    with pytest.warns(UserWarning, match="forgets: .*Fit with shuffle=True or drift=False"):
+        model.predict(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(X)
+        kind(experts="linear").partial_fit(X[:50], y[:50]).predict(X[:50])

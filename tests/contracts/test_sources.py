@@ -19,6 +19,7 @@ PAPERS = {
     "NAG",
     "IPM",
     "ADAHEDGE",
+    "SLEEPING",
     "ADWIN",
     "RFF",
     "AW",

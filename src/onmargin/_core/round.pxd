@@ -69,6 +69,7 @@ cdef struct Round:
     bint mistake
     double* change            # scratch memory of the geometry, as long as the scores
     double* work              # scratch memory of the step
+    const uint8_t* asleep     # set by a task when models fall asleep or wake up: one flag per score; otherwise NULL
     double* predicted         # room for the scores that predict, where these are others than those that learn
     SequenceRound sequence
 

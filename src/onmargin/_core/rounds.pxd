@@ -26,7 +26,9 @@ cdef class Stage:
         """Nothing is asked yet, and nothing suffered."""
         self.r.n_halfspaces = self.r.mistake = 0
         self.r.n_parts = 1
+        self.r.asleep = NULL
         self.r.loss = self.r.squared_loss = self.r.cost = 0
 
 
+cdef seat(Task task, Geometry geometry)
 cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
 
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport HalfSpace, Round, finite
@@ -122,7 +122,16 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
         if 0 < gain < MOST_GAIN:                 # aggressive, unless the numbers have left their range
             totals.updates += 1
             totals.dual_value = finite(totals.dual_value + (gain - geometry.move(r) / 2))
+    if r.asleep != NULL:
+        geometry.put_to_sleep(r.asleep)
     totals.count(r)
+
+
+cdef seat(Task task, Geometry geometry):
+    """Tell a geometry which models sleep: a copy, or one from a file, does not know."""
+    cdef const uint8_t* asleep = task.asleep()
+    if asleep != NULL:
+        geometry.put_to_sleep(asleep)
 
 
 cdef inline int hear(Py_ssize_t done, Py_ssize_t pace) except -1 nogil:
@@ -149,6 +158,7 @@ def play(
     cdef Stage stage = Stage(geometry, step, trials)
     cdef Round* r = &stage.r
     task.reserve(len(stage.owners[3]), geometry.n_scores)
+    seat(task, geometry)
     if trials is not None:
         geometry.reserve(len(stage.owners[3]), X.most_stored(trials))
     cdef Py_ssize_t n_trials = X.n_rows if trials is None else len(trials) - 1
@@ -181,6 +191,7 @@ def play(
 def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
     """Fill `out` with the loss that each row would suffer now; nothing is learned. `pace` is as for `play`."""
     check_fit(geometry, X)
+    seat(task, geometry)
     cdef Stage stage = Stage(geometry)
     cdef Py_ssize_t i
     cdef double* target = <double*>address(y, "d", X.n_rows)
@@ -197,9 +208,14 @@ def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
             loss[i] = stage.r.loss
 
 
-def score(Geometry geometry, Rows X, out, *, Py_ssize_t pace=0):
-    """Fill `out`, rows of X by scores of the geometry, with the scores that predict. `pace` is as for `play`."""
+def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0):
+    """Fill `out`, rows of X by scores of the geometry, with the scores that predict. `pace` is as for `play`.
+
+    Models that sleep, by the task, have scores of 0.
+    """
     check_fit(geometry, X)
+    if task is not None:
+        seat(task, geometry)
     scratch = np.empty(geometry.n_scores + geometry.n_spare)
     cdef Py_ssize_t i, n_scores = geometry.n_scores
     cdef double* s = <double*>address(out, "d", X.n_rows * n_scores, writable=True)

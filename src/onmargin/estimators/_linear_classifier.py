@@ -20,7 +20,7 @@ from onmargin.estimators._linear_estimator import LinearEstimator
 from onmargin.learner import Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
 from onmargin.models.columns import check_known
-from onmargin.models.plan import Plan
+from onmargin.models.plan import FIRST_ROWS, Plan
 from onmargin.models.reliability import Reliability
 
 
@@ -176,6 +176,7 @@ class LinearClassifier(LinearEstimator):
             weight = check_weight(sample_weight, len(y))
             if first:
                 self._begin(plan, X, weight=weight)
+                self._model.first_rows = None if plan.ensemble is None else X[:FIRST_ROWS].copy()
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
             else:
                 self.densify()

@@ -103,7 +103,7 @@ class LinearEstimator(Estimator):
         check_is_fitted(self)
         rows = X if self._is_plain(X) else self._checked(X, keep=True)
         if rows.shape[0] > 1:
-            self._model.warn_if_forgetful(self.plan())
+            self._model.warn_if_forgetful(self.plan(), rows)
         return rows
 
     def _scores_of(self, X: Any, rows: Rows) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.models.plan import FIRST_ROWS
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -100,6 +101,7 @@ class LinearRegressor(LinearEstimator):
             weight = check_weight(sample_weight, len(y))
             if first:
                 self._begin(plan, X, weight=weight)
+                self._model.first_rows = None if plan.ensemble is None else X[:FIRST_ROWS].copy()
             else:
                 self.densify()
                 self._model.adopt(plan)

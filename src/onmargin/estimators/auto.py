@@ -67,14 +67,18 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     -----
     Whatever the stream, the mistakes of the experts weighted by what each vote counted for are at most
     ``regret_bound`` more than those of the best expert ([ADAHEDGE] theorem 8, and what the bound on :math:`\eta`
-    costs); the vote itself errs at most twice as often, and in practice less often. There is no such bound for
-    ``combine="leader"``. Standardized numbers of the row after t others are held to :math:`\pm\sqrt t`. Example and
-    class weights multiply the steps, not the mistakes that votes are weighed by.
+    costs); the vote itself errs at most twice as often, and in practice less often. Of an expert that sleeps now and
+    then this holds for the rounds in which it was awake ([SLEEPING]). There is no such bound for ``combine="leader"``.
+    Standardized numbers of the row after t others are held to :math:`\pm\sqrt t`. Example and class weights multiply
+    the steps, not the mistakes that votes are weighed by.
 
     References
     ----------
     [ADAHEDGE] S. de Rooij, T. van Erven, P. D. Grünwald, W. M. Koolen, *Follow the Leader If You Can, Hedge If You
     Must*, JMLR 15:1281-1316, 2014.
+
+    [SLEEPING] Y. Freund, R. E. Schapire, Y. Singer, M. K. Warmuth, *Using and Combining Predictors That Specialize*,
+    STOC 1997.
 
     Examples
     --------
@@ -144,13 +148,16 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
     Notes
     -----
     The sum of absolute errors is at most ``regret_bound`` more than that of the best expert ([ADAHEDGE] theorem 8), the
-    absolute error of a mean being at most the mean of absolute errors. There is no such bound for
-    ``combine="leader"``.
+    absolute error of a mean being at most the mean of absolute errors. Of an expert that sleeps now and then this holds
+    for the rounds in which it was awake ([SLEEPING]). There is no such bound for ``combine="leader"``.
 
     References
     ----------
     [ADAHEDGE] S. de Rooij, T. van Erven, P. D. Grünwald, W. M. Koolen, *Follow the Leader If You Can, Hedge If You
     Must*, JMLR 15:1281-1316, 2014.
+
+    [SLEEPING] Y. Freund, R. E. Schapire, Y. Singer, M. K. Warmuth, *Using and Combining Predictors That Specialize*,
+    STOC 1997.
 
     Examples
     --------

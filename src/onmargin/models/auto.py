@@ -43,6 +43,10 @@ class AutoClassifierOptions:
     drift : bool, default=True
         Whether what is to be learned may move, as on most streams: some experts then forget earlier examples, to follow
         it. Set it to False where the order of examples means nothing, and predictions are of old and new ones alike.
+    sleeping : bool, default=True
+        Whether experts sleep that are so far behind that their votes cannot matter for now: they neither vote nor learn
+        until the best ones have lost enough. That saves time on long streams; set it to False to have all experts learn
+        all the time. It has an effect with ``combine="hedge"``, and may change at any time.
     combine : {"hedge", "leader"}, default="hedge"
         Predict by the vote, or with the expert of the fewest mistakes so far, whose margins `decision_function` then
         gives.
@@ -58,6 +62,7 @@ class AutoClassifierOptions:
 
     experts: str = shared.option("all", Word("all", "linear"))
     drift: bool = shared.option(True, FLAG)
+    sleeping: bool = shared.option(True, FLAG)
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
@@ -75,6 +80,7 @@ class AutoClassifierOptions:
                 hedge=self.combine == "hedge",
                 by_loss=False,
                 retirable=True,
+                sleeping=self.sleeping,
             ),
             calibrated=True,
             weighted=self.class_weight is not None,
@@ -94,6 +100,10 @@ class AutoRegressorOptions:
     drift : bool, default=True
         Whether what is to be learned may move, as on most streams: some experts then forget earlier examples, to follow
         it. Set it to False where the order of examples means nothing, and predictions are of old and new ones alike.
+    sleeping : bool, default=True
+        Whether experts sleep that are so far behind that their votes cannot matter for now: they neither vote nor learn
+        until the best ones have lost enough. That saves time on long streams; set it to False to have all experts learn
+        all the time. It has an effect with ``combine="hedge"``, and may change at any time.
     combine : {"hedge", "leader"}, default="hedge"
         Predict the weighted mean, or with the expert of the least error so far.
     fit_intercept : bool, default=True
@@ -105,6 +115,7 @@ class AutoRegressorOptions:
 
     experts: str = shared.option("all", Word("all", "linear"))
     drift: bool = shared.option(True, FLAG)
+    sleeping: bool = shared.option(True, FLAG)
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
@@ -121,6 +132,7 @@ class AutoRegressorOptions:
                 hedge=self.combine == "hedge",
                 by_loss=True,
                 retirable=True,
+                sleeping=self.sleeping,
                 from_first=self.fit_intercept,
                 tempered=True,
             ),

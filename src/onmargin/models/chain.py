@@ -15,7 +15,7 @@ from onmargin._core.geometries.chain import EdgePaths, Paths
 from onmargin._core.geometries.geometry import Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.several.geometries import SeveralPaths
-from onmargin._core.several.tasks import SeveralSequences
+from onmargin._core.several.sequences import SeveralSequences
 from onmargin._core.tasks.sequence import Sequence as Labeling
 from onmargin._core.tasks.sequence import decode, decode_best, marginals
 from onmargin._core.tasks.task import Task

@@ -304,6 +304,7 @@ class Ensemble:
     by_loss: bool  # judged by their losses instead of their mistakes
     retirable: bool = False  # some may be left out as the stream goes on
     from_first: bool = False  # they learn how far targets are from the first one
+    sleeping: bool = False  # those that cannot matter for now neither vote nor learn
     tempered: bool = False  # outliers among targets count as if they were none
     units: Mapping[str, Any] | None = None  # what C is in units of; None: in those of the data
     side_by_side: Callable[..., Geometry] = side_by_side  # how their weights lie

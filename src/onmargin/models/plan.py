@@ -43,6 +43,10 @@ from onmargin.models.several import (
 Labels = Sequence[Any] | NDArray[Any]
 # Rounds after which models that differ in C should have differed in something.
 ROUNDS_TO_DIFFER = 20
+# Rounds after which the first one is old.
+ROUNDS_TO_FORGET = 100
+# Rows of a stream by which it is known again.
+FIRST_ROWS = 8
 
 
 class Shape(NamedTuple):
@@ -55,6 +59,14 @@ class Shape(NamedTuple):
     dtype: Any
     sparse: bool
     entries: int = 0
+
+
+def begins_with(X: Any, first: Any) -> bool:
+    """Return whether the rows of a matrix begin with some that are not all the same, `FIRST_ROWS` of them."""
+    if not X.shape[0] >= first.shape[0] >= FIRST_ROWS:
+        return False
+    heads = [rows[:FIRST_ROWS].toarray() if hasattr(rows, "indptr") else rows[:FIRST_ROWS] for rows in (X, first)]
+    return np.array_equal(*heads) and not (heads[0] == heads[0][0]).all()
 
 
 def largest_entry(X: Any) -> float:
@@ -115,6 +127,7 @@ class Model(Part):
     _experts: Sequence[Expert]  # of the plan, those that take part
     in_order = False  # whether it was last fitted to data in their order, and is not on its way through a stream
     told = False  # whether it was said that the leader forgets
+    first_rows: Any = None  # of a stream, by which they are known if they come again
 
     def __init__(
         self, learner: Learner[Any], members: list[str] | None = None, fixed: dict[str, Any] | None = None
@@ -262,6 +275,7 @@ class Model(Part):
             **({"from_first": True} if ensemble.from_first else {}),
             **({"tempered": True} if ensemble.tempered else {}),
             **({"units": ensemble.units} if ensemble.units else {}),
+            **({"sleeping": True} if ensemble.sleeping else {}),
         )
 
     def experts(self, plan: Plan) -> Sequence[Expert]:
@@ -390,10 +404,17 @@ class Model(Part):
         self.learner.__dict__ = vars(learner)
         self.members, self._experts = members, experts
 
-    def warn_if_forgetful(self, plan: Plan) -> None:
-        """Warn once if data were passed over in their order, and the leading expert forgets what it learned first."""
+    def warn_if_forgetful(self, plan: Plan, X: Any) -> None:
+        """Warn once if rows that are predicted are old, and the leading expert forgets what it learned first.
+
+        They are if data were passed over in their order, or if they begin with the first rows of a stream that has gone
+        on since.
+        """
         combined = self.combined
-        if not self.in_order or self.told or combined is None:
+        if self.told or combined is None:
+            return
+        long = self.learner._totals.rounds >= ROUNDS_TO_FORGET
+        if not self.in_order and not (long and self.first_rows is not None and begins_with(X, self.first_rows)):
             return
         leader = self.experts(plan)[combined.leader]
         if leader.forgets and "drift" in plan.fixed:

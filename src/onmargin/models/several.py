@@ -41,7 +41,7 @@ class Standing:
     names : list of str
         What each model is called.
     mistakes, loss, squared_loss : ndarray of shape (n_models,)
-        Of each model so far, had it predicted alone.
+        Of each model so far, had it predicted alone; without the rounds that it slept.
     weights : ndarray of shape (n_models,)
         What the vote of each counts for; with ``combine="leader"`` all for that one.
     leader : int
@@ -50,7 +50,7 @@ class Standing:
         The weights of each model, as ``coef_`` and ``intercept_``; None for those that are curved.
     mixed_loss, regret_bound : float
         With ``combine="hedge"``: the losses so far, weighted by what each vote counted for, and how much more than
-        those of the best model they can be. A loss is 1 for a mistake; of regressors it is that of the task, with
+        the least of ``lost`` they can be. A loss is 1 for a mistake; of regressors it is that of the task, with
         outliers among targets as `AutoRegressor` learns them.
     unit : float
         With ``C="auto"``: what the values of C in the names are multiplied by, as of the last example. Otherwise 1.
@@ -58,6 +58,11 @@ class Standing:
         What a model is judged by: "mistakes", "loss" or, for taggers, "cost".
     forgets : ndarray of bool of shape (n_models,)
         Which models follow what moves and forget earlier examples: they may be wrong on old data.
+    asleep : ndarray of bool of shape (n_models,)
+        Which models sleep now: they neither vote nor learn, since their votes would not matter.
+    charged, slept : ndarray of shape (n_models,)
+        The loss that each model was charged for the rounds that it slept, the mean of the others, and how many rounds
+        these are.
 
     Notes
     -----
@@ -77,6 +82,15 @@ class Standing:
     unit: float
     judged: str
     forgets: NDArray[np.bool_]
+    asleep: NDArray[np.bool_]
+    charged: NDArray[np.float64]
+    slept: NDArray[np.float64]
+
+    @property
+    def lost(self) -> NDArray[np.float64]:
+        """The loss that each model is judged by, with what it was charged."""
+        found: NDArray[np.float64] = getattr(self, self.judged) + self.charged
+        return found
 
     def __repr__(self) -> str:
         notes = [f"C is in units of {number(self.unit)}"] if self.unit != 1 else []
@@ -86,17 +100,18 @@ class Standing:
         return "\n".join([text_table(self._columns()), *notes])
 
     def _repr_html_(self) -> str:
-        lost = getattr(self, self.judged)
-        most = lost.max() or 1.0
-        return html_table(self._columns(), [svg_bar(one / most) for one in lost], bold=self.leader)
+        most = self.lost.max() or 1.0
+        return html_table(self._columns(), [svg_bar(one / most) for one in self.lost], bold=self.leader)
 
     def _columns(self) -> dict[str, list[str]]:
         """Return what is shown of each model."""
-        marks = [["leads"] * (m == self.leader) + ["forgets"] * bool(self.forgets[m]) for m in range(len(self.names))]
+        flags = {"leads": np.arange(len(self.names)) == self.leader, "forgets": self.forgets, "asleep": self.asleep}
+        marks = [[word for word, flag in flags.items() if flag[m]] for m in range(len(self.names))]
         return {
             "model": self.names,
-            self.judged: [number(one) for one in getattr(self, self.judged)],
+            self.judged: [number(one) for one in self.lost],
             "weight": [f"{one:.3f}" for one in self.weights],
+            **({"slept": [number(one) for one in self.slept]} if self.slept.any() else {}),
             "": [", ".join(words) for words in marks],
         }
 
@@ -129,7 +144,7 @@ class ModelOutcome(NamedTuple):
 def outcomes(task: Several, names: Sequence[str]) -> list[ModelOutcome]:
     """Return how models do, by the task that combines them."""
     leads = [m == task.leader for m in range(len(names))]
-    votes = task.state()["weights"].tolist() if task.hedge else map(float, leads)
+    votes = task.weights.tolist() if task.hedge else map(float, leads)
     return list(map(ModelOutcome, names, task.losses().tolist(), votes, leads))
 
 
@@ -283,12 +298,15 @@ def combination(
     from_first: bool = False,
     tempered: bool = False,
     units: Mapping[str, Any] | None = None,
+    sleeping: bool = False,
 ) -> Several:
     """The task of models that have `width` scores each; votes are weighed as by the one before, if there was any.
 
-    `units` are those of C, as at the first round: files of version 0.1 have none.
+    `units` are those of C, as at the first round: files of version 0.1 have none. With `sleeping` and a vote, models
+    that cannot matter for now are left out of rounds.
     """
-    places = list(map(attrgetter("place"), models(geometry, width)))
+    found = models(geometry, width)
+    places = list(map(attrgetter("place"), found))
     experts = before.experts if isinstance(before, Several) else 0
     ceiling = np.inf if by_loss else CEILING
     units = before.units() if isinstance(before, Several) else units or {}
@@ -303,6 +321,7 @@ def combination(
         experts=experts,
         from_first=from_first,
         tempered=tempered,
+        groups=list(map(id, map(attrgetter("leaf"), found))) if sleeping and hedge else None,
         **units,
     )
     if isinstance(before, Several):
@@ -327,23 +346,22 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
     task = cast("Several", learner.task)
     geometry = _joined(_chosen(learner.geometry, task.width, iter(stays)), task.width)
     kept = [m for m, stay in enumerate(stays) if stay]
+    found, settings = models(geometry, task.width), task.settings()
     left = Several(
         [task.tasks[m] for m in kept],
-        [model.place for model in models(geometry, task.width)],
+        [model.place for model in found],
         task.width,
         task.judge,
-        hedge=task.hedge,
-        by_loss=task.by_loss,
-        ceiling=task.ceiling,
-        experts=task.experts,
-        from_first=task.from_first,
-        tempered=task.tempered,
-        **task.units(),
+        **settings | ({"groups": [id(model.leaf) for model in found]} if "groups" in settings else {}),
     )
     state = task.state()
-    squares = {"squares": state["squares"][[*kept, -1]]} if "squares" in state else {}
-    weights = _weights(task, kept)
-    left.__setstate__(state | squares | {"outcomes": state["outcomes"][kept], "weights": weights})
+    chosen = {"outcomes": state["outcomes"][kept], "weights": _weights(task, kept)}
+    if "squares" in state:
+        chosen |= {"squares": state["squares"][[*kept, -1]], "ranks": state["ranks"][[*kept, -3, -2, -1]]}
+    if "naps" in state:
+        chosen["naps"] = state["naps"][:, kept]
+        chosen["naps"][2:6] = 0  # all are awake: the one that led may be gone
+    left.__setstate__(state | chosen)
     learner.geometry, learner.task = geometry, left
     return kept
 
@@ -408,7 +426,7 @@ def standing(task: Several, geometry: Geometry, names: list[str], forgets: Seque
         mistakes,
         loss,
         squared_loss,
-        state["weights"].copy() if task.hedge else np.eye(len(names))[task.leader],
+        task.weights.copy() if task.hedge else np.eye(len(names))[task.leader],
         task.leader,
         coef,
         intercept,
@@ -417,4 +435,6 @@ def standing(task: Several, geometry: Geometry, names: list[str], forgets: Seque
         task.unit,
         "loss" if task.by_loss else "mistakes",
         np.array(forgets, bool),
+        task.sleeping,
+        *task.naps.copy(),
     )

@@ -28,7 +28,18 @@ from onmargin.reference.additive import (
 )
 from onmargin.reference.calibration import Calibration, calibrate
 from onmargin.reference.change import adaptive_window
-from onmargin.reference.hedge import Hedged, adahedge, several, tempered, units_of_c, vote
+from onmargin.reference.hedge import (
+    Hedged,
+    Slept,
+    adahedge,
+    graded,
+    ranking_losses,
+    several,
+    sleeping_hedge,
+    tempered,
+    units_of_c,
+    vote,
+)
 from onmargin.reference.kernel import (
     Expansion,
     forgetron,
@@ -108,6 +119,7 @@ __all__ = [
     "Normalized",
     "RidgeRun",
     "Run",
+    "Slept",
     "adahedge",
     "adaptive_window",
     "additive_rival",
@@ -133,6 +145,7 @@ __all__ = [
     "fixed",
     "forgetron",
     "fourier",
+    "graded",
     "hamming_rival",
     "in_metric",
     "joint",
@@ -167,6 +180,7 @@ __all__ = [
     "projected",
     "projection",
     "proportional",
+    "ranking_losses",
     "regression",
     "ridge",
     "ridge_regret_bound",
@@ -181,6 +195,7 @@ __all__ = [
     "simproj",
     "simultaneous",
     "sizes",
+    "sleeping_hedge",
     "smallest",
     "softmax",
     "sopopo",

@@ -1,7 +1,7 @@
 """Votes of several models, weighed by what each has lost."""
 
 from collections.abc import Sequence
-from math import inf, log
+from math import inf, log, log1p
 from typing import NamedTuple
 
 import numpy as np
@@ -33,11 +33,137 @@ def adahedge(losses: Matrix, ceiling: float = inf) -> Hedged:
         excess = loss - loss[p > 0].min()
         eta = min(ceiling, _rate(losses.shape[1], gap))
         mixed += float(p @ loss)
-        gap += max(float(p @ excess) + (log(p @ _shrunk(eta, excess)) / eta if eta < inf else 0.0), 0.0)
+        gap += max(float(p @ excess) + (log1p(p @ np.expm1(-eta * excess)) / eta if eta < inf else 0.0), 0.0)
         total += loss
         p = _shrunk(min(ceiling, _rate(losses.shape[1], gap)), total - total.min())
         weights.append(p := p / p.sum())
     return Hedged(np.array(weights), mixed, gap)
+
+
+class Slept(NamedTuple):
+    """What AdaHedge came to where models sleep.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (rounds + 1, models)
+        Weights of the votes before each round and after the last; 0 for models that sleep.
+    asleep : ndarray of bool of shape (rounds + 1, models)
+        Which models sleep in each round, and after the last.
+    bounds : ndarray of shape (rounds + 1, models)
+        The largest weight, by that of the leader, that each sleeping model could have had, had it learned on.
+    charged : ndarray of shape (models,)
+        What each model was charged for the rounds it slept.
+    mixed, gap : float
+        The weighted losses, and the gap of AdaHedge.
+    """
+
+    weights: Matrix
+    asleep: NDArray[np.bool_]
+    bounds: Matrix
+    charged: Vector
+    mixed: float
+    gap: float
+
+
+def sleeping_hedge(
+    losses: Matrix,
+    groups: Sequence[int],
+    ceiling: float = inf,
+    *,
+    school: int = 1024,
+    watch: int = 64,
+    longest: int = 448,
+    lag: float = 500,
+    negligible: float = 0.01,
+) -> Slept:
+    """Weigh models by their losses, rounds x models, of which those sleep that cannot matter for now ([SLEEPING]).
+
+    A sleeping model is charged the mean loss of the others. It falls asleep after `watch` rounds in which it lost no
+    less than the vote, but not before `school` rounds, if its weight is below ``negligible / models`` of the leader's
+    and it is behind by what the leader loses in `lag` rounds. It sleeps as long as the former holds with what it had
+    lost before, for `longest` rounds at most. Models of one group do so together.
+    """
+    models = losses.shape[1]
+    number = np.asarray(groups)
+    lost, charged, before, behind = (np.zeros(models) for _ in range(4))
+    asleep, since = np.zeros(models, bool), np.zeros(models, int)
+    p, mixed, gap = np.full(models, 1 / models), 0.0, 0.0
+    history = [(p, asleep, np.zeros(models))]
+    for t, loss in enumerate(losses, start=1):
+        v = p * ~asleep / (p @ ~asleep)
+        low = loss[~asleep & (v > 0)].min()
+        expected = float(v @ loss)
+        suffered = np.where(asleep, expected, loss)
+        excess = suffered - low
+        eta = min(ceiling, _rate(models, gap))
+        mixed += expected
+        gap += max(float(v @ excess) + (log1p(p @ np.expm1(-eta * excess)) / eta if eta < inf else 0.0), 0.0)
+        lost = lost + suffered
+        charged = charged + expected * asleep
+        behind, since = behind + (loss - expected) * ~asleep, since + 1
+        eta = min(ceiling, _rate(models, gap))
+        p = _shrunk(eta, lost - lost.min())
+        p = p / p.sum()
+        stays = asleep.copy()
+        for group in np.unique(number) if t >= school else ():
+            own = number == group
+            if asleep[own][0]:
+                far = _shrunk(eta, before[own] - lost.min()) * models < negligible
+                stays[own] = far.all() and since[own][0] < longest
+            elif since[own][0] >= watch:
+                far = _shrunk(eta, lost[own] - lost.min()) * models < negligible
+                late = lost[own] - lost.min() >= lag * lost.min() / t
+                stays[own] = (far & late & (behind[own] >= 0)).all()
+                since[own], behind[own] = 0, 0.0
+        fresh = stays & ~asleep
+        since[asleep & ~stays], behind[asleep & ~stays] = 0, 0.0
+        before = np.where(fresh, lost, before)
+        asleep = stays
+        history.append(
+            (p * ~asleep / (p @ ~asleep), asleep, asleep * _shrunk(eta, np.where(asleep, before, lost) - lost.min()))
+        )
+    weights, slept, bounds = map(np.array, zip(*history, strict=True))
+    return Slept(weights, slept, bounds, charged, mixed, gap)
+
+
+def graded(scores: Matrix, losses: Vector, squares: Vector) -> Matrix:
+    """Return graded scores of examples x models x columns, before the class of the votes is made the best.
+
+    `losses` are those at ranking (see `ranking_losses`), and `squares` the mean squares of the scores, one per model.
+    """
+    z = _centered(scores) / np.sqrt(squares)[:, np.newaxis]
+    shares = np.exp(-0.2 * (losses - losses.min()))
+    grades: Matrix = np.einsum("imc,m->ic", z / (1 + np.abs(z)), shares / shares.sum())
+    return grades
+
+
+def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8) -> Vector:
+    """Return what models lose at ranking, from scores of rounds x models x columns: of 4096 rounds at most.
+
+    Each round is compared with the last `kept` even and the last `kept` odd labels, as far as they are other labels. A
+    model loses the part of these pairs that it has in the wrong order, and half of those that are tied.
+    """
+    total = np.zeros(scores.shape[1])
+    for t, label in enumerate(labels):
+        earlier = [np.flatnonzero(labels[:t] % 2 == half)[-kept:] for half in (0, 1)]
+        others = [i for i in np.concatenate(earlier) if labels[i] != label]
+        if not others:
+            continue
+        now, then = scores[t], scores[others]
+        if scores.shape[2] == 1:
+            ahead = (now[:, 0] - then[:, :, 0]) * (1 if label == 1 else -1)
+            total += ((ahead < 0) + 0.5 * (ahead == 0)).mean(axis=0)
+        else:
+            own = now[:, label] - then[:, :, label]
+            theirs = np.array([row[:, labels[i]] - now[:, labels[i]] for i, row in zip(others, then, strict=True)])
+            wrong = [(ahead < 0) + 0.5 * (ahead == 0) for ahead in (own, theirs)]
+            total += np.mean(wrong, axis=(0, 1))
+    return total
+
+
+def _centered(scores: Matrix) -> Matrix:
+    centered: Matrix = scores - scores.mean(axis=2, keepdims=True) if scores.shape[2] > 1 else scores
+    return centered
 
 
 def tempered(y: Vector, origin: float) -> Vector:

@@ -27,7 +27,8 @@ keeps lag = T w - (the sum of the weights after each of them), from which sums a
 Models that learn side by side are mixed one by one, each as if it were alone, with the c_k of their shard. What each of
 them has lost is the sum over the shards, and their votes follow from these sums as in AdaHedge. For the regret bound to
 stay true, the gap of the mix is the sum of the gaps, or what the votes have lost more than the best model, if that is
-more: mixed <= min_m L_m + gap, and the bound adds to it.
+more: mixed <= min_m L_m + gap, and the bound adds to it. Models that sleep on a shard are mixed with the weights they
+have, and all are awake after the mixing.
 
 Probabilities of classes are calibrated by each shard. What the calibrations have learned is averaged as weights are;
 what they count, the squares of gradients among it, is summed.
@@ -495,6 +496,11 @@ class Mixture:
 def combined_votes(task: Several, state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a task with these sums: votes as AdaHedge gives them after such losses, and its gap."""
     lost = state["costs"] if "costs" in state else state["outcomes"][:, 1 if task.by_loss else 0]
+    state = {name: value for name, value in state.items() if name != "recent"}  # rounds of one shard have no sum
+    if "naps" in state:
+        lost = lost + state["naps"][0]
+        state["naps"] = state["naps"].copy()
+        state["naps"][2:6] = 0  # all models are awake
     if not task.hedge:
         return state | {"weights": np.full(len(lost), 1 / len(lost))}
     gap = max(float(state["gap"]), float(state["mixed"]) - lost.min())

@@ -1,5 +1,7 @@
 """Geometries that hand changed rows to another one."""
 
+from libc.stdint cimport uint8_t
+
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport Round
 from onmargin._core.rows cimport Row
@@ -74,3 +76,6 @@ cdef class Changed(Geometry):
         cdef Round own = r[0]
         own.x = &self.row
         return self.inner.move(&own)
+
+    cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
+        self.inner.put_to_sleep(asleep)

@@ -1,6 +1,7 @@
 """A geometry holds the weights and moves them."""
 
 from libc.math cimport isnan
+from libc.stdint cimport uint8_t
 
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, Vec, Weights
@@ -25,6 +26,7 @@ cdef class Geometry:
     cdef void gram(self, const Round* r, double* G) noexcept nogil
     cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil
     cdef double move(self, const Round* r) noexcept nogil
+    cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil
 
 
 cdef class Columns(Geometry):

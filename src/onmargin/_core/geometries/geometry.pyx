@@ -87,6 +87,9 @@ cdef class Geometry:
     cdef double move(self, const Round* r) noexcept nogil:
         return 0
 
+    cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
+        pass
+
 
 cdef class Columns(Geometry):
     """One row a round, and a score for each column of weights: all lengths are multiples of the row's."""

@@ -2,23 +2,36 @@
 
 import numpy as np
 
-from onmargin._core.several.tasks import check_models
+from onmargin._core.several.task_list import check_models
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
+from libc.string cimport memset
 
 from onmargin._core.geometries.chain cimport Paths
+from onmargin._core.geometries.changed cimport Changed
 from onmargin._core.geometries.geometry cimport Euclidean, Geometry
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address
+
+
+def is_whole(geometry):
+    """Whether a geometry is not made of others side by side, also behind changed rows."""
+    while isinstance(geometry, Changed):
+        geometry = geometry.inner
+    return not isinstance(geometry, SideBySide)
 
 
 cdef class SideBySide(Geometry):
     """The scores of one geometry, and after them those of the other, which may be such a pair again.
 
     Half-spaces are in the order of the scores, and none has a side in each. Padding counts as columns.
+
+    A geometry whose models sleep has scores of 0, and learns nothing.
     """
 
     cdef readonly Geometry left, right
+    cdef bint left_whole, right_whole    # whether one is no pair itself
+    cdef bint left_asleep, right_asleep
 
     def __init__(self, Geometry left, Geometry right):
         if (left.n_features, left.dtype) != (right.n_features, right.dtype):
@@ -27,6 +40,7 @@ cdef class SideBySide(Geometry):
                 f"{right.n_features} in {right.dtype}"
             )
         self.left, self.right = left, right
+        self.left_whole, self.right_whole = is_whole(left), is_whole(right)
         self.n_features, self.dtype = left.n_features, left.dtype
         self.n_columns = self.n_scores = left.n_scores + right.n_scores
         self.n_spare = max(left.n_spare, right.n_spare)
@@ -55,22 +69,36 @@ cdef class SideBySide(Geometry):
         self.right.reserve(rows, values)
 
     cdef void scores(self, Round* r) noexcept nogil:
-        self.left.scores(r)
+        if self.left_asleep:
+            memset(r.s, 0, self.left.n_scores * sizeof(double))
+        else:
+            self.left.scores(r)
         r.s += self.left.n_scores
-        self.right.scores(r)
+        if self.right_asleep:
+            memset(r.s, 0, self.right.n_scores * sizeof(double))
+        else:
+            self.right.scores(r)
         r.s -= self.left.n_scores
         r.n_scores = self.n_scores
 
     cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
-        self.left.mean_scores(x, s, spare)
-        self.right.mean_scores(x, s + self.left.n_scores, spare)
+        if self.left_asleep:
+            memset(s, 0, self.left.n_scores * sizeof(double))
+        else:
+            self.left.mean_scores(x, s, spare)
+        if self.right_asleep:
+            memset(s + self.left.n_scores, 0, self.right.n_scores * sizeof(double))
+        else:
+            self.right.mean_scores(x, s + self.left.n_scores, spare)
 
     cdef bint averages(self) noexcept nogil:
         return self.left.averages() or self.right.averages()
 
     cdef void measure(self, Round* r) noexcept nogil:
-        self.left.measure(r)
-        self.right.measure(r)
+        if not self.left_asleep:
+            self.left.measure(r)
+        if not self.right_asleep:
+            self.right.measure(r)
 
     cdef void norms(self, Round* r) noexcept nogil:
         self.left.norms(r)
@@ -103,6 +131,12 @@ cdef class SideBySide(Geometry):
             self.shift(&own, -self.left.n_scores)
             squares += self.right.move(&own)
         return squares
+
+    cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
+        self.left_asleep = self.left_whole and asleep[0]
+        self.right_asleep = self.right_whole and asleep[self.left.n_scores]
+        self.left.put_to_sleep(asleep)
+        self.right.put_to_sleep(asleep + self.left.n_scores)
 
     cdef Py_ssize_t count_left(self, const Round* r) noexcept nogil:
         """How many half-spaces are of the left: none or all, where a step asks for those of one model."""

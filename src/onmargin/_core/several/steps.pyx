@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from onmargin._core.several.tasks import check_models
+from onmargin._core.several.task_list import check_models
 
 from libc.string cimport memmove
 

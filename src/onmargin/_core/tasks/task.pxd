@@ -1,5 +1,7 @@
 """A task turns scores and a target into half-spaces, and scores into a prediction."""
 
+from libc.stdint cimport uint8_t
+
 from onmargin._core.round cimport Evidence, Round
 
 
@@ -9,3 +11,4 @@ cdef class Task:
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil
     cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil
     cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil
+    cdef const uint8_t* asleep(self) noexcept nogil

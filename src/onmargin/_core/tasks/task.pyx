@@ -7,6 +7,7 @@
 import numpy as np
 
 from libc.math cimport exp, fabs, log, log1p, sqrt
+from libc.stdint cimport uint8_t
 
 from onmargin._core.round cimport Evidence, Round, demand, suffer
 from onmargin._core.rows cimport address
@@ -56,6 +57,10 @@ cdef class Task:
     cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
         """What probabilities are made of, from all n scores; there is room for as many."""
         return Evidence(s, NULL, n)
+
+    cdef const uint8_t* asleep(self) noexcept nogil:
+        """One flag per score of the geometry, whether its model sleeps; NULL: none ever does."""
+        return NULL
 
     def __reduce__(self):
         return type(self), ()

@@ -1,0 +1,29 @@
+"""Graded scores of a vote."""
+
+from libc.stdint cimport uint8_t
+
+from onmargin._core.round cimport Round
+
+
+cdef class Grading:
+    cdef Py_ssize_t n, width
+    cdef object places
+    cdef const Py_ssize_t* place
+    cdef tuple owners
+    cdef double* squares  # of the scores of each model, summed; and how many there were
+    # What each model has lost at ranking; then rounds so far, and how many were kept of each half of the labels.
+    cdef double* ranks
+    cdef double* recent   # rows of the rounds that others are compared with: label + 1, and the scores of all models
+    cdef double* losses   # of the round
+    cdef double* shares   # of the models in graded scores, up to a factor
+    cdef double* grades
+    cdef bint stale       # whether the shares are those of an earlier round
+
+    cdef double mean_of(self, const double* s) noexcept nogil
+    cdef void observe(self, const Round* r, const uint8_t* asleep) noexcept nogil
+    cdef void take_units(self, const double* s, const uint8_t* asleep) noexcept nogil
+    cdef Py_ssize_t compare(self, const Round* r, Py_ssize_t label) noexcept nogil
+    cdef void charge(self, Py_ssize_t pairs, double rounds, const uint8_t* asleep) noexcept nogil
+    cdef void keep(self, const Round* r, Py_ssize_t label) noexcept nogil
+    cdef void refresh(self) noexcept nogil
+    cdef void grade(self, const double* s, const uint8_t* asleep, double* votes) noexcept nogil

@@ -1,0 +1,9 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Grading:
+    def __init__(self, places: NDArray[np.intp], width: int) -> None: ...
+    def state(self) -> dict[str, Any]: ...
+    def __setstate__(self, state: dict[str, Any]) -> None: ...

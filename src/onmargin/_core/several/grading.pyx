@@ -1,0 +1,201 @@
+"""Graded scores of a vote."""
+
+import numpy as np
+
+from onmargin._core.restore import fill, zeros
+
+from libc.math cimport INFINITY, exp, fabs, sqrt
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy, memset
+
+from onmargin._core.round cimport Round, finite
+from onmargin._core.rows cimport address
+
+# By which part of its votes a class is ahead, where graded scores alone would have another one be the best.
+cdef double LITTLE = 1e-6
+# How fast the share of a model falls with its losses at ranking.
+cdef double RATE = 0.2
+# Rounds that are kept of each half of the labels, to compare others with.
+cdef Py_ssize_t KEPT = 8
+# Rounds that are all looked at; after them it is 16 of each 64, which count for 4 each.
+cdef double THOROUGH = 4096
+
+
+cdef class Grading:
+    """Scores by which examples can be ranked, in place of votes: sum_m q_m z / (1 + |z|).
+
+    z are the scores of model m, less their mean over the classes, by the root of their mean square so far. q_m is
+    proportional to exp(-RATE R_m), where R_m is what the model has lost at ranking: in each round its scores are
+    compared with those of some recent rounds of other labels, and it loses the part of pairs that are in the wrong
+    order. Of two classes there is one score, which must be higher for the second; of more, the score of the label of
+    either round must be higher in that round, and both count half.
+
+    The grades are changed as little as possible where their best class is not that of the votes. Models that sleep have
+    no share, and lose at ranking what the others do in the mean.
+    """
+
+    def __init__(self, places, Py_ssize_t width):
+        self.places, self.n, self.width = places, len(places), width
+        self.place = <const Py_ssize_t*>address(places, "lq", self.n)
+        self.owners = (
+            np.zeros(self.n + 1), np.zeros(self.n + 3), zeros((2 * KEPT, 1 + self.n * width)), np.zeros((2, self.n)),
+            zeros(width),
+        )
+        self.squares = <double*>address(self.owners[0], "d", self.n + 1, writable=True)
+        self.ranks = <double*>address(self.owners[1], "d", self.n + 3, writable=True)
+        self.recent = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
+        self.losses = <double*>address(self.owners[3], "d", 2 * self.n, writable=True)
+        self.shares = self.losses + self.n
+        self.grades = <double*>address(self.owners[4], "d", width, writable=True)
+
+    def state(self):
+        """The sums of the squares of scores, the losses at ranking, and the rounds that others are compared with."""
+        return {"squares": self.owners[0], "ranks": self.owners[1], "recent": self.owners[2]}
+
+    def __setstate__(self, state):
+        if "squares" in state:
+            fill(self.owners[0], state, "squares")
+        self.owners[2][...] = 0
+        if "ranks" in state:
+            fill(self.owners[1], state, "ranks")
+            # Rounds of fewer classes or other models are not compared with.
+            if "recent" in state and np.shape(state["recent"]) == self.owners[2].shape:
+                fill(self.owners[2], state, "recent")
+        else:  # a file from before they were counted: shares are the cubes of the weights of the votes
+            self.owners[1][:self.n] = -3 * np.log(np.maximum(state["weights"], 1e-100)) / RATE
+        whole_numbers = self.owners[1][self.n:]
+        whole_numbers[...] = np.clip(np.nan_to_num(whole_numbers), 0, 2**53)
+        self.stale = True
+
+    cdef double mean_of(self, const double* s) noexcept nogil:
+        """The mean of the scores of one model, which they are taken from; 0 for one column."""
+        cdef Py_ssize_t c
+        cdef double sum = 0
+        for c in range(self.width):
+            sum += s[c]
+        return sum / self.width if self.width > 1 else 0
+
+    cdef void observe(self, const Round* r, const uint8_t* asleep) noexcept nogil:
+        """Learn from the scores of a round and its label."""
+        cdef Py_ssize_t seen = <Py_ssize_t>self.ranks[self.n]
+        cdef Py_ssize_t label = r.y[0] > 0 if self.width == 1 else <Py_ssize_t>r.y[0]
+        cdef Py_ssize_t pairs
+        self.take_units(r.s, asleep)
+        self.ranks[self.n] += 1
+        if seen >= THOROUGH and seen & 48:
+            return
+        if r.n_y != 1 or not 0 <= label < max(self.width, 2):
+            return
+        pairs = self.compare(r, label)
+        if pairs > 0:
+            self.charge(pairs, 1 if seen < THOROUGH else 4, asleep)
+        self.keep(r, label)
+        self.stale = True
+
+    cdef void take_units(self, const double* s, const uint8_t* asleep) noexcept nogil:
+        """Add up the squares of the scores of each model, and after them how many there were.
+
+        One that is more than 100 times as large as usual counts as if it were 100 times as large. Models that sleep go
+        on with what is usual for them.
+        """
+        cdef Py_ssize_t m, c
+        cdef double mean, z, most
+        for m in range(self.n):
+            if asleep[m]:
+                if self.squares[self.n] > 0:
+                    self.squares[m] = finite(self.squares[m] * (1 + self.width / self.squares[self.n]))
+                continue
+            mean = self.mean_of(s + self.place[m])
+            most = 1e4 * self.squares[m] / self.squares[self.n] if self.squares[m] > 0 else INFINITY
+            for c in range(self.width):
+                z = s[self.place[m] + c] - mean
+                self.squares[m] = finite(self.squares[m] + min(z * z, most))
+        self.squares[self.n] += self.width
+
+    cdef Py_ssize_t compare(self, const Round* r, Py_ssize_t label) noexcept nogil:
+        """Set the losses: twice the number of pairs in the wrong order, or half of that for ties; how many pairs."""
+        cdef Py_ssize_t i, m, other, pairs = 0, size = 1 + self.n * self.width
+        cdef const double* row
+        cdef const double* s
+        cdef double ahead
+        memset(self.losses, 0, self.n * sizeof(double))
+        for i in range(2 * KEPT):
+            row = self.recent + i * size
+            other = <Py_ssize_t>row[0] - 1
+            if other < 0 or other == label or other >= max(self.width, 2):
+                continue
+            pairs += 2
+            row += 1
+            for m in range(self.n):
+                s = r.s + self.place[m]
+                if self.width == 1:
+                    ahead = s[0] - row[m] if label == 1 else row[m] - s[0]
+                    self.losses[m] += 2 * (ahead < 0) + (ahead == 0)
+                else:
+                    ahead = s[label] - row[m * self.width + label]
+                    self.losses[m] += (ahead < 0) + 0.5 * (ahead == 0)
+                    ahead = row[m * self.width + other] - s[other]
+                    self.losses[m] += (ahead < 0) + 0.5 * (ahead == 0)
+        return pairs
+
+    cdef void charge(self, Py_ssize_t pairs, double rounds, const uint8_t* asleep) noexcept nogil:
+        """Add up the losses of a round that counts for so many."""
+        cdef Py_ssize_t m, awake = 0
+        cdef double mean = 0
+        for m in range(self.n):
+            if not asleep[m]:
+                awake += 1
+                mean += self.losses[m]
+        mean /= max(awake, 1)
+        for m in range(self.n):
+            self.ranks[m] += rounds * (mean if asleep[m] else self.losses[m]) / pairs
+
+    cdef void keep(self, const Round* r, Py_ssize_t label) noexcept nogil:
+        """Have later rounds be compared with this one, instead of the oldest of its half of the labels."""
+        cdef Py_ssize_t half = label % 2, m, size = 1 + self.n * self.width
+        cdef double* count = self.ranks + self.n + 1 + half
+        cdef double* row = self.recent + (half * KEPT + <Py_ssize_t>count[0] % KEPT) * size
+        row[0] = label + 1
+        for m in range(self.n):
+            memcpy(row + 1 + m * self.width, r.s + self.place[m], self.width * sizeof(double))
+        count[0] += 1
+
+    cdef void refresh(self) noexcept nogil:
+        """Set the shares of the models."""
+        cdef Py_ssize_t m
+        cdef double least = INFINITY
+        for m in range(self.n):
+            least = min(least, self.ranks[m])
+        for m in range(self.n):
+            self.shares[m] = exp(-RATE * (self.ranks[m] - least))
+        self.stale = False
+
+    cdef void grade(self, const double* s, const uint8_t* asleep, double* votes) noexcept nogil:
+        """Put graded scores in the place of votes; the class that has most votes stays the best."""
+        cdef Py_ssize_t m, c, best = 0
+        cdef double mean, unit, z, share, sum = 0, top = -INFINITY
+        if self.squares[self.n] == 0:
+            return  # a file of version 0.1 does not say in which units scores are
+        if self.stale:
+            self.refresh()
+        memset(self.grades, 0, self.width * sizeof(double))
+        for m in range(self.n):
+            sum += 0 if asleep[m] else self.shares[m]
+        for m in range(self.n):
+            if asleep[m]:
+                continue
+            share = self.shares[m] / sum
+            unit = sqrt(self.squares[self.n] / self.squares[m]) if self.squares[m] > 0 else 0
+            mean = self.mean_of(s + self.place[m])
+            for c in range(self.width):
+                z = (s[self.place[m] + c] - mean) * unit
+                self.grades[c] += share * z / (1 + fabs(z))
+        if self.width == 1:
+            votes[0] = self.grades[0] if (self.grades[0] >= 0) == (votes[0] >= 0) else LITTLE * votes[0]
+            return
+        for c in range(1, self.width):
+            best = c if votes[c] > votes[best] else best
+        for c in range(self.width):
+            top = max(top, self.grades[c]) if c != best else top
+        self.grades[best] = max(self.grades[best], top + LITTLE * votes[best])
+        memcpy(votes, self.grades, self.width * sizeof(double))

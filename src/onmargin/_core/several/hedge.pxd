@@ -1,0 +1,46 @@
+"""What several models have lost, and the weights of their votes."""
+
+from libc.stdint cimport uint8_t
+
+from onmargin._core.several.task_list cimport Outcome
+
+
+cdef class Hedge:
+    cdef readonly Py_ssize_t n, experts
+    cdef readonly Py_ssize_t leader  # the model that has lost least, the first if there are several
+    cdef readonly double ceiling, gap, mixed
+    cdef readonly bint voting
+    cdef readonly object groups      # models of the same number sleep together; None if none sleeps
+    cdef Py_ssize_t judged           # which number of an outcome is what a model loses
+    cdef double log_experts
+    cdef tuple owners
+    cdef Outcome* now                # outcomes of the round, one per model
+    cdef Outcome* total              # while awake
+    cdef double* p
+    cdef double* v                   # p of those that are awake, by its sum
+    cdef Py_ssize_t* group
+    cdef uint8_t* asleep
+    # Of each model:
+    cdef double* charged             # what it was charged for the rounds it slept
+    cdef double* slept               # how many these are
+    cdef double* before              # what it had lost and was charged when it fell asleep
+    cdef double* since               # rounds since it fell asleep or woke up, or since it was last looked at
+    cdef double* behind              # how much more than the vote it lost in these
+    cdef double rounds               # so far
+    cdef bint changed                # whether a model has fallen asleep or woken up in the round
+
+    cdef inline double lost(self, Py_ssize_t m) noexcept nogil:
+        return (<const double*>&self.total[m])[self.judged] + self.charged[m]
+
+    cdef inline double lost_now(self, Py_ssize_t m) noexcept nogil:
+        return (<const double*>&self.now[m])[self.judged]
+
+    cdef void restart(self) noexcept nogil
+    cdef Py_ssize_t best(self) noexcept nogil
+    cdef double rate(self) noexcept nogil
+    cdef void weigh(self) noexcept nogil
+    cdef void reweigh(self, double low, double expected) noexcept nogil
+    cdef void share(self) noexcept nogil
+    cdef bint far_behind(self, double lost) noexcept nogil
+    cdef void look(self) noexcept nogil
+    cdef void send(self, Py_ssize_t first, Py_ssize_t end, bint asleep) noexcept nogil

@@ -1,0 +1,255 @@
+"""What several models have lost, and the weights of their votes."""
+
+import numpy as np
+
+from onmargin._core.restore import fill
+
+from libc.math cimport INFINITY, exp, expm1, log, log1p
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy, memset
+
+from onmargin._core.round cimport finite
+from onmargin._core.rows cimport address
+from onmargin._core.several.task_list cimport COST, LOSS, MISTAKE, Outcome
+
+# Models sleep as long as their weights would have a sum below this, whatever they predicted.
+cdef double NEGLIGIBLE = 0.01
+# Rounds at the beginning in which no model sleeps.
+cdef double SCHOOL = 1024
+# Rounds that a model is awake before it may fall asleep, and the most that it sleeps.
+cdef double WATCH = 64, LONGEST = 448
+# Rounds in which the leader loses, in the mean, as much as a model is behind that falls asleep.
+cdef double LAG = 500
+# Names of what models may be judged by.
+JUDGED = {"mistake": MISTAKE, "loss": LOSS, "cost": COST}
+
+
+cdef inline double fallen(double eta, double loss) noexcept nogil:
+    """exp(-eta loss), also where eta is infinite; exponents that underflow give 0 without computing them."""
+    return 1 if loss <= 0 else exp(-eta * loss) if eta * loss < 746 else 0
+
+
+cdef inline double fall(double eta, double loss) noexcept nogil:
+    """exp(-eta loss) - 1, exact for small losses too."""
+    return 0 if loss <= 0 else expm1(-eta * loss)
+
+
+cdef class Hedge:
+    """The outcomes of n models so far, and with `voting` the weight of each vote by AdaHedge ([ADAHEDGE]).
+
+    p_m is proportional to exp(-eta L_m), where L_m is what model m has lost, eta = min(ceiling, ln(M) / gap), and gap
+    the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, none of which is negative. As eta never rises,
+
+        mixed = sum_t <p_t, l_t> <= min_m L_m + gap + ln(M) / eta,
+
+    whatever the losses. A model loses what `judged` says: its mistakes, its loss or its cost. M is `experts`, how many
+    models there were at first: if some were left out since, the bound holds for the others, as their potential only
+    rose.
+
+    With `groups`, one number per model, models may sleep: they neither vote nor learn for a while. A sleeping model is
+    charged the mean loss of those that are awake, weighted by their votes, v ([SLEEPING]). With these charges for
+    losses the bound is that of above, and as the mixed loss has the same terms, it says of each model: in the rounds in
+    which it was awake the votes lost at most gap + ln(M) / eta more than it did.
+
+    A model falls asleep after WATCH rounds in which it lost no less than the vote, if exp(-eta (L_m - L_leader)) is
+    below NEGLIGIBLE / M, and L_m - L_leader at least what the leader loses in LAG rounds in the mean; but all models
+    learn from the first SCHOOL rounds. It sleeps as long
+    as the former holds with what it had lost when it fell asleep in the place of L_m: had it learned on, and not lost
+    anything since, its weight would have been negligible in each of these rounds. So it wakes the sooner the more the
+    leader loses; and it sleeps at most LONGEST rounds, so that one that learns slowly, and may be the best in the end,
+    learns from one example of LONGEST / WATCH + 1 at least. Models of one group, whose numbers lie together, sleep and
+    wake together.
+    """
+
+    def __init__(self, Py_ssize_t n, *, bint voting, judged="mistake", double ceiling=INFINITY, Py_ssize_t experts=0,
+                 groups=None):
+        self.n, self.voting, self.ceiling = n, voting, ceiling
+        self.judged = JUDGED[judged]
+        self.experts = max(experts, n)
+        self.log_experts = log(self.experts)
+        self.owners = (
+            np.zeros((2, n, 4)), np.full(n, 1.0 / n), np.full(n, 1.0 / n), np.zeros((7, n)), np.zeros(n, np.uint8),
+        )
+        self.total = <Outcome*>address(self.owners[0], "d", 8 * n, writable=True)
+        self.now = self.total + n
+        self.p = <double*>address(self.owners[1], "d", n, writable=True)
+        self.v = <double*>address(self.owners[2], "d", n, writable=True)
+        self.charged = <double*>address(self.owners[3], "d", 7 * n, writable=True)
+        self.slept, self.before = self.charged + n, self.charged + 2 * n
+        self.since, self.behind = self.charged + 3 * n, self.charged + 4 * n
+        self.asleep = <uint8_t*>address(self.owners[4], "B", n, writable=True)
+        if groups is not None:
+            if np.shape(groups) != (n,):
+                raise ValueError(f"groups must be one number per model, {n}; got shape {np.shape(groups)}")
+            numbers = {}
+            self.groups = np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.intp)
+            self.group = <Py_ssize_t*>address(self.groups, "lq", n)
+
+    @property
+    def weights(self):
+        """The weights of the votes."""
+        return self.owners[2]
+
+    @property
+    def sleeping(self):
+        """Which models sleep."""
+        return self.owners[4].astype(bool)
+
+    @property
+    def naps(self):
+        """What each model was charged for the rounds it slept, and how many these are."""
+        return self.owners[3][:2]
+
+    def outcomes(self, Py_ssize_t which):
+        """One number of the outcomes so far, per model."""
+        return self.owners[0][0, :, which]
+
+    def losses(self):
+        """What each model has lost so far, with what it was charged."""
+        return self.outcomes(self.judged) + self.owners[3][0]
+
+    def state(self):
+        """Mistakes, losses and squared losses of each model, its weight, gap and mixed loss, and how models sleep."""
+        state = {"outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
+        if self.groups is not None or self.owners[3][1].any():
+            self.owners[3][5], self.owners[3][6] = self.owners[4], self.rounds
+            state["naps"] = self.owners[3]
+        return state
+
+    def __setstate__(self, state):
+        fill(self.owners[0][0, :, :3], state, "outcomes")
+        fill(self.owners[1], state, "weights")
+        self.gap, self.mixed = state["gap"], state["mixed"]
+        self.owners[3][...] = 0
+        if "naps" in state:
+            fill(self.owners[3], state, "naps")
+        if self.groups is None:
+            self.owners[3][2:6] = 0
+        self.owners[4][...] = self.owners[3][5] > 0
+        self.rounds = self.owners[3][6, 0]
+        self.leader = self.best()
+        if self.asleep[self.leader]:
+            raise ValueError("naps must leave the model awake that has lost least")
+        self.share()
+
+    def regret_bound(self):
+        """How much more than the best model the weighted ones can have lost so far: gap + ln(M) / eta."""
+        return self.gap + (self.log_experts / self.rate() if self.experts > 1 else 0)
+
+    cdef void restart(self) noexcept nogil:
+        """Forget the outcomes so far, which are the same for all models."""
+        memset(self.total, 0, 2 * self.n * sizeof(Outcome))  # and those of the round
+        self.mixed = self.rounds = 0
+
+    cdef Py_ssize_t best(self) noexcept nogil:
+        """The model that has lost least; one that sleeps has lost more than another."""
+        cdef Py_ssize_t m, best = 0
+        for m in range(1, self.n):
+            if self.lost(m) < self.lost(best):
+                best = m
+        return best
+
+    cdef double rate(self) noexcept nogil:
+        return min(self.ceiling, self.log_experts / self.gap) if self.gap > 0 else self.ceiling
+
+    cdef void weigh(self) noexcept nogil:
+        """Charge the weights for the losses of the round, and weigh the models again."""
+        cdef double low = INFINITY, high = 0, expected = 0, loss
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            if self.asleep[m]:
+                continue
+            self.now[m].loss = finite(self.now[m].loss)
+            self.now[m].squared_loss = finite(self.now[m].squared_loss)
+            loss = self.lost_now(m)
+            high = max(high, loss)
+            if self.v[m] > 0:
+                low = min(low, loss)
+                expected = finite(expected + self.v[m] * loss)
+            self.total[m].mistake += self.now[m].mistake
+            self.total[m].loss = finite(self.total[m].loss + self.now[m].loss)
+            self.total[m].squared_loss = finite(self.total[m].squared_loss + self.now[m].squared_loss)
+            self.total[m].cost = finite(self.total[m].cost + self.now[m].cost)
+        self.mixed = finite(self.mixed + expected)
+        self.rounds += 1
+        for m in range(self.n):
+            self.since[m] += 1
+            if self.asleep[m]:
+                self.charged[m] = finite(self.charged[m] + expected)
+                self.slept[m] += 1
+            else:
+                self.behind[m] = finite(self.behind[m] + self.lost_now(m) - expected)
+        if low < high:  # otherwise all lost the same, and nothing changes
+            self.leader = self.best()
+            if self.voting:
+                self.reweigh(low, expected)
+        self.changed = False
+        if self.group != NULL and self.voting and self.rounds >= SCHOOL:
+            self.look()
+
+    cdef void reweigh(self, double low, double expected) noexcept nogil:
+        """Set gap and weights after a round in which the least loss of a vote was `low`, and the mean `expected`."""
+        cdef double eta = self.rate(), shrunk = 0, least, sum = 0
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            shrunk += self.p[m] * fall(eta, (expected if self.asleep[m] else self.lost_now(m)) - low)
+        self.gap = finite(self.gap + max(expected - low + (log1p(shrunk) / eta if eta < INFINITY else 0), 0))
+        least, eta = self.lost(self.leader), self.rate()
+        for m in range(self.n):
+            self.p[m] = fallen(eta, self.lost(m) - least)
+            sum += self.p[m]
+        for m in range(self.n):
+            self.p[m] /= sum
+        self.share()
+
+    cdef void share(self) noexcept nogil:
+        """The weights of the votes: of those that are awake, with a sum of 1."""
+        cdef double sum = 0
+        cdef Py_ssize_t m, awake = 0
+        memcpy(self.v, self.p, self.n * sizeof(double))
+        for m in range(self.n):
+            if self.asleep[m]:
+                self.v[m] = 0
+            else:
+                sum += self.v[m]
+                awake += 1
+        if awake < self.n and sum > 0:
+            for m in range(self.n):
+                self.v[m] /= sum
+
+    cdef bint far_behind(self, double lost) noexcept nogil:
+        """Whether a model that has lost so much has a negligible weight."""
+        return fallen(self.rate(), lost - self.lost(self.leader)) * self.experts < NEGLIGIBLE
+
+    cdef void look(self) noexcept nogil:
+        """Wake those up that may matter, and send those to sleep that cannot."""
+        cdef Py_ssize_t first = 0, end, m
+        cdef double least = self.lost(self.leader)
+        cdef bint asleep
+        while first < self.n:
+            end = first + 1
+            while end < self.n and self.group[end] == self.group[first]:
+                end += 1
+            asleep = True
+            if self.asleep[first]:
+                for m in range(first, end):
+                    asleep = asleep and self.since[m] < LONGEST and self.far_behind(self.before[m])
+                if not asleep:
+                    self.send(first, end, False)
+            elif self.since[first] >= WATCH:
+                for m in range(first, end):
+                    asleep = asleep and self.behind[m] >= 0 and self.far_behind(self.lost(m)) \
+                        and self.lost(m) - least >= LAG * least / self.rounds
+                self.send(first, end, asleep)
+            first = end
+        if self.changed:
+            self.share()
+
+    cdef void send(self, Py_ssize_t first, Py_ssize_t end, bint asleep) noexcept nogil:
+        """Have a group sleep, or be awake and watched from now on."""
+        cdef Py_ssize_t m
+        self.changed |= self.asleep[first] != asleep
+        for m in range(first, end):
+            self.asleep[m] = asleep
+            self.before[m] = self.lost(m) if asleep else 0
+            self.since[m] = self.behind[m] = 0

@@ -1,0 +1,37 @@
+"""The tasks of several models that learn from the same examples."""
+
+from libc.stdint cimport uint8_t
+
+from onmargin._core.round cimport Round
+from onmargin._core.tasks.task cimport Task
+
+
+cdef struct Outcome:
+    double mistake
+    double loss
+    double squared_loss
+    double cost
+
+
+# Its numbers, in their order.
+cdef enum:
+    MISTAKE, LOSS, SQUARED_LOSS, COST
+
+
+cdef inline void clear(Round* r) noexcept nogil:
+    """Forget the half-spaces and losses of a round."""
+    r.n_halfspaces = r.mistake = 0
+    r.loss = r.squared_loss = r.cost = 0
+
+
+cdef class TaskList:
+    cdef Task task
+    cdef Py_ssize_t n
+    cdef TaskList rest
+
+    cdef void vote(
+        self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
+    ) noexcept nogil
+    cdef void constrain(
+        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, const uint8_t* asleep, Outcome* now
+    ) noexcept nogil

@@ -1,0 +1,160 @@
+"""Experts that sleep: the compiled weights are those of the twin, with their guarantees on any losses."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+from onmargin import AutoClassifier, AutoRegressor, reference
+from onmargin._core.geometries.geometry import Euclidean
+from onmargin._core.several.hedge import Hedge
+from onmargin._core.several.steps import Projections
+from onmargin._core.several.tasks import Several
+from onmargin._core.tasks.task import Regression
+from onmargin.learner import Learner, as_rows
+
+CEILING = 0.1
+
+
+def drawn_losses(seed, groups, rounds=700, scale=1.0, whole=True):
+    """Losses whose means are different for each model, and change once."""
+    random = np.random.default_rng(seed)
+    means = random.uniform(0, 1, (2, len(groups))) ** 2
+    turn = random.integers(rounds // 4, 3 * rounds // 4)
+    chances = means[(np.arange(rounds) >= turn).astype(int)]
+    drawn = random.uniform(size=chances.shape)
+    return scale * (drawn < chances if whole else 2 * drawn * chances).astype(float)
+
+
+def lose(task, losses):
+    """Play one round in which every model loses what is given: the target is 0, and the scores are the losses."""
+    n = len(losses)
+    geometry = Euclidean(n, n, np.float64)
+    geometry.weights[...] = np.diag(losses)
+    Learner(task, Projections([0.0] * n, [0.0] * n), geometry).learn(as_rows(np.ones((1, n))), np.zeros(1))
+
+
+given_losses = given(
+    seed=st.integers(0, 10**6),
+    groups=st.sampled_from([[0, 1, 2, 3, 4], [0, 0, 1, 2, 2], [0, 1], [0, 1, 1, 1, 2, 3]]),
+    whole=st.booleans(),
+    scale=st.sampled_from([1.0, 1e-3, 1e4]),
+)
+
+
+@given_losses
+def test_sleeping_models_are_weighed_as_by_the_twin(seed, groups, whole, scale):
+    losses = drawn_losses(seed, groups, 1400, scale, whole)
+    ceiling = CEILING if scale == 1 else np.inf
+    options = {"hedge": True, "by_loss": True, "ceiling": ceiling, "groups": groups}
+    n = len(groups)
+    task = Several([Regression(0.0)] * n, range(n), 1, Regression(0.0), **options)
+    twin = reference.sleeping_hedge(losses, groups, ceiling)
+    for t, loss in enumerate(losses):
+        assert_array_equal(task.sleeping, twin.asleep[t])
+        assert_allclose(task.weights, twin.weights[t], rtol=1e-7, atol=1e-12)
+        lose(task, loss)
+    assert_allclose(task.naps, [twin.charged, twin.asleep[:-1].sum(axis=0)], rtol=1e-9, atol=1e-9 * scale)
+    assert_allclose(task.losses(), np.where(twin.asleep[:-1], 0, losses).sum(axis=0) + twin.charged, rtol=1e-9)
+    assert task.mixed == pytest.approx(twin.mixed, rel=1e-9)
+    assert task.gap == pytest.approx(twin.gap, rel=1e-7)
+
+
+@given_losses
+def test_votes_lose_little_more_than_each_model_while_it_is_awake(seed, groups, whole, scale):
+    losses = drawn_losses(seed, groups, 3000, scale, whole)
+    ceiling = CEILING if scale == 1 else np.inf
+    twin = reference.sleeping_hedge(losses, groups, ceiling)
+    of_votes = (twin.weights[:-1] * losses).sum(axis=1)
+    awake = ~twin.asleep[:-1]
+    regret = (awake * (of_votes[:, np.newaxis] - losses)).sum(axis=0)
+    models = np.log(len(groups))
+    bound = twin.gap + max(twin.gap, models / ceiling)
+    assert (regret <= bound + 1e-9 * losses.sum()).all()
+    assert twin.mixed == pytest.approx(of_votes.sum())
+
+
+@given_losses
+def test_a_sleeping_model_could_not_have_mattered_whatever_it_predicted(seed, groups, whole, scale):
+    losses = drawn_losses(seed, groups, 3000, scale, whole)
+    twin = reference.sleeping_hedge(losses, groups, CEILING if scale == 1 else np.inf)
+    assert (twin.bounds * len(groups) < 0.01).all()
+    assert not twin.asleep.all(axis=1).any()
+
+
+def test_models_sleep_and_wake_where_the_losses_turn():
+    """The second model is bad at first and good later: it sleeps, and votes soon after the turn."""
+    random = np.random.default_rng(0)
+    chances = np.where(np.arange(6000)[:, np.newaxis] < 4000, [0.05, 0.3], [0.6, 0.02])
+    losses = (random.uniform(size=chances.shape) < chances).astype(float)
+    twin = reference.sleeping_hedge(losses, [0, 1], CEILING)
+    assert twin.asleep[1024:4000, 1].mean() > 0.7
+    # It was not charged what it would have lost, some 1,000 mistakes, which it would have to make up for otherwise.
+    always = reference.adahedge(losses, CEILING)
+    turned = [int(np.argmax(weights[:, 1] > 0.5)) for weights in (twin.weights, always.weights)]
+    assert 4000 < turned[0] < 5000
+    assert turned[1] > 5500
+
+
+def test_groups_are_the_geometries_that_models_share():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = AutoClassifier().partial_fit(X, X[:, 0] > 0)
+    assert_array_equal(model._learner.task.settings()["groups"], range(len(model.experts_.names)))
+    model = AutoClassifier().partial_fit(csr_array(X), X[:, 0] > 0)
+    assert not model._learner.task.settings()["groups"].any()
+
+
+@pytest.mark.parametrize("bad", [[0, 1], [[0, 1, 2]]])
+def test_one_group_per_model_is_needed(bad):
+    with pytest.raises(ValueError, match="groups must be one number per model, 3"):
+        Hedge(3, voting=True, groups=bad)
+
+
+def test_a_state_in_which_the_leader_sleeps_is_refused():
+    hedge = Hedge(2, voting=True, groups=[0, 1])
+    state = {name: np.copy(value) for name, value in hedge.state().items()}
+    state["naps"][5] = 1
+    with pytest.raises(ValueError, match="naps must leave the model awake that has lost least"):
+        hedge.__setstate__(state)
+
+
+@pytest.mark.parametrize("learner", [AutoClassifier, AutoRegressor])
+def test_models_without_sleep_are_as_before_until_one_falls_asleep(learner):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 4))
+    y = X[:, 0] > 0 if learner is AutoClassifier else X[:, 0]
+    one, other = (learner(sleeping=word).partial_fit(X, y) for word in (True, False))
+    assert_array_equal(one.experts_.weights, other.experts_.weights)
+    assert not one.experts_.slept.any()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_graded_scores_are_those_of_the_twin(classes):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(120, 4))
+    y = (X @ random.normal(size=(4, classes)) + random.normal(size=(120, classes))).argmax(axis=1)
+    model, scores = AutoClassifier().partial_fit(X[:1], y[:1], classes=range(classes)), []
+    width = 1 if classes == 2 else classes
+
+    def of_all(rows):
+        task = model._learner.task
+        return model._learner.scores(as_rows(rows))[:, task.places[:, np.newaxis] + np.arange(width)]
+
+    scores.append(np.zeros((1, len(model.experts_.names), width)))
+    for i in range(1, len(y)):
+        scores.append(of_all(X[i : i + 1]))
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    past = np.concatenate(scores)
+    losses = reference.ranking_losses(past, y)
+    state = model._learner.task.state()
+    assert_allclose(state["ranks"][: len(losses)], losses, rtol=1e-9)
+    squares = ((past - (past.mean(axis=2, keepdims=True) if width > 1 else 0)) ** 2).mean(axis=(0, 2))
+    rows = random.normal(size=(50, 4))
+    wanted = reference.graded(of_all(rows), losses, squares)
+    found = model.decision_function(rows).reshape(50, width)
+    best = wanted.argmax(axis=1) if width > 1 else (wanted[:, 0] >= 0).astype(int)
+    agree = model.classes_[best] == model.predict(rows)
+    assert agree.mean() > 0.8
+    assert_allclose(found[agree], wanted[agree], rtol=1e-6, atol=1e-5)
