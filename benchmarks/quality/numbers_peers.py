@@ -1,156 +1,149 @@
-"""AutoRegressor as it comes against other libraries' regressors, linear ones with the best of a grid, in one pass."""
+"""Peers that predict numbers: linear ones with the best setting of a grid in hindsight, and curved ones as they come.
 
-import argparse
-from collections.abc import Callable, Iterable
+Learning rates and C depend on the units of the target. So all peers get the target less its first value, divided by its
+standard deviation, which is known in hindsight only. Errors are mean absolute errors in units of that deviation.
+"""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from peers import TABLE_ORDERS, shuffled, standardized
-from river import base, forest, linear_model, neighbors, optim, preprocessing, tree
+from peer import Best, best
+from peer_capymoa import CAPYMOA_REGRESSORS
+from peer_curved import RIVER_REGRESSORS, absolute_error
+from peer_scikit_learn import blocks
+from peers import raw_and_standardized
+from river import linear_model, optim
 from sklearn.linear_model import SGDRegressor
+from sklearn.linear_model._sgd_fast import _plain_sgd64
+from sklearn.utils._seq_dataset import ArrayDataset64
 from streams import Stream
-from tables import tables
-from vowpalwabbit import Workspace
+from tables import FIRST
+from vowpal_wabbit import VowpalWabbit
+from workloads import Workload
 
-from onmargin import AutoRegressor, stream
-
-MOST_ROWS = 6_000  # of a table, drawn at random: a forest takes milliseconds a row
 RATES = (0.001, 0.01, 0.1, 1.0)
-
-Learner = Callable[[np.ndarray, np.ndarray], float]  # the mean absolute error of a stream
-
-
-def of_predictions(y: np.ndarray, predictions: Iterable[float]) -> float:
-    found = np.nan_to_num(np.fromiter(predictions, float), nan=1e9, posinf=1e9, neginf=-1e9)
-    return float(np.abs(y - found).mean())
-
-
-def auto(X: np.ndarray, y: np.ndarray) -> float:
-    return AutoRegressor().partial_fit(X, y).totals_.loss / len(y)
-
-
-def auto_of_dicts(X: np.ndarray, y: np.ndarray) -> float:
-    records = [dict(zip(map(str, range(X.shape[1])), row, strict=True)) for row in X.tolist()]
-    return stream.AutoRegressor().learn_many(records, y.tolist()).totals_.loss / len(y)
-
-
-def running_mean(X: np.ndarray, y: np.ndarray) -> float:
-    return of_predictions(y, np.cumsum(y) / np.arange(1, len(y) + 1) - y / np.arange(1, len(y) + 1))
-
-
-def descent(**options: object) -> Learner:
-    """scikit-learn's, row by row."""
-
-    def error(X: np.ndarray, y: np.ndarray) -> float:
-        model = SGDRegressor(**options).partial_fit(X[:1], y[:1])
-
-        def predictions() -> Iterable[float]:
-            yield 0.0
-            for i in range(1, len(y)):
-                yield float(X[i] @ model.coef_ + model.intercept_[0])
-                model.partial_fit(X[i : i + 1], y[i : i + 1])
-
-        try:
-            with np.errstate(all="ignore"):
-                return of_predictions(y, predictions())
-        except ValueError:  # it has diverged
-            return np.inf
-
-    return error
-
-
-def wabbit(options: str) -> Learner:
-    def error(X: np.ndarray, y: np.ndarray) -> float:
-        model = Workspace(f"--quiet {options}")
-
-        def predictions() -> Iterable[float]:
-            for row, target in zip(X.tolist(), y.tolist(), strict=True):
-                features = " ".join(f"{j}:{value!r}" for j, value in enumerate(row))
-                yield model.predict(f"| {features}")
-                model.learn(f"{target!r} | {features}")
-
-        found = of_predictions(y, predictions())
-        model.finish()
-        return found
-
-    return error
-
-
-def river(make: Callable[[], base.Regressor]) -> Learner:
-    def error(X: np.ndarray, y: np.ndarray) -> float:
-        model = make()
-
-        def predictions() -> Iterable[float]:
-            for row, target in zip(X.tolist(), y.tolist(), strict=True):
-                x = dict(enumerate(row))
-                yield model.predict_one(x) or 0.0
-                model.learn_one(x, target)
-
-        return of_predictions(y, predictions())
-
-    return error
-
-
-LINEAR: dict[str, dict[str, Learner]] = {
-    "Vowpal Wabbit": {
-        options: wabbit(options)
-        for options in (
-            *(
-                f"--loss_function {loss} -l {rate} --power_t {power}"
-                for loss, rate, power in product(("squared", "quantile"), (0.02, 0.1, 0.5, 2, 8), (0.5, 0))
-            ),
-            "--coin",
+WABBIT = [
+    *(
+        f"--loss_function {loss} -l {rate} --power_t {power}"
+        for loss, (rate, power) in product(
+            ("squared", "quantile"), [(0.1, 0.5), (0.5, 0.5), (2, 0.5), (8, 0.5), (0.02, 0), (0.1, 0), (0.5, 0)]
         )
-    },
-    "SGD": {
-        f"{loss} {schedule} {rate:g}": descent(loss=loss, learning_rate=schedule, eta0=rate, alpha=1e-6)
-        for loss, schedule, rate in product(("squared_error", "epsilon_insensitive"), ("constant", "invscaling"), RATES)
-    },
-    "PA-I": {
-        f"C={C:g}": descent(loss="epsilon_insensitive", learning_rate="pa1", eta0=C, epsilon=0.0, penalty=None)
-        for C in (0.01, 0.1, 1.0, 10.0)
-    },
-    "river": {
-        f"rate {rate:g}": river(lambda rate=rate: linear_model.LinearRegression(optim.SGD(rate))) for rate in RATES
-    },
+    ),
+    "--loss_function squared --coin",
+]
+DESCENT = {
+    f"{loss} {schedule} {rate:g}": SGDRegressor(loss=loss, learning_rate=schedule, eta0=rate, penalty=None, epsilon=0.0)
+    for loss, schedule, rate in product(("squared_error", "epsilon_insensitive"), ("constant", "invscaling"), RATES)
 }
-CURVED: dict[str, Learner] = {
-    "forest": river(lambda: forest.ARFRegressor(seed=0)),
-    "tree": river(lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=0)),
-    "neighbours": river(lambda: preprocessing.StandardScaler() | neighbors.KNNRegressor()),
+PASSIVE_AGGRESSIVE = {
+    f"C={C:g}": SGDRegressor(loss="epsilon_insensitive", learning_rate="pa1", eta0=C, epsilon=0.0, penalty=None)
+    for C in (0.001, 0.01, 0.1, 1.0, 10.0)
 }
 
 
-def mean(learner: Learner, streams: list[Stream]) -> float:
-    return float(np.mean([learner(X, y) for X, y in streams]))
+def in_units(stream: Stream) -> Workload:
+    X, y = stream
+    return Workload("", X, (y - y[0]) / y.std())
 
 
-def main() -> None:
-    """Print a Markdown table of mean absolute errors, in % of that of the running mean."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=Path, required=True, help="a folder as islp.py writes it")
-    parser.add_argument("--streams", nargs="*", help="by default all")
-    arguments = parser.parse_args()
-    known = tables(arguments.tables)
-    columns = ["table", "rows", "columns", "AutoRegressor", "as dicts", *LINEAR, *CURVED]
-    print(f"| {' | '.join(columns)} | / best linear | / best curved |")
-    print(f"| --- |{' ---: |' * (len(columns) + 1)}")
-    for name in arguments.streams or known:
-        X, y = known[name]()
-        streams = [(X[:MOST_ROWS], y[:MOST_ROWS]) for X, y in shuffled((X, y), TABLE_ORDERS)]
-        in_units = [(standardized(X), y) for X, y in streams]
-        unit = mean(running_mean, streams) / 100
-        ours, of_dicts = mean(auto, streams) / unit, mean(auto_of_dicts, streams) / unit
-        linear = [
-            min(mean(learner, rows) for learner in grid.values() for rows in (streams, in_units)) / unit
-            for grid in LINEAR.values()
-        ]
-        curved = [min(mean(learner, rows) for rows in (streams, in_units)) / unit for learner in CURVED.values()]
-        cells = [f"{error:.2f}" for error in (ours, of_dicts, *linear, *curved)]
-        ratios = f"{ours / min(linear):.3f} | {ours / min(curved):.3f}"
-        print(f"| {name} | {len(streams[0][1])} | {X.shape[1]} | {' | '.join(cells)} | {ratios} |", flush=True)
+def error_of(y: np.ndarray, predictions: np.ndarray) -> float:
+    return float(np.abs(y - np.nan_to_num(predictions, nan=1e9, posinf=1e9, neginf=-1e9)).mean())
 
 
-if __name__ == "__main__":
-    main()
+def running_mean(y: np.ndarray) -> float:
+    """The error of the mean of all targets so far, which every table's errors are given in."""
+    count = np.arange(len(y))
+    return error_of(y, np.where(count, (np.cumsum(y) - y) / np.maximum(count, 1), 0.0))
+
+
+def vowpal_wabbit(work: Workload) -> dict[str, float]:
+    errors = {}
+    with tempfile.TemporaryDirectory() as folder:
+        wabbit = VowpalWabbit(work, Path(folder))
+        bits = wabbit.options[:2]
+        for options in WABBIT:
+            wabbit.options = [*bits, *options.split()]
+            answers = Path(folder) / "answers"
+            wabbit._run("--cache_file", str(wabbit.cache), "--passes", "1", "-p", str(answers)).finish()
+            errors[options] = error_of(work.y, np.loadtxt(answers))
+    return errors
+
+
+def scikit_learn(models: dict[str, SGDRegressor], work: Workload) -> dict[str, float]:
+    return {name: error_of(work.y, progressive(model, work)) for name, model in models.items()}
+
+
+def progressive(model: SGDRegressor, work: Workload) -> np.ndarray:
+    """Predictions of rows before `SGDRegressor.partial_fit` learns them, by the compiled loop behind that method."""
+    coef, intercept = np.zeros(work.X.shape[1]), 0.0
+    found = np.full(len(work.y), np.inf)
+    descend = partial(
+        _plain_sgd64,
+        average_weights=None,
+        average_intercept=0.0,
+        loss=model._get_loss_function(model.loss),
+        penalty_type=model._get_penalty_type(model.penalty),
+        alpha=model.alpha,
+        l1_ratio=0.0,
+        early_stopping=False,
+        validation_score_cb=None,
+        n_iter_no_change=1,
+        max_iter=1,
+        tol=-np.inf,
+        fit_intercept=1,
+        verbose=0,
+        shuffle=0,
+        seed=0,
+        weight_pos=1.0,
+        weight_neg=1.0,
+        learning_rate=model._get_learning_rate_type(model.learning_rate),
+        eta0=model.eta0,
+        power_t=model.power_t,
+        one_class=0,
+        average=0,
+    )
+    for rows in blocks(len(work.y), part=200):
+        X, y = work.X[rows], work.y[rows]
+        found[rows] = X @ coef + intercept
+        block = ArrayDataset64(X, y, np.ones(len(y)), seed=1)
+        none = np.zeros(len(y), np.uint8)
+        try:
+            _, intercept, *_ = descend(
+                weights=coef, intercept=intercept, dataset=block, validation_mask=none, t=1.0 + rows.start
+            )
+        except ValueError:  # the weights have overflowed
+            break
+    return found
+
+
+def river(work: Workload) -> dict[str, float]:
+    return {f"rate {rate:g}": absolute_error(linear_model.LinearRegression(optim.SGD(rate)), work) for rate in RATES}
+
+
+LINEAR: dict[str, Callable[[Workload], dict[str, float]]] = {
+    "Vowpal Wabbit": vowpal_wabbit,
+    "SGD": partial(scikit_learn, DESCENT),
+    "PA-I": partial(scikit_learn, PASSIVE_AGGRESSIVE),
+    "river": river,
+}
+CURVED = CAPYMOA_REGRESSORS | RIVER_REGRESSORS
+
+
+def linear_peer(name: str, streams: Sequence[Stream]) -> Best:
+    """The best setting of a linear peer on raw or standardized rows."""
+    errors: dict[str, list[float]] = {}
+    for version, rows in raw_and_standardized(streams).items():
+        for stream in rows:
+            for setting, error in LINEAR[name](in_units(stream)).items():
+                errors.setdefault(setting + version, []).append(error)
+    return best(errors)
+
+
+def curved_peer(name: str, streams: Sequence[Stream]) -> Best | None:
+    """A curved peer on the first rows of the first order."""
+    work = in_units(streams[0])
+    return CURVED[name]([Workload("", work.X[:FIRST], work.y[:FIRST])])

@@ -1,9 +1,9 @@
 """scikit-learn's linear learners, by the compiled loop behind `SGDClassifier.partial_fit`.
 
 A call of `partial_fit` takes as long as hundreds of rows, most of it for checks. What it does after them, a pass over
-the given rows by `_plain_sgd64` for each class, is called here without. The grid is tried on blocks of rows that are
-predicted before they are learned, and its two best settings then finely, on as good as single rows: the better of these
-counts.
+the given rows by `_plain_sgd64` for each class, is called here directly. All settings of the grid learn the first order
+in blocks of rows that are predicted before they are learned. The three best of them then learn all orders in smaller
+blocks, and the best of these counts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -55,38 +55,39 @@ def perceptron(works: Sequence[Workload]) -> Best:
 
 
 def _tuned(models: dict[str, SGDClassifier], works: Sequence[Workload]) -> Best:
-    roughly = {name: _errors(model, works, _rough) for name, model in models.items()}
-    promising = sorted(roughly, key=lambda name: sum(roughly[name]))[:2]
+    roughly = {name: _errors(model, works[:1], _rough) for name, model in models.items()}
+    promising = sorted(roughly, key=lambda name: sum(roughly[name]))[:3]
     return best({name: _errors(models[name], works, _fine) for name in promising})
 
 
 def _rough(work: Workload) -> Iterator[slice]:
-    """At most 1/20 of the rows before, and for two classes, which cost little, at most ten rows."""
-    return _blocks(len(work.y), part=20, most=10 if len(work.classes) == 2 else len(work.y))
+    """At most 1/20 of the rows before."""
+    return blocks(len(work.y), part=20)
 
 
 def _fine(work: Workload) -> Iterator[slice]:
-    """Row by row; a call that goes through very many weights is for 1/500 of the rows before."""
-    return _blocks(len(work.y), part=500, most=1 if work.X.shape[1] < 10_000 else len(work.y))
+    """At most 1/500 of the rows before, or 1/100 if there are more than two classes, each of which takes a call."""
+    return blocks(len(work.y), part=500 if len(work.classes) == 2 else 100)
 
 
-def _blocks(n_rows: int, part: int, most: int) -> Iterator[slice]:
+def blocks(n_rows: int, part: int) -> Iterator[slice]:
+    """Slices of at most so large a part of the rows before them, and of at least one row."""
     stop = 0
     while stop < n_rows:
-        start, stop = stop, stop + max(1, min(stop // part, most))
+        start, stop = stop, stop + max(1, stop // part)
         yield slice(start, stop)
 
 
 def _errors(
-    model: SGDClassifier, works: Sequence[Workload], blocks: Callable[[Workload], Iterator[slice]]
+    model: SGDClassifier, works: Sequence[Workload], parts: Callable[[Workload], Iterator[slice]]
 ) -> list[float]:
-    return [_error(_Passes(model, work), work, blocks(work)) for work in works]
+    return [_error(_Passes(model, work), work, parts(work)) for work in works]
 
 
-def _error(passes: "_Passes", work: Workload, blocks: Iterator[slice]) -> float:
+def _error(passes: "_Passes", work: Workload, parts: Iterator[slice]) -> float:
     """In %; all rows are mistakes of weights that overflow."""
     mistakes = 0
-    for rows in blocks:
+    for rows in parts:
         X, y = work.X[rows], work.y[rows]
         mistakes += np.count_nonzero(passes.predict(X) != y)
         try:

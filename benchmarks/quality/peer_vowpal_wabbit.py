@@ -12,8 +12,8 @@ from workloads import Workload
 
 LOSSES = ("hinge", "logistic")
 # Rates of its adaptive updates, which fall (power_t 0.5, its default) or stay; and coin betting, which has no rate.
-RATES = (0.02, 0.1, 0.5, 2, 8, 32, 128, 512)
-UPDATES = [*(f"-l {rate} --power_t {power}" for power, rate in product((0.5, 0), RATES)), "--coin"]
+RATES = {0.5: (0.1, 0.5, 2, 8, 32), 0: (0.02, 0.1, 0.5)}
+UPDATES = [*(f"-l {rate} --power_t {power}" for power, rates in RATES.items() for rate in rates), "--coin"]
 
 
 def vowpal_wabbit(works: Sequence[Workload]) -> Best:
