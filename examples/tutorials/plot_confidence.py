@@ -1,11 +1,11 @@
 r"""
-Probabilities and prediction sets
-=================================
+Probabilities, prediction sets and abstention
+=============================================
 
-A stream of five classes whose meaning changes in the middle. On the left how often each probability came true, judged
-before each example was learned. On the right the part of the last 500 labels that were in their prediction sets, which
-stays near the 90 % asked for, and the mean size of the sets, which grows when the stream changes. See
-:doc:`../../confidence`.
+A stream of five classes whose meaning changes in the middle. The first figure shows, on the left, how often each
+probability came true, judged before each example was learned; on the right, the fraction of the last 500 labels that
+were in their prediction sets, which stays near the 90 % asked for, and the mean size of the sets, which grows when the
+stream changes. The second figure shows what abstaining buys. See :doc:`../../confidence`.
 """
 
 import matplotlib.pyplot as plt
@@ -22,11 +22,14 @@ scores = np.where((np.arange(n) < n // 2)[:, None], X @ before, X @ after)
 y = (scores + rng.gumbel(size=(n, 5))).argmax(axis=1)
 
 sets = PredictionSets(AROWClassifier(forgetting=0.01), coverage=0.9)
-covered, sizes = [], []
+covered, sizes, chances, predicted = [], [], [], []
 for x, label in zip(X, y.tolist(), strict=True):
     labels = sets.predict_set_one(x)
     covered.append(label in labels)
     sizes.append(len(labels))
+    shares = sets.model.predict_proba_one(x)
+    chances.append(max(shares.values(), default=0.0))
+    predicted.append(max(shares, key=shares.get, default=None))
     sets.learn_one(x, label)
 
 found, report = sets.model.reliability_, sets.coverage_
@@ -44,4 +47,21 @@ size = axes[1].twinx()
 size.plot(np.arange(500, n + 1), np.convolve(sizes, last, "valid"), color="C1", label="size")
 size.set(ylabel="mean size", ylim=(0, 5))
 fig.legend(loc="lower right", bbox_to_anchor=(0.92, 0.18))
+plt.show()
+
+# %%
+# With ``Decisions(model, abstain=c)`` no class is given where a mistake has a probability of more than c. The smaller c
+# is, the fewer examples are decided, and the fewer of those decisions are wrong. If the probabilities are right, each
+# decision is wrong with a probability of at most c, so that the curve of wrong decisions lies below the dotted line.
+
+costs = np.linspace(0.02, 0.8, 40)
+wrong = np.array(predicted) != y
+doubt = 1 - np.array(chances)
+decided = [doubt <= cost for cost in costs]
+fig, ax = plt.subplots(figsize=(5, 4), layout="constrained")
+ax.plot(costs, [one.mean() for one in decided], label="decided")
+ax.plot(costs, [wrong[one].mean() if one.any() else 0 for one in decided], label="wrong, of those decided")
+ax.plot(costs, costs, ":", color="gray")
+ax.set(xlabel="cost of abstaining", ylabel="fraction of the examples", ylim=(0, 1), title="abstaining")
+ax.legend()
 plt.show()

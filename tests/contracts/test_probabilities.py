@@ -6,7 +6,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from river import ensemble, evaluate, metrics, multiclass
+from river import bandit, ensemble, evaluate, metrics, model_selection, multiclass
 from sklearn.metrics import log_loss
 
 import onmargin
@@ -79,9 +79,12 @@ def test_cuts_files_and_copies_change_no_bit(average, tmp_path):
 
 
 def test_odds_of_known_classes_stay_when_a_class_turns_up():
+    """Those before the odds of the best class are adjusted, which are against all other classes together."""
     X, y = data(n_classes=2)
     for strategy in ("joint", "ovr"):
-        model = onmargin.PassiveAggressiveClassifier(strategy=strategy, class_weight={}).partial_fit(X, y)
+        model = onmargin.PassiveAggressiveClassifier(strategy=strategy).partial_fit(X, y)
+        calibration = model._model.calibration
+        calibration.__setstate__(calibration.state() | {"best": np.array([1.0, 0.0, 0.0])})
         before = model.predict_proba(X)
         model._meet(np.array([-1]))
         model._model.arrange(model.classes_.tolist())
@@ -161,6 +164,10 @@ def test_metrics_and_ensembles_of_river(kind):
     assert 0 < evaluate.progressive_val_score(pairs, kind(), metrics.LogLoss()).get() < 1
     bagged = ensemble.ADWINBaggingClassifier(kind(), n_models=2, seed=0)
     assert evaluate.progressive_val_score(pairs, bagged, metrics.Accuracy()).get() > 0.5
+    arms = [kind(), kind(C=0.1) if "Passive" in kind.__name__ else kind(r=1.0)]
+    policy = bandit.EpsilonGreedy(epsilon=0.1, burn_in=10, seed=0)
+    chosen = model_selection.BanditClassifier(arms, metrics.LogLoss(), policy)
+    assert 0 < evaluate.progressive_val_score(pairs, chosen, metrics.LogLoss()).get() < 1
     X, y = data(200, 3)
     three = [(dict(enumerate(x)), int(label)) for x, label in zip(X.tolist(), y, strict=True)]
     against_rest = multiclass.OneVsRestClassifier(kind())

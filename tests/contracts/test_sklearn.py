@@ -73,8 +73,6 @@ EXPECTED_FAILURES = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
     "a weight scales C in one round: an example of weight 2 is not two examples",
 )
-# Class weights ask for other predictions than the most likely class.
-OF_CLASS_WEIGHTS = {"check_classifiers_train": "with class weights `predict` is not the most likely class"}
 OF_VOTES = {"check_decision_proba_consistency": "probabilities follow the leading model as well as the vote"}
 OF_SEVERAL_MODELS = {"check_sparsify_coefficients": "several models are not kept as one sparse matrix"}
 
@@ -97,8 +95,7 @@ def expected_failures(estimator):
     )
     expected = EXPECTED_FAILURES | (OF_SEVERAL_MODELS if several else {})
     votes = isinstance(estimator, AutoClassifier) and estimator.combine == "hedge"
-    weighted = getattr(estimator, "class_weight", None) is not None
-    return expected | (OF_VOTES if votes else {}) | (OF_CLASS_WEIGHTS if weighted else {})
+    return expected | (OF_VOTES if votes else {})
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)

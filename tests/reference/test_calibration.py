@@ -24,6 +24,9 @@ def same(compiled, twin):
     assert_allclose(state["offsets"], [twin.c, twin.c_squares], rtol=1e-9, atol=1e-12)
     assert_allclose(state["sums"], [twin.weight, twin.log_loss, twin.brier], rtol=1e-9)
     assert_allclose(state["bins"], twin.bins, rtol=1e-9)
+    assert_allclose(state["best"], twin.best, rtol=1e-9, atol=1e-12)
+    assert_allclose(state["best_squares"], twin.best_squares, rtol=1e-9)
+    assert_allclose(state["doubt"], [twin.doubt], rtol=1e-9, atol=1e-9)
     assert state["judged"] == twin.judged
 
 
@@ -72,7 +75,7 @@ def test_rounds_that_stand_for_others():
     while chosen[-1] < 200_000:
         chosen.append(chosen[-1] + gap(chosen[-1], 63))
     assert 0.45 < np.mean(np.array(chosen) % 2) < 0.55  # labels that alternate do not fool it
-    X, y = stream(6000, 2)
+    X, y = stream(20_000, 2)
     scores = play(X, y * 2.0 - 1, binary, pa1(0.01)).scores
     model = PassiveAggressiveClassifier(C=0.01, fit_intercept=False).partial_fit(X, y, classes=[0, 1])
     same(model._model.calibration, calibrate(scores, y, 2))

@@ -14,8 +14,11 @@ cdef class Calibration:
     cdef readonly Py_ssize_t n_classes
     cdef readonly long long rounds, judged
     cdef public long long wait                # rounds until the next one that is looked at
-    cdef public bint learning, agrees
+    cdef public bint learning
     cdef double a, b, a_squares, b_squares    # factors of scores and votes, and the squares of their gradients
+    cdef double slope, shift, bend            # of the log odds of the best class
+    cdef double slope_squares, shift_squares, bend_squares
+    cdef double doubt                         # log likelihood ratio against the class of highest score as the likeliest
     cdef double s_square, v_square            # running mean squares of scores and votes
     cdef double weight, log_loss, brier       # sums over the rounds
     cdef double[3 * BINS] bins                # of each bin: rounds, probabilities, and how often they came true
@@ -36,6 +39,7 @@ cdef class Calibration:
     cdef take(self, memory)
     cdef void observe(self, Task task, Geometry geometry, Round* r, Py_ssize_t weight) noexcept nogil
     cdef bint infer(self, const Evidence* e, double* p) noexcept nogil
-    cdef void agree(self, const Evidence* e, double* p) noexcept nogil
+    cdef void settle(self, const Evidence* e, double* p, Py_ssize_t right=*) noexcept nogil
+    cdef void adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil
     cdef void judge(self, Py_ssize_t right, double weight) noexcept nogil
     cdef void learn(self, const Evidence* e, Py_ssize_t right) noexcept nogil

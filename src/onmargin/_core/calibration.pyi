@@ -8,7 +8,6 @@ from onmargin._core.tasks.task import Task
 
 class Calibration:
     learning: bool
-    agrees: bool
     wait: int
     @property
     def n_classes(self) -> int: ...

@@ -10,13 +10,23 @@ running root mean square. Each pair (scores, label) is first judged, by log loss
 learned: a, b and c descend the log loss by AdaGrad ([ADAGRAD]), each by its own gradients. a and b stay above 0, so
 that a higher score is never a lower probability.
 
-The class of highest score, which is predicted, need not have the largest p: c corrects scores that favor a class. With
-`agrees` its p is then raised to the largest of the others, so that predictions and probabilities do not contradict each
-other. Options that ask for other predictions than the most likely class, such as class weights, turn that off.
+Scores are seldom linear in the log odds, and those of many classes seldom of one temperature. So the odds o of the best
+class are adjusted, and the others share what is left as before:
 
-Rounds of a single model may take less time than a few exponentials. Once 4096 were looked at it is one of 32 on
-average, and counts for 32; where several models learn side by side, one of 4. A hash of the number of a round says how
-many are skipped after it, so that no pattern in the stream meets one in the choice.
+    ln o' = slope ln o + shift + bend max(ln o - 3/2, 0),
+
+learned in the same way from whether the best class was right.
+
+The class of highest score, which is predicted, need not have the largest p: c corrects scores that favor a class. Its p
+is then raised to the largest of the others, so that predictions and probabilities do not contradict each other, until
+the stream has shown that they must: `doubt` is the log likelihood ratio of the p before and after, and from ln 1000
+on nothing is raised. If what is raised were true, the ratio would be a martingale, and reach 1000 with probability at
+most 1/1000.
+
+Rounds of a single model may take less time than a few exponentials. The first 4096 are all looked at, then on average
+one of 2, and half as many each time that there are four times as many: at last one of 32, or one of 16 where several
+models learn side by side. A round stands for as many as are skipped. A hash of the number of a round says how many are
+skipped after it, so that no pattern in the stream meets one in the choice.
 """
 
 import numpy as np
@@ -36,10 +46,17 @@ cdef double RATE = 1.0, FIRST_SQUARES = 4.0
 # The smallest factor of scores, the longest memory of their deviation in rounds, and the largest number of deviations
 # that counts in a gradient.
 cdef double LEAST_FACTOR = 0.01, MEMORY = 1024, MOST_DEVIATIONS = 8
-# Rounds that are all looked at, and the most from one to the next after them: with one model, and with several.
-cdef uint64_t THOROUGH = 4096, LONG = 63, SHORT = 7
+# Rounds that are all looked at, and for how many one stands at most: with one model, and with several.
+cdef double THOROUGH = 4096
+cdef uint64_t LONG = 32, SHORT = 16
+# Where the log odds of the best class bend, and the rate of their adjustment.
+cdef double KNEE = 1.5, SLOW = 0.3
+# The log likelihood ratio from which on the class of highest score need not be the likeliest.
+cdef double PROVEN = log(1000)
 # Logits further below the largest one count as if they were so far below: no probability is 0.
 cdef double DEPTH = 30
+# The least probability that all classes but the best have together.
+cdef double LEAST_REST = 1e-13
 # By which part of it the probability of a predicted class is above that of the likeliest other, if it is below.
 cdef double AHEAD = 1e-4
 
@@ -80,6 +97,33 @@ cdef inline double followed(
     return before + (square - before) / min(n_seen, MEMORY)
 
 
+cdef inline void raise_best(double* p, Py_ssize_t n, Py_ssize_t best) noexcept nogil:
+    """Make a class the likeliest, if it is not."""
+    cdef Py_ssize_t k
+    cdef double top = 0, sum = 0
+    for k in range(n):
+        if k != best:
+            top = max(top, p[k])
+            sum += p[k]
+    if p[best] <= top:
+        p[best] = top + AHEAD * p[best]  # which still grows with the score
+        sum += p[best]
+        for k in range(n):
+            p[k] /= sum
+
+
+cdef inline double raised(const double* p, Py_ssize_t n, Py_ssize_t best, Py_ssize_t k) noexcept nogil:
+    """The probability of class k if a class were made the likeliest."""
+    cdef Py_ssize_t j
+    cdef double top = 0, high
+    for j in range(n):
+        top = max(top, p[j]) if j != best else top
+    if p[best] > top:
+        return p[k]
+    high = top + AHEAD * p[best]
+    return (high if k == best else p[k]) / (1 - p[best] + high)
+
+
 cdef class Calibration:
     """Learns the probabilities of `n_classes` classes from the scores of rounds, and judges them before.
 
@@ -91,7 +135,9 @@ cdef class Calibration:
         self.n_classes = whole(n_classes, "n_classes")
         self.a = self.b = 0.5
         self.a_squares = self.b_squares = FIRST_SQUARES
-        self.learning = self.agrees = True
+        self.slope, self.shift, self.bend = 1, 0, 0
+        self.slope_squares = self.shift_squares = self.bend_squares = FIRST_SQUARES
+        self.learning = True
         self.take(zeros((3, n_classes)))
         self.memory[1] = FIRST_SQUARES
 
@@ -104,7 +150,10 @@ cdef class Calibration:
     def __copy__(self):
         cdef Calibration other = Calibration.__new__(Calibration)
         other.n_classes, other.rounds, other.judged = self.n_classes, self.rounds, self.judged
-        other.learning, other.agrees, other.wait = self.learning, self.agrees, self.wait
+        other.learning, other.wait, other.doubt = self.learning, self.wait, self.doubt
+        other.slope, other.shift, other.bend = self.slope, self.shift, self.bend
+        other.slope_squares, other.shift_squares = self.slope_squares, self.shift_squares
+        other.bend_squares = self.bend_squares
         other.a, other.b, other.a_squares, other.b_squares = self.a, self.b, self.a_squares, self.b_squares
         other.s_square, other.v_square = self.s_square, self.v_square
         other.weight, other.log_loss, other.brier, other.bins = self.weight, self.log_loss, self.brier, self.bins
@@ -112,9 +161,10 @@ cdef class Calibration:
         return other
 
     def for_classes(self, places, Py_ssize_t n_classes, double stretch=1.0):
-        """A copy for more classes, of which those known so far go to `places`; their odds stay as they are.
+        """A copy for more classes, of which those known so far go to `places`.
 
-        `stretch` is by how much differences of scores grow. A new class begins with the smallest offset.
+        Their odds stay as they are, apart from the adjustment of the best. `stretch` is by how much differences of
+        scores grow. A new class begins with the smallest offset.
         """
         cdef Calibration other = self.__copy__()
         offsets = self.memory[:2]
@@ -130,7 +180,9 @@ cdef class Calibration:
         state = {
             "rounds": self.rounds, "judged": self.judged, "wait": self.wait, "offsets": self.memory[:2].copy(),
             "factors": np.array([self.a, self.b, self.a_squares, self.b_squares]),
-            "squares": np.array([self.s_square, self.v_square]),
+            "best": np.array([self.slope, self.shift, self.bend]),
+            "best_squares": np.array([self.slope_squares, self.shift_squares, self.bend_squares]),
+            "squares": np.array([self.s_square, self.v_square]), "doubt": np.array([self.doubt]),
             "sums": np.array([self.weight, self.log_loss, self.brier]), "bins": self.bins_so_far(),
         }
         return type(self), (self.n_classes,), state
@@ -145,6 +197,13 @@ cdef class Calibration:
         self.wait = whole(state["wait"], "wait", most=64)
         self.a, self.b, self.a_squares, self.b_squares = factors
         self.s_square, self.v_square = squares
+        if "best" in state:  # which earlier files do not have
+            best, best_squares, doubt = np.empty(3), np.empty(3), np.empty(1)
+            for array, name in ((best, "best"), (best_squares, "best_squares"), (doubt, "doubt")):
+                fill(array, state, name)
+            self.slope, self.shift, self.bend = best
+            self.slope_squares, self.shift_squares, self.bend_squares = best_squares
+            self.doubt = doubt[0]
         self.weight, self.log_loss, self.brier = sums
         for k in range(3 * BINS):
             self.bins[k] = bins.flat[k]
@@ -160,16 +219,22 @@ cdef class Calibration:
 
     cdef Py_ssize_t next_due(self, Py_ssize_t n_scores) noexcept nogil:
         """For how many rounds one stands that is not skipped, and how many are skipped after it."""
-        cdef uint64_t h, most = SHORT if n_scores > self.n_classes else LONG
+        cdef uint64_t h, stands_for = 1, most = SHORT if n_scores > self.n_classes else LONG
+        cdef double until = THOROUGH
         if self.n_classes < 2:
             return 0
         self.rounds += 1
-        if self.learning and <uint64_t>self.judged < THOROUGH:
-            return 1
-        h = <uint64_t>self.rounds * <uint64_t>0x9E3779B97F4A7C15
-        h = (h ^ (h >> 32)) * <uint64_t>0xD6E8FEB86659FD93
-        self.wait = 1 + (h >> 32) % most
-        return (most + 1) // 2
+        if self.learning:
+            while stands_for < most and self.weight >= until:
+                stands_for *= 2
+                until *= 4
+        else:
+            stands_for = most
+        if stands_for > 1:
+            h = <uint64_t>self.rounds * <uint64_t>0x9E3779B97F4A7C15
+            h = (h ^ (h >> 32)) * <uint64_t>0xD6E8FEB86659FD93
+            self.wait = 1 + (h >> 32) % (2 * stands_for - 1)
+        return stands_for
 
     cdef void observe(self, Task task, Geometry geometry, Round* r, Py_ssize_t weight) noexcept nogil:
         """Judge and learn the scores that predict the row of a round; the round counts for `weight` rounds."""
@@ -184,7 +249,7 @@ cdef class Calibration:
         if self.learning:
             self.judged += 1
             self.learn(&e, right)
-            self.agree(&e, self.p)
+            self.settle(&e, self.p, right)
             self.judge(right, weight)
         self.s_square = followed(self.s_square, e.s, e.n, self.n_classes, self.judged)
         if e.v != NULL:
@@ -215,24 +280,52 @@ cdef class Calibration:
             p[k] /= sum
         return True
 
-    cdef void agree(self, const Evidence* e, double* p) noexcept nogil:
-        """Make the predicted class the most likely one, if it must be."""
+    cdef void settle(self, const Evidence* e, double* p, Py_ssize_t right=-1) noexcept nogil:
+        """Make the predicted class the likeliest, unless that is disproven, and adjust the odds of the likeliest.
+
+        With the `right` class, learn how.
+        """
         cdef const double* s = e.s if e.v == NULL else e.v
         cdef Py_ssize_t k, best = e.n == 1 and s[0] >= 0
-        cdef double top = 0, sum = 0
-        if not self.agrees:
-            return
+        cdef bint agrees = self.doubt < PROVEN
+        cdef double high
         for k in range(1, e.n):
             best = k if s[k] > s[best] else best
+        if right >= 0:
+            high = raised(p, self.n_classes, best, right)
+            if high != p[right]:
+                self.doubt += log(p[right] / high)
+        if agrees:
+            raise_best(p, self.n_classes, best)
+        else:
+            for k in range(self.n_classes):
+                best = k if p[k] > p[best] else best
+        self.adjust(p, best, right)
+        raise_best(p, self.n_classes, best)
+
+    cdef void adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil:
+        """Adjust the odds of the best class."""
+        cdef Py_ssize_t k
+        cdef double rest = 0, z, beyond, share, factor, g
         for k in range(self.n_classes):
             if k != best:
-                top = max(top, p[k])
-                sum += p[k]
-        if p[best] <= top:
-            p[best] = top + AHEAD * p[best]  # which still grows with the score
-            sum += p[best]
-            for k in range(self.n_classes):
-                p[k] /= sum
+                rest += p[k]
+        rest = max(rest, LEAST_REST)
+        z = log(p[best] / rest)
+        beyond = max(z - KNEE, 0)
+        share = 1 / (1 + exp(-min(max(self.slope * z + self.shift + self.bend * beyond, -DEPTH), DEPTH)))
+        if right >= 0:
+            g = share - (best == right)
+            self.slope_squares += g * z * g * z
+            self.slope = max(self.slope - SLOW * g * z / sqrt(self.slope_squares), LEAST_FACTOR)
+            self.shift_squares += g * g
+            self.shift -= SLOW * g / sqrt(self.shift_squares)
+            self.bend_squares += g * beyond * g * beyond
+            self.bend = max(self.bend - SLOW * g * beyond / sqrt(self.bend_squares), LEAST_FACTOR - self.slope)
+        factor = (1 - share) / rest
+        for k in range(self.n_classes):
+            p[k] *= factor
+        p[best] = share
 
     cdef void judge(self, Py_ssize_t right, double weight) noexcept nogil:
         cdef Py_ssize_t k, best = 0, place
@@ -286,5 +379,5 @@ cdef class Calibration:
                 if e.n != (1 if self.n_classes == 2 else self.n_classes):
                     raise ValueError(f"{e.n} scores are not those of {self.n_classes} classes")
                 self.infer(&e, p + i * self.n_classes)
-                self.agree(&e, p + i * self.n_classes)
+                self.settle(&e, p + i * self.n_classes)
         return out

@@ -67,7 +67,7 @@ class Decisions(JudgingWrapper):
     >>> for start in range(0, 560, 10):
     ...     decisions = decisions.partial_fit(X[start : start + 10], y[start : start + 10])
     >>> decisions.report_.abstained, decisions.report_.mistakes
-    (254, 7)
+    (241, 7)
     >>> Decisions(decisions.model, cost=[[0, 10], [1, 0]]).threshold_
     0.909...
     """

@@ -72,7 +72,7 @@ class PredictionSets(JudgingWrapper):
     ...     sets = sets.partial_fit(X[start : start + 20], y[start : start + 20])
     >>> report = sets.coverage_
     >>> print(f"{report.covered:.3f} of {report.rounds}, {report.size:.2f} labels each")
-    0.953 of 1680, 1.38 labels each
+    0.953 of 1680, 1.40 labels each
     """
 
     def __init__(

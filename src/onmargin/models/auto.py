@@ -83,7 +83,6 @@ class AutoClassifierOptions:
                 sleeping=self.sleeping,
             ),
             calibrated=True,
-            weighted=self.class_weight is not None,
             fixed={"experts": self.experts, "drift": self.drift},
         )
 

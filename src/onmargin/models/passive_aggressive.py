@@ -112,7 +112,6 @@ class ClassifierOptions:
             columns=partial(class_columns, half=0.5 if self.strategy == "joint" else 1.0),
             simplex_margin=largest,
             calibrated=True,
-            weighted=not (self.class_weight is None and self.class_margin is None and self.cost is None),
             labels_at_once=self.cost is not None,  # costs speak of all classes from the first round on
             **space(self, step, by_loss=False),
         )

@@ -95,7 +95,6 @@ class Plan:
     simplex_reach: Callable[[Any], float] = largest_entry  # of the rows of a matrix: the largest margin in reach
     simplex_margin_of_classes: float | None = None  # the same margin, where a threshold depends on the classes
     calibrated: bool = False  # whether scores are of classes, whose probabilities are learned from them
-    weighted: bool = False  # whether options ask for other predictions than the most likely class
     plain: bool = True  # whether weights are added to, and not a link of a sum
     sparsifiable: bool = True  # whether a model can be kept as its weights that are not zero
     labels_at_once: bool = False  # whether the labels of a call are all known from its first round on
@@ -196,8 +195,6 @@ class Model(Part):
         self.check_fixed(plan)
         if self.fixed is None:
             self.fixed = dict(plan.fixed)
-        if self.learner._totals.calibration is not None:
-            self.learner._totals.calibration.agrees = not plan.weighted
         if plan.adjust is not None:
             plan.adjust(self.learner.geometry)
         self._experts = experts = self.experts(plan)

@@ -209,7 +209,6 @@ def of_classes(
         step=step,
         half=half,
         calibrated=True,
-        weighted=options.class_weight is not None,
         labels_at_once=True,
         simplex_margin_of_classes=margin if simplex else None,
         **weights | rest,

@@ -183,7 +183,6 @@ def _of_classes(options: Any, step: Step, *, eager: bool = False) -> Plan:
         task=task,
         columns=columns,
         calibrated=True,
-        weighted=options.class_weight is not None,
         **_gaussian(options, step, by_loss=False),
     )
 

@@ -9,6 +9,7 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
 RATE, LEAST_FACTOR, MEMORY, MOST_DEVIATIONS, DEPTH, BINS = 1.0, 0.01, 1024, 8, 30, 10
+KNEE, SLOW, PROVEN = 1.5, 0.3, np.log(1000)
 MASK = 2**64 - 1
 
 
@@ -18,6 +19,9 @@ class Calibration:
 
     s are the scores of a model, less their mean, and v those of a vote, if there is one. Each pair of scores and label
     is judged before it is learned. A row of one score is that of the second of two classes.
+
+    The log odds z of the best class become ``slope z + shift + bend max(z - 1.5, 0)``. The class of highest score is
+    made the likeliest, until the likelihood ratio `doubt` has disproven that.
     """
 
     n_classes: int
@@ -27,6 +31,7 @@ class Calibration:
     b_squares: float = 4.0
     s_square: float = 0.0
     v_square: float = 0.0
+    doubt: float = 0.0
     judged: int = 0
     weight: float = 0.0
     log_loss: float = 0.0
@@ -34,10 +39,13 @@ class Calibration:
     c: Vector = field(init=False)
     c_squares: Vector = field(init=False)
     bins: Matrix = field(init=False)
+    best: Vector = field(init=False)
+    best_squares: Vector = field(init=False)
 
     def __post_init__(self) -> None:
         self.c, self.c_squares = np.zeros(self.n_classes), np.full(self.n_classes, 4.0)
         self.bins = np.zeros((3, BINS))
+        self.best, self.best_squares = np.array([1.0, 0.0, 0.0]), np.full(3, 4.0)
 
     def probabilities(self, s: Vector, v: Vector | None = None) -> Vector:
         """Return the probability of each class from scores, and from those of a vote."""
@@ -60,9 +68,29 @@ class Calibration:
         if v is not None:
             self.b, self.b_squares = _descend(self.b, self.b_squares, g, _in_units(_centered(v), self.v_square))
             self.v_square = self._followed(self.v_square, v)
-        shown = agreeing(p, s if v is None else v)
+        shown = self._settled(p, s if v is None else v, right)
         self._judge(shown, right, weight)
         return shown
+
+    def _settled(self, p: Vector, s: Vector, right: int) -> Vector:
+        """Return the probabilities that are shown, and learn the odds of the best class."""
+        agrees, best = self.doubt < PROVEN, int(s[0] >= 0) if len(s) == 1 else int(s.argmax())
+        raised = with_highest(p, best)
+        self.doubt += float(np.log(p[right] / raised[right]))
+        p = raised if agrees else p
+        best = best if agrees else int(p.argmax())
+        rest = max(float(np.delete(p, best).sum()), 1e-13)
+        z = float(np.log(p[best] / rest))
+        x = np.array([z, 1.0, max(z - KNEE, 0.0)])
+        share = 1 / (1 + np.exp(-np.clip(self.best @ x, -DEPTH, DEPTH)))
+        g = (share - (best == right)) * x
+        self.best_squares += g**2
+        self.best -= SLOW * g / np.sqrt(self.best_squares)
+        self.best[0] = max(self.best[0], LEAST_FACTOR)
+        self.best[2] = max(self.best[2], LEAST_FACTOR - self.best[0])
+        adjusted = p * (1 - share) / rest
+        adjusted[best] = share
+        return with_highest(adjusted, best)
 
     def _judge(self, p: Vector, right: int, weight: float) -> None:
         g = p - np.eye(self.n_classes)[right]
@@ -82,16 +110,17 @@ class Calibration:
 def calibrate(scores: Matrix, y: NDArray[np.intp], n_classes: int, votes: Matrix | None = None) -> Calibration:
     """Calibrate the scores of a stream, one row per example; y are classes from 0.
 
-    Past the first 4096 rows one of 32 on average is looked at, and counts for 32; with votes, one of 4.
+    The first 4096 rows are all looked at, then about one of 2, and half as many each time that there are four times as
+    many, at last one of 32, or with votes one of 16.
     """
-    calibration, most, due = Calibration(n_classes), 63 if votes is None else 7, 1
+    calibration, due = Calibration(n_classes), 1
     for t, (s, right) in enumerate(zip(scores, y, strict=True), 1):
-        if t <= 4096:
-            calibration.learn(int(right), s, None if votes is None else votes[t - 1])
-            due = t + 1
-        elif t == due:
-            due += gap(t, most)
-            calibration.learn(int(right), s, None if votes is None else votes[t - 1], (most + 1) / 2)
+        if t == due:
+            stands_for, until = 1, 4096
+            while stands_for < (32 if votes is None else 16) and calibration.weight >= until:
+                stands_for, until = 2 * stands_for, 4 * until
+            due += gap(t, 2 * stands_for - 1)
+            calibration.learn(int(right), s, None if votes is None else votes[t - 1], stands_for)
     return calibration
 
 
@@ -101,9 +130,8 @@ def gap(t: int, most: int) -> int:
     return 1 + (((h ^ (h >> 32)) * 0xD6E8FEB86659FD93 & MASK) >> 32) % most
 
 
-def agreeing(p: Vector, s: Vector) -> Vector:
-    """Return probabilities in which the class of highest score is the most likely one."""
-    best = int(s[0] >= 0) if len(s) == 1 else int(s.argmax())
+def with_highest(p: Vector, best: int) -> Vector:
+    """Return probabilities in which a class is the likeliest one."""
     top = np.delete(p, best).max()
     if p[best] > top:
         return p

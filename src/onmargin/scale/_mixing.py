@@ -401,7 +401,12 @@ class CalibrationMixture:
     """
 
     # Of each array that has learned numbers, where these are; all other numbers are sums.
-    _LEARNED: ClassVar = {"factors": slice(2), "offsets": slice(1), "squares": slice(None)}
+    _LEARNED: ClassVar = {
+        "best": slice(None),
+        "factors": slice(2),
+        "offsets": slice(1),
+        "squares": slice(None),
+    }
 
     def __init__(self, start: dict[str, Any]) -> None:
         self._start = start
