@@ -83,8 +83,13 @@ def test_sleeping_can_be_turned_off_and_on_at_any_time():
     model.set_params(sleeping=True).partial_fit(ROWS, CURVED)
     slept = model.experts_
     assert slept.asleep.any()
+    same_model = pickle.loads(pickle.dumps(model))
     model.set_params(sleeping=False).partial_fit(ROWS[:50], CURVED[:50])
+    same_model.set_params(sleeping=False).partial_fit(ROWS[:50], CURVED[:50])
     awake = model.experts_
+    same(model, same_model)
+    for m in np.flatnonzero([weights is not None for weights in awake.coef]):
+        assert_array_equal(awake.coef[m], same_model.experts_.coef[m])
     assert not awake.asleep.any()
     assert_array_equal(awake.slept, slept.slept)
     assert awake.mixed_loss <= awake.lost.min() + awake.regret_bound

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t
 
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport HalfSpace, Round, finite
@@ -128,10 +128,8 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
 
 
 cdef seat(Task task, Geometry geometry):
-    """Tell a geometry which models sleep: a copy, or one from a file, does not know."""
-    cdef const uint8_t* asleep = task.asleep()
-    if asleep != NULL:
-        geometry.put_to_sleep(asleep)
+    """Tell a geometry which models sleep: a copy, one from a file, or one of another task does not know."""
+    geometry.put_to_sleep(task.asleep())
 
 
 cdef inline int hear(Py_ssize_t done, Py_ssize_t pace) except -1 nogil:

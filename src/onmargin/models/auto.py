@@ -39,7 +39,8 @@ class AutoClassifierOptions:
     ----------
     experts : {"all", "linear"}, default="all"
         Which experts learn. "all" are linear ones and, for dense rows of at most 300 features, two that are curved: on
-        random Fourier features. They take most of the time; "linear" leaves them out.
+        random Fourier features. They take most of the time; "linear" leaves them out. On shards and with hashed names
+        there are the experts for sparse rows only, which are linear.
     drift : bool, default=True
         Whether what is to be learned may move, as on most streams: some experts then forget earlier examples, to follow
         it. Set it to False where the order of examples means nothing, and predictions are of old and new ones alike.
@@ -95,7 +96,8 @@ class AutoRegressorOptions:
     ----------
     experts : {"all", "linear"}, default="all"
         Which experts learn. "all" are linear ones and, for dense rows of at most 300 features, those that are curved:
-        on random Fourier features. They take most of the time; "linear" leaves them out.
+        on random Fourier features. They take most of the time; "linear" leaves them out. On shards and with hashed
+        names there are the experts for sparse rows only, which are linear.
     drift : bool, default=True
         Whether what is to be learned may move, as on most streams: some experts then forget earlier examples, to follow
         it. Set it to False where the order of examples means nothing, and predictions are of old and new ones alike.

@@ -88,6 +88,7 @@ cdef class Geometry:
         return 0
 
     cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
+        """Say which models sleep, one flag per score; NULL: none."""
         pass
 
 

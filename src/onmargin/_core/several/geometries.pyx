@@ -133,10 +133,11 @@ cdef class SideBySide(Geometry):
         return squares
 
     cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
-        self.left_asleep = self.left_whole and asleep[0]
-        self.right_asleep = self.right_whole and asleep[self.left.n_scores]
+        cdef const uint8_t* right = NULL if asleep == NULL else asleep + self.left.n_scores
+        self.left_asleep = self.left_whole and asleep != NULL and asleep[0]
+        self.right_asleep = self.right_whole and right != NULL and right[0]
         self.left.put_to_sleep(asleep)
-        self.right.put_to_sleep(asleep + self.left.n_scores)
+        self.right.put_to_sleep(right)
 
     cdef Py_ssize_t count_left(self, const Round* r) noexcept nogil:
         """How many half-spaces are of the left: none or all, where a step asks for those of one model."""

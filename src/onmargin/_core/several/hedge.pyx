@@ -53,12 +53,11 @@ cdef class Hedge:
 
     A model falls asleep after WATCH rounds in which it lost no less than the vote, if exp(-eta (L_m - L_leader)) is
     below NEGLIGIBLE / M, and L_m - L_leader at least what the leader loses in LAG rounds in the mean; but all models
-    learn from the first SCHOOL rounds. It sleeps as long
-    as the former holds with what it had lost when it fell asleep in the place of L_m: had it learned on, and not lost
-    anything since, its weight would have been negligible in each of these rounds. So it wakes the sooner the more the
-    leader loses; and it sleeps at most LONGEST rounds, so that one that learns slowly, and may be the best in the end,
-    learns from one example of LONGEST / WATCH + 1 at least. Models of one group, whose numbers lie together, sleep and
-    wake together.
+    learn from the first SCHOOL rounds. It sleeps as long as the former holds with what it had lost when it fell asleep
+    in the place of L_m: had it learned on, and not lost anything since, its weight would have been negligible in each
+    of these rounds. So it wakes the sooner the more the leader loses; and it sleeps at most LONGEST rounds, so that one
+    that learns slowly, and may be the best in the end, learns from one example of LONGEST / WATCH + 1 at least. Models
+    of one group, whose numbers lie together, sleep and wake together.
     """
 
     def __init__(self, Py_ssize_t n, *, bint voting, judged="mistake", double ceiling=INFINITY, Py_ssize_t experts=0,
