@@ -29,7 +29,7 @@ EVERYDAY, SHARED, *CAMPAIGNS = (line.split() for line in WORDS.splitlines())
 
 
 def message(kind: str, campaign: int) -> str:
-    """Mostly words that both kinds of mail use, and two or three of its own."""
+    """Mostly words that both kinds of mail use, and one to three of its own."""
     own = CAMPAIGNS[campaign] if kind == "spam" else EVERYDAY
     words = [*rng.choice(own, rng.integers(1, 4)), *rng.choice(SHARED, 5), *rng.choice(EVERYDAY, 4)]
     return " ".join(rng.permutation(words))

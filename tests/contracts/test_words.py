@@ -48,8 +48,8 @@ PAGES = [
     *(ROOT / "docs").rglob("*.rst"),
     *(ROOT / "examples").rglob("*.py"),
 ]
-SUFFIXES = {".py", ".pyi", ".html", ".js"}
-SOURCES = [path for path in (ROOT / "src").rglob("*") if path.suffix in SUFFIXES and "_core" not in path.parts]
+SUFFIXES = {".py", ".pyi", ".pyx", ".pxd", ".h", ".c", ".html", ".js"}
+SOURCES = [path for path in (ROOT / "src").rglob("*") if path.suffix in SUFFIXES]
 MADE = {"generated", "gallery", "_build"}
 
 

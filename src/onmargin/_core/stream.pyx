@@ -130,7 +130,7 @@ cdef class Player:
         self.take()
 
     def take(self):
-        """Look at the parts of the learner anew."""
+        """Look at the parts of the learner again."""
         self.task, self.step, self.geometry = self.learner.task, self.learner.step, self.learner.geometry
         self.totals = self.learner._totals
         self.stage = Stage(self.geometry, self.step)

@@ -126,7 +126,7 @@ class Model(Part):
     _experts: Sequence[Expert]  # of the plan, those that take part
     in_order = False  # whether it was last fitted to data in their order, and is not on its way through a stream
     told = False  # whether it was said that the leader forgets
-    first_rows: Any = None  # of a stream, by which they are known if they come again
+    first_rows: Any = None  # of a stream, by which they are recognized if they are passed again
 
     def __init__(
         self, learner: Learner[Any], members: list[str] | None = None, fixed: dict[str, Any] | None = None

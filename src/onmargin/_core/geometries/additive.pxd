@@ -19,7 +19,7 @@ cdef class Additive(Geometry):
     cdef Weights w
     cdef const Vec* vec
     cdef double S
-    cdef double highest             # S has been since it was last summed anew
+    cdef double highest             # S has been since it was last recomputed
     cdef Py_ssize_t touched         # numbers of theta changed since then
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil

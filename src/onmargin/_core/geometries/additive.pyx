@@ -22,7 +22,7 @@ cdef class Additive(Geometry):
 
     So w_i is the slope f'(theta_i) times a factor that all weights share. Slopes are kept beside theta, and S beside
     both: a score is an inner product, and a move touches the non-zeros of its row alone. f and its slope are in units
-    of a `level` that follows the largest theta, so that nothing leaves its range; what is too small beside the largest
+    of a `level` that follows the largest theta, so that nothing leaves its range; what is too small next to the largest
     to have a number gets it back when that falls, because theta has it.
 
     `threshold` is taken off every score. Rows are float64.
@@ -177,7 +177,7 @@ cdef class Additive(Geometry):
             low[0], high[0] = min(low[0], theta), max(high[0], theta)
 
     cdef double rest(self, const Row* x, double S, double touched) noexcept nogil:
-        """What a sum has beside the part that a row touches: nothing but rounding, if that is all there is."""
+        """What a sum has outside the part that a row touches: nothing but rounding, if that is all there is."""
         return 0 if x.n == self.n_features and self.n_columns == 1 else S - touched
 
     cdef double move(self, const Round* r) noexcept nogil:
@@ -235,7 +235,7 @@ cdef class Additive(Geometry):
 cdef class Searching(Additive):
     """Where along a half-space its loss is made up for, by a search that touches the non-zeros of its row.
 
-    The sum is what the row touches and what is beside it. The row's part is summed up at every step of the search;
+    The sum is what the row touches and the rest. The row's part is summed up at every step of the search;
     what is beside is the old sum less the row's old part. If the row holds nearly all of the sum, nothing but rounding
     is left of that difference, which does no harm as long as the new sum is of the size of the old one. Where it falls
     far below, what is beside is summed up once, over all features.
@@ -299,7 +299,7 @@ cdef class Searching(Additive):
         return 1e-250 < S < INFINITY
 
     cdef void set_apart(self, const Row* x, const HalfSpace* h) noexcept nogil:
-        """What the sum has beside the part that a half-space touches: a difference, as long as that is exact enough."""
+        """What the sum has outside what a half-space touches: a difference, as long as that is exact enough."""
         cdef double touched = 0
         self.tally(x, h.up, 0, self.level, &touched)
         self.tally(x, h.down, 0, self.level, &touched)

@@ -23,7 +23,7 @@ cdef class Center(Geometry):
     """The center c of a ball, and how far its rows are: d = sqrt(|x - c|^2 + height^2) ([JMLR] sec. 6).
 
     The only direction is that of the row from the center, of length 1; tau along it makes c <- (1 - a) c + a x with
-    a = tau / d. To touch the non-zeros of x alone, c is kept as `scale` times a vector, and its norm beside it.
+    a = tau / d. To touch the non-zeros of x alone, c is kept as `scale` times a vector, and its norm next to it.
 
     The height is a coordinate of the center that is zero in every row, and shrinks like the others. Started at B, with
     balls of radius B, it makes a learned radius sqrt(B^2 - height^2); 0 means there is none.
@@ -213,7 +213,7 @@ cdef class SimplexCenter(Center):
         return potential
 
 
-# To hand over shares makes all roundings of the norm so far grow: it is taken anew before they are this many.
+# To hand over shares makes all roundings of the norm so far grow: it is recomputed before they are this many.
 cdef double MOST_DOUBT = 1e4
 
 
@@ -221,7 +221,7 @@ cdef class Ball(Expansion):
     """The center of a ball as an expansion: |phi(x) - c|^2 = K(x, x) - 2 <c, phi(x)> + |c|^2 ([JMLR] sec. 6).
 
     Scores, step and height are those of Center. All coefficients shrink with every move, which is no more than the
-    scores cost; the norm of c is kept beside them.
+    scores cost; the norm of c is kept next to them.
     """
 
     cdef readonly double squared_norm, height

@@ -16,7 +16,7 @@ cdef class Changed(Geometry):
 
     @property
     def bias(self):
-        """The value of the intercept coordinate, beside the changed rows."""
+        """The value of the intercept coordinate, next to the changed rows."""
         return self.inner.bias
 
     def alike(self, Geometry inner):

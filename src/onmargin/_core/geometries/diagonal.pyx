@@ -19,7 +19,7 @@ cdef class Diagonal(Euclidean):
     length of a half-space's direction is the sum of x'A_c x over its columns. Half-spaces must not share columns.
 
     The intercept is the weight of a coordinate of value `bias`, in score units: a move of tau adds tau A bias^2. What
-    makes up A is kept in `metric`, which lies beside the weights, and for the intercepts in `metric_intercept`.
+    makes up A is kept in `metric`, which lies next to the weights, and for the intercepts in `metric_intercept`.
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
@@ -37,11 +37,11 @@ cdef class Diagonal(Euclidean):
         self.mb = <double*>address(self.metric_intercept, "d", n_columns, writable=True)
 
     def by_feature(self):
-        """What is learned for each feature beside its weights, by name; features are last, `start` is nothing yet."""
+        """What is learned for each feature besides its weights, by name; features are last, `start` is nothing yet."""
         return {"metric": self.metric}
 
     def others(self):
-        """What else is learned beside the weights, by name."""
+        """What else is learned besides the weights, by name."""
         return {"metric_intercept": self.metric_intercept}
 
     def arrays(self):

@@ -93,7 +93,7 @@ cdef class Geometry:
 
 
 cdef class Columns(Geometry):
-    """One row a round, and a score for each column of weights: all lengths are multiples of the row's."""
+    """One row per round, and a score for each column of weights: all lengths are multiples of the row's."""
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i

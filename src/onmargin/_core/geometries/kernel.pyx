@@ -164,7 +164,7 @@ cdef class Expansion(Columns):
         self.__setstate__(state)
 
     def forget_memory(self):
-        """Slots are to begin anew, in memory of their own."""
+        """Slots start over, in memory of their own."""
         self.coef_memory = self.key_memory = self.place_memory = self.live_memory = self.lag_memory = None
 
     def project(self, values, diagonal):

@@ -72,7 +72,7 @@ cdef class Standardized(Changed):
     """Another geometry, whose rows are those that come, each standardized by the rows before it.
 
     So the units and the origin of a feature make no difference. None of t numbers is more than sqrt(t) of their
-    deviations from their mean: what is further away than that is brought there, lest one number outweigh all others.
+    deviations from their mean: what is further away than that is brought there, so that no number outweighs all others.
     """
 
     cdef readonly object means, spreads

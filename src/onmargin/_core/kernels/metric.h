@@ -33,7 +33,7 @@ typedef struct {
     double a[METRIC_MOST], beta[METRIC_MOST], growth[METRIC_MOST], g[METRIC_MOST];
 } Moves;
 
-/* The numbers beside the weights lie as the weights do; x is a row, c a column of both.
+/* The numbers next to the weights lie as the weights do; x is a row, c a column of both.
 
    roots: the root h of a sum of squares, and for each feature a scale s, or NULL. With m = max(s, |x_j|), or 1 without
    scales, and h' = sqrt(h^2 + (g x_j)^2), where g is the slope of the loss, the metric is 1 / (m h'); a coordinate that

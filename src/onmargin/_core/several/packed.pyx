@@ -55,7 +55,7 @@ cdef class PackedColumns(Diagonal):
     """So many columns of `descents`, then `adaptive`, then `normalized` ones, and one with variances per `forgetting`.
 
     Each learns as in a geometry of its own kind. All numbers of a feature stand together, at most sixteen weights and
-    what is beside them, so that a non-zero costs one trip to memory for all columns; lengths and moves are worked out
+    what is next to them, so that a non-zero costs one trip to memory for all columns; lengths and moves are worked out
     for a vector of columns at a time. No half-space has two sides. For sparse rows, without averaging.
     """
 

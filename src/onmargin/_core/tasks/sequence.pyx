@@ -99,7 +99,7 @@ cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, d
             best, errors, path[last] = score, d, <int32_t>b
     for i in range(last, 0, -1):
         here -= plane
-        errors = max(errors - (path[i] != right[i]), 0)  # below 0 only where scores are no numbers
+        errors = max(errors - (path[i] != right[i]), 0)  # below 0 only where scores are not numbers
         path[i - 1] = best_before(c, i, here + errors * stride, path[i])
 
 

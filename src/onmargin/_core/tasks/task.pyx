@@ -174,7 +174,7 @@ cdef class Uniclass(Task):
 
 
 cdef class Multiclass(Classes):
-    """y a column, one prototype a class; loss [margin_y - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
+    """y a column, one prototype per class; loss [margin_y - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
 
     The half-space of the best rival alone, or with `every` those of all rivals: a trial for simultaneous projections
     ([SIMPROJ] sec. 2). With `eager` they are there even if they are met, for a step that asks for more.

@@ -115,7 +115,7 @@ cdef class Names(Index):
         return n
 
     cdef index(self):
-        """Make the table anew, with room for as many names again."""
+        """Rebuild the table, with room for as many names again."""
         cdef uint64_t n = 1024
         cdef Py_ssize_t place
         self.size = len(self.names)
