@@ -23,10 +23,10 @@ the stream has shown that they must: `doubt` is the log likelihood ratio of the 
 on nothing is raised. If what is raised were true, the ratio would be a martingale, and reach 1000 with probability at
 most 1/1000.
 
-Rounds of a single model may take less time than a few exponentials. The first 4096 are all looked at, then on average
-one of 2, and half as many each time that there are four times as many: at last one of 32, or one of 16 where several
-models learn side by side. A round stands for as many as are skipped. A hash of the number of a round says how many are
-skipped after it, so that no pattern in the stream meets one in the choice.
+Rounds of a single model may take less time than a few exponentials. The first 8192 are all looked at, then on average
+one of 2, and half as many each time that the rounds double: at last one of 64, or one of 16 where several models learn
+side by side. A round stands for as many as are skipped, so that the noise of what is reported stays the same. A hash of
+the number of a round says how many are skipped after it, so that no pattern in the stream meets one in the choice.
 """
 
 import numpy as np
@@ -47,8 +47,8 @@ cdef double RATE = 1.0, FIRST_SQUARES = 4.0
 # that counts in a gradient.
 cdef double LEAST_FACTOR = 0.01, MEMORY = 1024, MOST_DEVIATIONS = 8
 # Rounds that are all looked at, and for how many one stands at most: with one model, and with several.
-cdef double THOROUGH = 4096
-cdef uint64_t LONG = 32, SHORT = 16
+cdef double THOROUGH = 8192
+cdef uint64_t LONG = 64, SHORT = 16
 # Where the log odds of the best class bend, and the rate of their adjustment.
 cdef double KNEE = 1.5, SLOW = 0.3
 # The log likelihood ratio from which on the class of highest score need not be the likeliest.
@@ -194,7 +194,7 @@ cdef class Calibration:
             fill(array, state, name)
         fill(self.memory[:2], state, "offsets")
         self.rounds, self.judged = whole(state["rounds"], "rounds"), whole(state["judged"], "judged")
-        self.wait = whole(state["wait"], "wait", most=64)
+        self.wait = whole(state["wait"], "wait", most=128)
         self.a, self.b, self.a_squares, self.b_squares = factors
         self.s_square, self.v_square = squares
         if "best" in state:  # which earlier files do not have
@@ -227,7 +227,7 @@ cdef class Calibration:
         if self.learning:
             while stands_for < most and self.weight >= until:
                 stands_for *= 2
-                until *= 4
+                until *= 2
         else:
             stands_for = most
         if stands_for > 1:

@@ -20,8 +20,8 @@ class Reliability:
     rounds : int
         Rounds with at least two classes.
     judged : int
-        Rounds that were judged: the first 4096, then about one of 2, and half as many each time that there are four
-        times as many, down to one of 32, or one of 16 where several models learn side by side.
+        Rounds that were judged: the first 8192, then about one of 2, and half as many each time that the rounds double,
+        down to one of 64, or one of 16 where several models learn side by side.
     log_loss : float
         Mean of ``-ln p`` of the right class; nan if nothing was judged.
     brier_score : float

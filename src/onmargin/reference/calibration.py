@@ -110,15 +110,15 @@ class Calibration:
 def calibrate(scores: Matrix, y: NDArray[np.intp], n_classes: int, votes: Matrix | None = None) -> Calibration:
     """Calibrate the scores of a stream, one row per example; y are classes from 0.
 
-    The first 4096 rows are all looked at, then about one of 2, and half as many each time that there are four times as
-    many, at last one of 32, or with votes one of 16.
+    The first 8192 rows are all looked at, then about one of 2, and half as many each time that the rows double, at last
+    one of 64, or with votes one of 16.
     """
     calibration, due = Calibration(n_classes), 1
     for t, (s, right) in enumerate(zip(scores, y, strict=True), 1):
         if t == due:
-            stands_for, until = 1, 4096
-            while stands_for < (32 if votes is None else 16) and calibration.weight >= until:
-                stands_for, until = 2 * stands_for, 4 * until
+            stands_for, until = 1, 8192
+            while stands_for < (64 if votes is None else 16) and calibration.weight >= until:
+                stands_for, until = 2 * stands_for, 2 * until
             due += gap(t, 2 * stands_for - 1)
             calibration.learn(int(right), s, None if votes is None else votes[t - 1], stands_for)
     return calibration
