@@ -21,8 +21,8 @@ Vector = NDArray[np.float64]
 Offsets = NDArray[np.intp]
 SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
 
-# Numbers touched between two looks at signals: some 10 ms of work, and of the slowest learners less than a second.
-STRETCH = 2**23
+# Numbers touched between two looks at signals: some 10 ms of work, and of the slowest learners a few seconds.
+STRETCH = 2**25
 # What a row costs besides its numbers, in numbers touched, and how often a round goes through a small window, at most.
 ROW, MOST_EFFORT = 32, 128
 
@@ -62,6 +62,10 @@ class Totals:
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
+
+
+class UnsoundRows(Exception):
+    """A row that was not checked before its round is not sound: what the call has learned must be dropped."""
 
 
 class Learner(Part, Generic[SomeGeometry]):
@@ -127,15 +131,18 @@ class Learner(Part, Generic[SomeGeometry]):
         trials: Offsets | None = None,
         targets: Offsets | None = None,
         heed: bool = False,
+        guarded: bool = False,
     ) -> None:
         """Play one round for each row, in the given order; `weight` scales C row by row and 0 skips a row.
 
         `trials` are the offsets of trials of several rows in X, `targets` those of targets of several numbers in y.
-        With `heed` an interrupt may come between rounds: the caller drops the learner then.
+        With `heed` an interrupt may come between rounds: the caller drops the learner then. With `guarded` X was not
+        checked: a row that is not sound raises `UnsoundRows`, and the caller drops what was learned.
         """
         pace = self.pace(X, trials) if heed else 0
         parts = self.task, self.step, self.geometry, self._totals
-        rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
+        if not rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace, guarded=guarded):
+            raise UnsoundRows
 
     def play_by(
         self,
@@ -217,11 +224,11 @@ class Learner(Part, Generic[SomeGeometry]):
         return Totals(**self._totals.__getstate__())
 
 
-def as_rows(X: Any) -> Rows:
+def as_rows(X: Any, *, guarded: bool = False) -> Rows:
     """Rows of a C-contiguous array or CSR matrix of float32 or float64.
 
     Nothing is copied, unless an array is not aligned, or a CSR matrix has wide, unsorted or repeated indices. A
-    malformed one is refused.
+    malformed one is refused. With `guarded` indices are not looked at: the rounds do that.
     """
     if not hasattr(X, "indptr"):
         return Rows(X if X.flags.aligned else X.copy(), X.shape[1])
@@ -233,6 +240,8 @@ def as_rows(X: Any) -> Rows:
         raise ValueError("X is not a sound CSR matrix: its indptr, indices and data do not fit together")
     values, indices = X.data[: ends[-1]], X.indices[: ends[-1]]
     rows = Rows(values, n_features, indices.astype(np.int32, copy=False), ends)
+    if guarded and indices.dtype == np.int32:
+        return rows
     narrow = indices.dtype == np.int32 or not len(indices) or 0 <= indices.min() <= indices.max() < n_features
     if narrow and rows.is_canonical():
         return rows

@@ -44,7 +44,8 @@ def play(
     trials: NDArray[np.intp] | None = None,
     targets: NDArray[np.intp] | None = None,
     pace: int = 0,
-) -> None: ...
+    guarded: bool = False,
+) -> bool: ...
 def losses(
     task: Task, geometry: Geometry, X: Rows, y: NDArray[np.float64], out: NDArray[np.float64], *, pace: int = 0
 ) -> None: ...

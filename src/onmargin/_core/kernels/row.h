@@ -47,6 +47,8 @@ typedef struct {
     double (*squared_distance)(const Row *a, const Row *b);
     /* s[c] = sum_j x_j W[j, c]; padding columns, where the layout has them, are written too */
     void (*scores)(const Row *x, const Weights *w, double *s);
+    /* the same scores; answers the squared norm of the row */
+    double (*scores_and_norm)(const Row *x, const Weights *w, double *s);
     /* W[j, up] += a x_j and W[j, down] -= a x_j */
     void (*add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdiff_t down, double a);
     /* W[j, c] += t[c] x_j; t is as long as the scores */
