@@ -1,5 +1,6 @@
 """Learner = task + step + geometry + totals. All interfaces of the library are built on it."""
 
+import os
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, fields
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core import rounds
-from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
@@ -64,7 +65,7 @@ class Totals:
         return getattr(self, name)
 
 
-class UnsoundRows(Exception):
+class UnsoundRowError(Exception):
     """A row that was not checked before its round is not sound: what the call has learned must be dropped."""
 
 
@@ -137,12 +138,12 @@ class Learner(Part, Generic[SomeGeometry]):
 
         `trials` are the offsets of trials of several rows in X, `targets` those of targets of several numbers in y.
         With `heed` an interrupt may come between rounds: the caller drops the learner then. With `guarded` X was not
-        checked: a row that is not sound raises `UnsoundRows`, and the caller drops what was learned.
+        checked: a row that is not sound raises `UnsoundRowError`, and the caller drops what was learned.
         """
         pace = self.pace(X, trials) if heed else 0
         parts = self.task, self.step, self.geometry, self._totals
         if not rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace, guarded=guarded):
-            raise UnsoundRows
+            raise UnsoundRowError
 
     def play_by(
         self,
@@ -186,10 +187,38 @@ class Learner(Part, Generic[SomeGeometry]):
         geometry: Any = self.geometry
         self.geometry = geometry.recombined(mixing)
 
-    def scores(self, X: Rows) -> NDArray[np.float64]:
-        """Rows by columns; of the averaged weights where the geometry averages."""
+    @property
+    def plain(self) -> bool:
+        """Whether weights are plain: then scores of rows that are not finite are not, and threads can share them."""
+        return type(self.geometry) is Euclidean
+
+    def scores(self, X: Rows, *, n_jobs: int | None = 1, guarded: bool = False) -> NDArray[np.float64]:
+        """Rows by columns; of the averaged weights where the geometry averages.
+
+        Plain weights score many rows in up to `n_jobs` threads (None: one per core), with the same result. With
+        `guarded`, for plain weights, X was not checked: if a row is not sound, `UnsoundRowError` is raised.
+        """
         out = np.empty((X.n_rows, self.geometry.n_scores))
-        rounds.score(self.geometry, X, out, task=self.task, pace=self.pace(X))
+        pieces = rows_per_piece(X.n_rows, self.pace(X)) if self.plain else X.n_rows
+        n_threads = min(threads(n_jobs), -(-X.n_rows // max(pieces, 1))) if self.plain else 1
+
+        def fill(start: int) -> bool:
+            stop = min(start + pieces, X.n_rows)
+            return rounds.score(self.geometry, X.part(start, stop), out[start:stop], guarded=guarded)
+
+        if n_threads > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(n_threads) as pool:
+                try:
+                    sound = all(pool.map(fill, range(0, X.n_rows, pieces)))
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
+        else:
+            sound = rounds.score(self.geometry, X, out, pace=self.pace(X), guarded=guarded)
+        if guarded and not (sound and np.isfinite(out[:, : self.geometry.n_columns]).all()):
+            raise UnsoundRowError
         return out[:, : self.geometry.n_columns]
 
     def losses(self, X: Rows, y: Vector) -> Vector:
@@ -222,6 +251,19 @@ class Learner(Part, Generic[SomeGeometry]):
     def totals(self) -> Totals:
         """A record of the totals as they are now."""
         return Totals(**self._totals.__getstate__())
+
+
+def threads(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` are, as scikit-learn counts: -1 is one per core, and None is too."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+
+
+def rows_per_piece(n_rows: int, pace: int) -> int:
+    """Return how many rows a thread scores at a time: some milliseconds of work, and all of few rows."""
+    return max(min(pace // 8, n_rows), 1)
 
 
 def as_rows(X: Any, *, guarded: bool = False) -> Rows:

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from onmargin import AROWClassifier, PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin import learner as learners
 from onmargin.estimators import _estimator
 from onmargin.learner import Learner, as_rows
 from tests.saved import anatomy
@@ -99,6 +100,35 @@ def test_numbers_whose_squares_leave_the_range_are_finite():
     model = PassiveAggressiveRegressor().partial_fit(X, y)
     assert model.totals_.rounds == N
     assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 3, -1])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_threads_score_to_the_same_bits(classes, is_sparse, n_jobs, monkeypatch):
+    X, y = examples(classes, is_sparse=is_sparse)
+    model = PassiveAggressiveClassifier(n_jobs=n_jobs, average=True).partial_fit(X, y)
+    found = model.decision_function(X)
+    monkeypatch.setattr(learners, "STRETCH", 10_000)  # pieces of a few rows
+    np.testing.assert_array_equal(model.decision_function(X), found)
+    monkeypatch.setattr(_estimator, "GUARDED_BYTES", 1 << 40)
+    np.testing.assert_array_equal(model.decision_function(X), found)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_a_bad_row_is_not_scored(bad, is_sparse, n_jobs, monkeypatch):
+    monkeypatch.setattr(learners, "STRETCH", 10_000)
+    X, y = examples(4, is_sparse=is_sparse)
+    model = PassiveAggressiveClassifier(n_jobs=n_jobs).partial_fit(X, y)
+    (X.data if is_sparse else X.ravel())[0] = bad
+    with pytest.raises(ValueError, match="contains"):
+        model.predict(X)
+    if is_sparse:
+        X.data[0], X.indices[-1] = 1, FEATURES
+        with pytest.raises(ValueError, match="not a sound CSR matrix"):
+            model.predict(X)
 
 
 @pytest.mark.parametrize("average", [0, 1, 9])

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, uint8_t
 
 from onmargin._core.geometries.geometry cimport Euclidean, Geometry
 from onmargin._core.round cimport HalfSpace, Round, finite
-from onmargin._core.rows cimport Row, Rows, address
+from onmargin._core.rows cimport Row, Rows, Vec, address, vec_for
 from onmargin._core.steps.step cimport Projection, Step, projection
 from onmargin._core.tasks.task cimport Task
 
@@ -109,9 +109,8 @@ cdef void play_single(
     """
     cdef Round* r = &stage.r
     cdef HalfSpace* h = r.halfspaces
-    cdef double squares = geometry.vec.scores_and_norm(r.x, &geometry.w, r.s), gain, damping, sign
+    cdef double squares = geometry.vec.scores_and_norm(r.x, &geometry.w, geometry.b, r.s), gain, damping, sign
     cdef Py_ssize_t late
-    r.s[0] += geometry.b[0]
     r.n_scores = 1
     consult(task, geometry, totals, r)
     geometry.take_norm(r.x, squares)
@@ -182,19 +181,6 @@ cdef inline int hear(Py_ssize_t done, Py_ssize_t pace) except -1 nogil:
     return 0
 
 
-cdef inline bint is_canonical(const Row* x, Py_ssize_t n_features) noexcept nogil:
-    """Whether the indices of a sparse row are strictly increasing and within the features, and the row within X."""
-    cdef Py_ssize_t k
-    cdef int bad = 0
-    if x.indices == NULL or x.n == 0:
-        return True
-    if not 0 < x.n <= x.ahead:
-        return False
-    for k in range(1, x.n):
-        bad |= x.indices[k - 1] >= x.indices[k]
-    return not bad and x.indices[0] >= 0 and x.indices[x.n - 1] < n_features
-
-
 cdef bint is_finite(const Row* x, Py_ssize_t itemsize) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(x.n):
@@ -222,6 +208,7 @@ def play(
     check_fit(geometry, X)
     cdef Stage stage = Stage(geometry, step, trials)
     cdef Round* r = &stage.r
+    cdef const Vec* vec = vec_for(X.itemsize)
     cdef bint sound = True
     stage.prepare(task, step, geometry)
     task.reserve(len(stage.owners[3]), geometry.n_scores)
@@ -252,7 +239,7 @@ def play(
             r.y = target + (i if target_of == NULL else target_of[i])     # and y_t
             if target_of != NULL:
                 r.n_y = target_of[i + 1] - target_of[i]
-            if guarded and not is_canonical(r.x, X.n_features):
+            if guarded and not vec.is_canonical(r.x, X.n_features):
                 sound = False
                 break
             play_round(task, step, geometry, totals, stage)
@@ -282,10 +269,12 @@ def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
             loss[i] = stage.r.loss
 
 
-def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0):
+def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0, bint guarded=False):
     """Fill `out`, rows of X by scores of the geometry, with the scores that predict. `pace` is as for `play`.
 
-    Models that sleep, by the task, have scores of 0.
+    Models that sleep, by the task, have scores of 0. With `guarded` X was not checked: the answer is whether its indices
+    are in order, and if not, nothing is read beyond them, and `out` is of no use. Several threads may score with plain
+    weights at once.
     """
     check_fit(geometry, X)
     if task is not None:
@@ -294,9 +283,15 @@ def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0):
     cdef Py_ssize_t i, n_scores = geometry.n_scores
     cdef double* s = <double*>address(out, "d", X.n_rows * n_scores, writable=True)
     cdef double* spare = <double*>address(scratch, "d", scratch.size, writable=True)
+    cdef const Vec* vec = vec_for(X.itemsize)
+    cdef bint sound = True
     cdef Row x
     with nogil:
         for i in range(X.n_rows):
             hear(i, pace)
             X.row(i, &x)
+            if guarded and not vec.is_canonical(&x, X.n_features):
+                sound = False
+                break
             geometry.mean_scores(&x, s + i * n_scores, spare)
+    return sound

@@ -40,6 +40,8 @@ def segments(y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_]) ->
     new = live.copy()
     if len(classes):
         new &= classes[nearest_codes(y, classes)] != y
+    if not new.any():
+        return [(0, len(y), y[:0])] if live.any() else []
     places = np.flatnonzero(new)
     first = set(places[np.unique(y[new], return_index=True)[1]].tolist())
     cuts = []

@@ -28,7 +28,7 @@ from onmargin._warnings import warn_caller, warn_of_margin
 from onmargin.estimators._batch import reach_target
 from onmargin.estimators._checks import live
 from onmargin.io.sharding import Shards
-from onmargin.learner import Learner, Offsets, Totals, UnsoundRows, Vector, as_rows
+from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, as_rows
 from onmargin.models.compatible import several
 from onmargin.models.options import check_options, option
 from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_begun
@@ -262,7 +262,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             try:
                 yield self.plan(), point
                 self._model.learner.close()
-            except UnsoundRows:
+            except UnsoundRowError:
                 point.start_over()
                 raise
             except BaseException:
@@ -278,12 +278,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         Only plain weights can take back what rows before a bad one have taught. Rows of weight 0 are not learned, so
         that weights leave it to be checked beforehand.
         """
-        is_csr = sparse.issparse(X) and X.format == "csr"
-        if not is_csr and not (type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous and X.flags.aligned):
+        if not self._is_large(X) or any(weight is not None for weight in weights):
             return False
         size = X.data.nbytes
-        if size < GUARDED_BYTES or X.dtype not in DTYPES or any(weight is not None for weight in weights):
-            return False
         if "_model" in vars(self):
             geometry = self._learner.geometry
             kept = sum(array.nbytes for array in geometry.arrays().values()) if type(geometry) is Euclidean else size
@@ -291,10 +288,17 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         asked = plan.ensemble, plan.learner, plan.first_step, plan.nonnegative, plan.simplex_margin
         return X.dtype in plan.dtypes and all(part is None for part in (*asked, plan.simplex_margin_of_classes))
 
+    def _is_large(self, X: Any) -> bool:
+        """Return whether X is read as it is, and large enough that a pass of its own over its numbers costs time."""
+        is_csr = sparse.issparse(X) and X.format == "csr"
+        if not is_csr and not (type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous and X.flags.aligned):
+            return False
+        return X.dtype in DTYPES and bool(X.data.nbytes >= GUARDED_BYTES)
+
     def _guard(self, point: RestorePoint) -> None:
         """Prepare for rows that are checked as they are learned."""
         if type(self._learner.geometry) is not Euclidean:
-            raise UnsoundRows
+            raise UnsoundRowError
         point.keep_weights()
 
     def _validate(

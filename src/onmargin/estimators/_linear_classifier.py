@@ -17,7 +17,7 @@ from onmargin.estimators._classes import nearest_codes, segments
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.learner import UnsoundRows, Vector
+from onmargin.learner import UnsoundRowError, Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
 from onmargin.models.columns import check_known
 from onmargin.models.plan import FIRST_ROWS, Plan
@@ -173,11 +173,17 @@ class LinearClassifier(LinearEstimator):
         """
         try:
             return self._learn(X, y, classes, sample_weight, unchecked=True)
-        except UnsoundRows:
+        except UnsoundRowError:
             return self._learn(X, y, classes, sample_weight, unchecked=False)
 
     def _learn(
-        self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None, *, unchecked: bool
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        unchecked: bool,
     ) -> Self:
         """`partial_fit`, where `unchecked` lets the rounds check a large X."""
         with self._in_stretches() as (plan, point):
@@ -191,7 +197,7 @@ class LinearClassifier(LinearEstimator):
                 self._begin(plan, X, weight=weight)
                 self._model.first_rows = None if plan.ensemble is None else X[:FIRST_ROWS].copy()
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
-            else:
+            elif self._sparse_coef is not None:
                 self.densify()
             if plan.labels_at_once:
                 known = np.union1d(known, live(y, weight))

@@ -14,7 +14,7 @@ from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.learner import UnsoundRows
+from onmargin.learner import UnsoundRowError
 from onmargin.models.plan import FIRST_ROWS
 
 
@@ -97,7 +97,7 @@ class LinearRegressor(LinearEstimator):
         """
         try:
             return self._learn(X, y, sample_weight, unchecked=True)
-        except UnsoundRows:
+        except UnsoundRowError:
             return self._learn(X, y, sample_weight, unchecked=False)
 
     def _learn(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, *, unchecked: bool) -> Self:

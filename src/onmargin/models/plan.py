@@ -319,9 +319,10 @@ class Model(Part):
         combined = self.combined
         return self.learner.task if combined is None else combined.judge
 
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
-        """Return the scores that predict, rows by columns."""
-        scores, combined = self.learner.scores(rows), self.combined
+    def scores(self, rows: Rows, *, n_jobs: int | None = 1, guarded: bool = False) -> NDArray[np.float64]:
+        """Return the scores that predict, rows by columns; `n_jobs` and `guarded` are as for a plain learner's."""
+        options: dict[str, Any] = {"n_jobs": n_jobs, "guarded": guarded} if self.learner.plain else {}
+        scores, combined = self.learner.scores(rows, **options), self.combined
         return scores if combined is None else combined.combine(scores)
 
     @property

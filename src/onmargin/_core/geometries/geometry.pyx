@@ -6,7 +6,7 @@ import numpy as np
 
 from onmargin._core.restore import fill, whole, zeros
 
-from libc.math cimport INFINITY, isnan, sqrt
+from libc.math cimport INFINITY
 from libc.string cimport memset
 
 from onmargin._core.round cimport HalfSpace, Round
@@ -272,10 +272,7 @@ cdef class Euclidean(Columns):
             array[...] = getattr(copy, name)
 
     cdef void scores(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t c
-        self.found = self.vec.scores_and_norm(r.x, &self.w, r.s)
-        for c in range(self.n_columns):
-            r.s[c] += self.b[c]
+        self.found = self.vec.scores_and_norm(r.x, &self.w, self.b, r.s)
         r.n_scores = self.n_columns
 
     cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil:

@@ -34,6 +34,11 @@ TARGET VEC_INLINE double NAME(sum)(V v)
     return part[0];
 }
 
+TARGET VEC_INLINE V NAME(joined)(const int ways, const V *chain)
+{
+    return ways == 4 ? (chain[0] + chain[1]) + (chain[2] + chain[3]) : ways == 2 ? chain[0] + chain[1] : chain[0];
+}
+
 /* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains; answers the squared norm of the row, if
    it is asked for, from the same pass. Equal columns must have equal scores, so that ties are ties: all columns of a
    model are summed in the same number of chains. */
@@ -53,33 +58,30 @@ TARGET VEC_INLINE double NAME(dots)(const int columns, const int ways, const int
             if (norm)
                 square[u] += x * x;
         }
-    for (; ways > 1 && k + LANES <= n; k += LANES) {
-        const V x = NAME(load)(v + k);
-        VEC_UNROLL
-        for (int c = 0; c < columns; c++)
-            chain[c * ways] += x * NAME(load)(w + c * gap + k);
-        if (norm)
-            square[0] += x * x;
-    }
+    VEC_UNROLL
+    for (int u = 0; u < ways - 1; u++) /* what is left, less than a vector for each chain */
+        if (k + LANES <= n) {
+            const V x = NAME(load)(v + k);
+            VEC_UNROLL
+            for (int c = 0; c < columns; c++)
+                chain[c * ways + u] += x * NAME(load)(w + c * gap + k);
+            if (norm)
+                square[u] += x * x;
+            k += LANES;
+        }
     VEC_UNROLL
     for (int c = 0; c < columns; c++) {
         rest = 0;
         for (ptrdiff_t l = k; l < n; l++)
             rest += (double)v[l] * w[c * gap + l];
-        VEC_UNROLL
-        for (int u = 1; u < ways; u++)
-            chain[c * ways] += chain[c * ways + u];
-        s[c] = rest + NAME(sum)(chain[c * ways]);
+        s[c] = rest + NAME(sum)(NAME(joined)(ways, chain + c * ways));
     }
     if (!norm)
         return 0;
     rest = 0;
     for (; k < n; k++)
         rest += (double)v[k] * v[k];
-    VEC_UNROLL
-    for (int u = 1; u < ways; u++)
-        square[0] += square[u];
-    return rest + NAME(sum)(square[0]);
+    return rest + NAME(sum)(NAME(joined)(ways, square));
 }
 
 /* Squares leave the range of a float long before the values do: such rows are summed in double. */
@@ -310,12 +312,31 @@ TARGET static void NAME(scores)(const Row *x, const Weights *w, double *s)
         NAME(column_major)(0, x, w, s);
 }
 
-TARGET static double NAME(scores_and_norm)(const Row *x, const Weights *w, double *s)
+TARGET static double NAME(scores_and_norm)(const Row *x, const Weights *w, const double *b, double *s)
 {
+    double squares;
     if (!x->indices && w->stride == 1)
-        return NAME(ranged)(NAME(column_major)(1, x, w, s), x->values, x->n);
-    NAME(scores)(x, w, s);
-    return NAME(squared_norm)(x);
+        squares = NAME(ranged)(NAME(column_major)(1, x, w, s), x->values, x->n);
+    else {
+        NAME(scores)(x, w, s);
+        squares = NAME(squared_norm)(x);
+    }
+    for (ptrdiff_t c = 0; c < w->columns; c++)
+        s[c] += b[c];
+    return squares;
+}
+
+TARGET static int NAME(is_canonical)(const Row *x, ptrdiff_t n_features)
+{
+    const int32_t *j = x->indices;
+    int bad = 0;
+    if (!j || x->n == 0)
+        return 1;
+    if (x->n < 0 || x->n > x->ahead)
+        return 0;
+    for (ptrdiff_t k = 1; k < x->n; k++)
+        bad |= j[k - 1] >= j[k];
+    return !bad && j[0] >= 0 && j[x->n - 1] < n_features;
 }
 
 /* One column: W[j] += a x_j. */
@@ -442,7 +463,7 @@ TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t
 
 static const Vec NAME(table) = {
     NAME(squared_norm), NAME(dot), NAME(squared_distance), NAME(scores), NAME(scores_and_norm),
-    NAME(add), NAME(add_all),
+    NAME(add), NAME(add_all), NAME(is_canonical),
 };
 
 #undef LANES
