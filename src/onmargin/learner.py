@@ -132,17 +132,22 @@ class Learner(Part, Generic[SomeGeometry]):
         trials: Offsets | None = None,
         targets: Offsets | None = None,
         heed: bool = False,
-        guarded: bool = False,
     ) -> None:
         """Play one round for each row, in the given order; `weight` scales C row by row and 0 skips a row.
 
         `trials` are the offsets of trials of several rows in X, `targets` those of targets of several numbers in y.
-        With `heed` an interrupt may come between rounds: the caller drops the learner then. With `guarded` X was not
-        checked: a row that is not sound raises `UnsoundRowError`, and the caller drops what was learned.
+        With `heed` an interrupt may come between rounds: the caller drops the learner then.
         """
         pace = self.pace(X, trials) if heed else 0
         parts = self.task, self.step, self.geometry, self._totals
-        if not rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace, guarded=guarded):
+        rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
+
+    def learn_unchecked(self, X: Rows, y: Vector) -> None:
+        """Play one round for each row of an X that was not checked, with plain weights.
+
+        A row that is not sound raises `UnsoundRowError`, and the caller drops what was learned.
+        """
+        if not rounds.play(self.task, self.step, self.geometry, self._totals, X, y, guarded=True):
             raise UnsoundRowError
 
     def play_by(
@@ -192,18 +197,24 @@ class Learner(Part, Generic[SomeGeometry]):
         """Whether weights are plain: then scores of rows that are not finite are not, and threads can share them."""
         return type(self.geometry) is Euclidean
 
-    def scores(self, X: Rows, *, n_jobs: int | None = 1, guarded: bool = False) -> NDArray[np.float64]:
-        """Rows by columns; of the averaged weights where the geometry averages.
+    def scores(self, X: Rows) -> NDArray[np.float64]:
+        """Rows by columns; of the averaged weights where the geometry averages."""
+        out = np.empty((X.n_rows, self.geometry.n_scores))
+        rounds.score(self.geometry, X, out, pace=self.pace(X))
+        return out[:, : self.geometry.n_columns]
 
-        Plain weights score many rows in up to `n_jobs` threads (None: one per core), with the same result. With
-        `guarded`, for plain weights, X was not checked: if a row is not sound, `UnsoundRowError` is raised.
+    def scores_in_threads(self, X: Rows, n_jobs: int | None, *, guarded: bool) -> NDArray[np.float64]:
+        """Return the same scores of plain weights, from up to `n_jobs` threads (None: one per core) where it pays.
+
+        With `guarded` X was not checked: if a row is not sound, `UnsoundRowError` is raised.
         """
         out = np.empty((X.n_rows, self.geometry.n_scores))
-        pieces = rows_per_piece(X.n_rows, self.pace(X)) if self.plain else X.n_rows
-        n_threads = min(threads(n_jobs), -(-X.n_rows // max(pieces, 1))) if self.plain else 1
+        pace = self.pace(X)
+        piece = max(min(pace // 8, X.n_rows), 1)  # some milliseconds of work
+        n_threads = min(threads(n_jobs), -(-X.n_rows // piece))
 
         def fill(start: int) -> bool:
-            stop = min(start + pieces, X.n_rows)
+            stop = min(start + piece, X.n_rows)
             return rounds.score(self.geometry, X.part(start, stop), out[start:stop], guarded=guarded)
 
         if n_threads > 1:
@@ -211,15 +222,16 @@ class Learner(Part, Generic[SomeGeometry]):
 
             with ThreadPoolExecutor(n_threads) as pool:
                 try:
-                    sound = all(pool.map(fill, range(0, X.n_rows, pieces)))
+                    sound = all(pool.map(fill, range(0, X.n_rows, piece)))
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
         else:
-            sound = rounds.score(self.geometry, X, out, pace=self.pace(X), guarded=guarded)
-        if guarded and not (sound and np.isfinite(out[:, : self.geometry.n_columns]).all()):
+            sound = rounds.score(self.geometry, X, out, pace=pace, guarded=guarded)
+        scores = out[:, : self.geometry.n_columns]
+        if guarded and not (sound and np.isfinite(scores).all()):
             raise UnsoundRowError
-        return out[:, : self.geometry.n_columns]
+        return scores
 
     def losses(self, X: Rows, y: Vector) -> Vector:
         """The loss that each row would suffer now."""
@@ -259,11 +271,6 @@ def threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return cores
     return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
-
-
-def rows_per_piece(n_rows: int, pace: int) -> int:
-    """Return how many rows a thread scores at a time: some milliseconds of work, and all of few rows."""
-    return max(min(pace // 8, n_rows), 1)
 
 
 def as_rows(X: Any, *, guarded: bool = False) -> Rows:

@@ -28,7 +28,8 @@ def nearest_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     """The number of each label among the sorted classes; any, for a label that is not among them."""
     last = len(classes) - 1
     if y.dtype == classes.dtype == np.int64 and last >= 0 and int(classes[last]) - int(classes[0]) == last:
-        return np.clip(y - classes[0], 0, last)  # whole numbers in a row say their places
+        codes: NDArray[np.intp] = np.clip(y - classes[0], 0, last)  # whole numbers in a row say their places
+        return codes
     return np.minimum(np.searchsorted(classes, y), last)
 
 

@@ -284,7 +284,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if "_model" in vars(self):
             geometry = self._learner.geometry
             kept = sum(array.nbytes for array in geometry.arrays().values()) if type(geometry) is Euclidean else size
-            return X.dtype == geometry.dtype and size >= GUARDED_RATIO * kept
+            return bool(X.dtype == geometry.dtype and size >= GUARDED_RATIO * kept)
         asked = plan.ensemble, plan.learner, plan.first_step, plan.nonnegative, plan.simplex_margin
         return X.dtype in plan.dtypes and all(part is None for part in (*asked, plan.simplex_margin_of_classes))
 
@@ -361,9 +361,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Play one round for each row; an interrupt leaves those before it learned."""
         for start, stop in self._learner.stretches(rows, 0, rows.n_rows):
             point.advance()
+            if guarded:
+                self._learner.learn_unchecked(rows.part(start, stop), target[start:stop])
+                continue
             part = None if weight is None else weight[start:stop]
-            heed = self._learner.forks
-            self._learner.learn(rows.part(start, stop), target[start:stop], part, heed=heed, guarded=guarded)
+            self._learner.learn(rows.part(start, stop), target[start:stop], part, heed=self._learner.forks)
 
     def _fit(
         self,

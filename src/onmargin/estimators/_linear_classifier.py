@@ -224,7 +224,10 @@ class LinearClassifier(LinearEstimator):
                     codes = self._codes(y[part])
                     weighted = self._weighted(codes, None if weight is None else weight[part], balanced_so_far)
                     piece, target = rows.part(part.start, part.stop), self._target(codes)
-                    learner.learn(piece, target, weighted, heed=learner.forks, guarded=guarded)
+                    if guarded:
+                        learner.learn_unchecked(piece, target)
+                    else:
+                        learner.learn(piece, target, weighted, heed=learner.forks)
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:

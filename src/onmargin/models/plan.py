@@ -320,9 +320,14 @@ class Model(Part):
         return self.learner.task if combined is None else combined.judge
 
     def scores(self, rows: Rows, *, n_jobs: int | None = 1, guarded: bool = False) -> NDArray[np.float64]:
-        """Return the scores that predict, rows by columns; `n_jobs` and `guarded` are as for a plain learner's."""
-        options: dict[str, Any] = {"n_jobs": n_jobs, "guarded": guarded} if self.learner.plain else {}
-        scores, combined = self.learner.scores(rows, **options), self.combined
+        """Return the scores that predict, rows by columns.
+
+        Plain weights score in up to `n_jobs` threads, and with `guarded` take rows that were not checked.
+        """
+        learner, combined = self.learner, self.combined
+        if learner.plain:
+            return learner.scores_in_threads(rows, n_jobs, guarded=guarded)
+        scores = learner.scores(rows)
         return scores if combined is None else combined.combine(scores)
 
     @property
