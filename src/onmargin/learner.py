@@ -200,7 +200,7 @@ class Learner(Part, Generic[SomeGeometry]):
     def scores(self, X: Rows) -> NDArray[np.float64]:
         """Rows by columns; of the averaged weights where the geometry averages."""
         out = np.empty((X.n_rows, self.geometry.n_scores))
-        rounds.score(self.geometry, X, out, pace=self.pace(X))
+        rounds.score(self.geometry, X, out, task=self.task, pace=self.pace(X))
         return out[:, : self.geometry.n_columns]
 
     def scores_in_threads(self, X: Rows, n_jobs: int | None, *, guarded: bool) -> NDArray[np.float64]:

@@ -117,8 +117,8 @@ def assert_close(actual, expected):
 
 
 parametrize_dtype = pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float64)], ids=str)
-# Column-major: one column in four chains, a few in two, up to ten in one, and several passes. Feature-major: from 1 to 8
-# registers, and several blocks of them.
+# Column-major: one column in four chains, a few in two, up to ten in one, and several passes. Feature-major: from 1 to
+# 8 registers, and several blocks of them.
 parametrize_layout = pytest.mark.parametrize(
     ("columns", "feature_major"),
     [(n, False) for n in (1, 2, 3, 5, 8, 11)] + [(n, True) for n in (2, 5, 9, 13, 17, 21, 25, 33, 41, 49, 57, 130)],

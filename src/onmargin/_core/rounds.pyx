@@ -272,9 +272,9 @@ def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
 def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0, bint guarded=False):
     """Fill `out`, rows of X by scores of the geometry, with the scores that predict. `pace` is as for `play`.
 
-    Models that sleep, by the task, have scores of 0. With `guarded` X was not checked: the answer is whether its indices
-    are in order, and if not, nothing is read beyond them, and `out` is of no use. Several threads may score with plain
-    weights at once.
+    Models that sleep, by the task, have scores of 0. With `guarded` X was not checked: the answer is whether its
+    indices are in order, and if not, nothing is read beyond them, and `out` is of no use. Several threads may score
+    with plain weights at once.
     """
     check_fit(geometry, X)
     if task is not None:

@@ -280,13 +280,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """
         if not self._is_large(X) or any(weight is not None for weight in weights):
             return False
+        asked = plan.ensemble, plan.learner, plan.first_step, plan.nonnegative, plan.simplex_margin
+        if any(part is not None for part in (*asked, plan.simplex_margin_of_classes)):
+            return False
         size = X.data.nbytes
         if "_model" in vars(self):
             geometry = self._learner.geometry
             kept = sum(array.nbytes for array in geometry.arrays().values()) if type(geometry) is Euclidean else size
             return bool(X.dtype == geometry.dtype and size >= GUARDED_RATIO * kept)
-        asked = plan.ensemble, plan.learner, plan.first_step, plan.nonnegative, plan.simplex_margin
-        return X.dtype in plan.dtypes and all(part is None for part in (*asked, plan.simplex_margin_of_classes))
+        return X.dtype in plan.dtypes
 
     def _is_large(self, X: Any) -> bool:
         """Return whether X is read as it is, and large enough that a pass of its own over its numbers costs time."""

@@ -325,9 +325,8 @@ class Model(Part):
         Plain weights score in up to `n_jobs` threads, and with `guarded` take rows that were not checked.
         """
         learner, combined = self.learner, self.combined
-        if learner.plain:
-            return learner.scores_in_threads(rows, n_jobs, guarded=guarded)
-        scores = learner.scores(rows)
+        many = partial(learner.scores_in_threads, n_jobs=n_jobs, guarded=guarded) if learner.plain else learner.scores
+        scores = many(rows)
         return scores if combined is None else combined.combine(scores)
 
     @property
