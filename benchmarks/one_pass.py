@@ -1,10 +1,11 @@
-"""One pass of `partial_fit` over each workload: onmargin, scikit-learn and Vowpal Wabbit."""
+"""One pass of `partial_fit` over each workload: onmargin, scikit-learn, Vowpal Wabbit and hand-written C."""
 
 import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from learners import Estimator, onmargin_model, sklearn_model, sklearn_model_in_order
+from limit import limit_of
 from timing import race, ratios
 from vowpal_wabbit import VowpalWabbit
 from workloads import WORKLOADS
@@ -23,12 +24,14 @@ def table_row(name: str, repeats: int) -> str:
             "in order": Estimator(sklearn_model_in_order, work),
             "vw": VowpalWabbit(work, Path(folder)),
         }
-        seconds = race({who: learner.learn for who, learner in learners.items()}, repeats)
+        runners = {who: learner.learn for who, learner in learners.items()}
+        seconds = race(runners | {"limit": limit_of(work.X, work.y, work.classes)}, repeats)
         slower = ratios(seconds, to="onmargin")
         errors = {who: learner.progressive_error() for who, learner in learners.items()}
     cells = (
         f"{name}: {work.title}",
         f"{seconds['onmargin']:.3f}",
+        f"{1 / slower['limit']:.2f}",
         f"{slower['scikit-learn']:.1f}",
         f"{TARGETS[name]:g}",
         f"{slower['in order']:.1f}",
@@ -49,6 +52,7 @@ def main() -> None:
     head = (
         "workload",
         "onmargin, s",
+        "onmargin / limit",
         "scikit-learn / onmargin",
         "target",
         "the same in order",
@@ -57,7 +61,7 @@ def main() -> None:
         "options of vw",
     )
     print(f"| {' | '.join(head)} |")
-    print(f"| --- |{' ---: |' * 5} --- | --- |")
+    print(f"| --- |{' ---: |' * 6} --- | --- |")
     for name in arguments.workloads or WORKLOADS:
         print(table_row(name, arguments.repeats), flush=True)
 

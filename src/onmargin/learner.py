@@ -1,5 +1,6 @@
 """Learner = task + step + geometry + totals. All interfaces of the library are built on it."""
 
+import os
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, fields
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin._core import rounds
-from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
 from onmargin._core.tasks.task import Task
@@ -21,8 +22,8 @@ Vector = NDArray[np.float64]
 Offsets = NDArray[np.intp]
 SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
 
-# Numbers touched between two looks at signals: some 10 ms of work, and of the slowest learners less than a second.
-STRETCH = 2**23
+# Numbers touched between two looks at signals: some 10 ms of work, and of the slowest learners a few seconds.
+STRETCH = 2**25
 # What a row costs besides its numbers, in numbers touched, and how often a round goes through a small window, at most.
 ROW, MOST_EFFORT = 32, 128
 
@@ -62,6 +63,10 @@ class Totals:
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
+
+
+class UnsoundRowError(Exception):
+    """A row that was not checked before its round is not sound: what the call has learned must be dropped."""
 
 
 class Learner(Part, Generic[SomeGeometry]):
@@ -137,6 +142,14 @@ class Learner(Part, Generic[SomeGeometry]):
         parts = self.task, self.step, self.geometry, self._totals
         rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
 
+    def learn_unchecked(self, X: Rows, y: Vector) -> None:
+        """Play one round for each row of an X that was not checked, with plain weights.
+
+        A row that is not sound raises `UnsoundRowError`, and the caller drops what was learned.
+        """
+        if not rounds.play(self.task, self.step, self.geometry, self._totals, X, y, guarded=True):
+            raise UnsoundRowError
+
     def play_by(
         self,
         step: Step,
@@ -179,11 +192,46 @@ class Learner(Part, Generic[SomeGeometry]):
         geometry: Any = self.geometry
         self.geometry = geometry.recombined(mixing)
 
+    @property
+    def plain(self) -> bool:
+        """Whether weights are plain: then scores of rows that are not finite are not, and threads can share them."""
+        return type(self.geometry) is Euclidean
+
     def scores(self, X: Rows) -> NDArray[np.float64]:
         """Rows by columns; of the averaged weights where the geometry averages."""
         out = np.empty((X.n_rows, self.geometry.n_scores))
         rounds.score(self.geometry, X, out, task=self.task, pace=self.pace(X))
         return out[:, : self.geometry.n_columns]
+
+    def scores_in_threads(self, X: Rows, n_jobs: int | None, *, guarded: bool) -> NDArray[np.float64]:
+        """Return the same scores of plain weights, from up to `n_jobs` threads (None: one per core) where it pays.
+
+        With `guarded` X was not checked: if a row is not sound, `UnsoundRowError` is raised.
+        """
+        out = np.empty((X.n_rows, self.geometry.n_scores))
+        pace = self.pace(X)
+        piece = max(min(pace // 8, X.n_rows), 1)  # some milliseconds of work
+        n_threads = min(threads(n_jobs), -(-X.n_rows // piece))
+
+        def fill(start: int) -> bool:
+            stop = min(start + piece, X.n_rows)
+            return rounds.score(self.geometry, X.part(start, stop), out[start:stop], guarded=guarded)
+
+        if n_threads > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(n_threads) as pool:
+                try:
+                    sound = all(pool.map(fill, range(0, X.n_rows, piece)))
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
+        else:
+            sound = rounds.score(self.geometry, X, out, pace=pace, guarded=guarded)
+        scores = out[:, : self.geometry.n_columns]
+        if guarded and not (sound and np.isfinite(scores).all()):
+            raise UnsoundRowError
+        return scores
 
     def losses(self, X: Rows, y: Vector) -> Vector:
         """The loss that each row would suffer now."""
@@ -217,11 +265,19 @@ class Learner(Part, Generic[SomeGeometry]):
         return Totals(**self._totals.__getstate__())
 
 
-def as_rows(X: Any) -> Rows:
+def threads(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` are, as scikit-learn counts: -1 is one per core, and None is too."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    return n_jobs if n_jobs > 0 else max(cores + 1 + n_jobs, 1)
+
+
+def as_rows(X: Any, *, guarded: bool = False) -> Rows:
     """Rows of a C-contiguous array or CSR matrix of float32 or float64.
 
     Nothing is copied, unless an array is not aligned, or a CSR matrix has wide, unsorted or repeated indices. A
-    malformed one is refused.
+    malformed one is refused. With `guarded` indices are not looked at: the rounds do that.
     """
     if not hasattr(X, "indptr"):
         return Rows(X if X.flags.aligned else X.copy(), X.shape[1])
@@ -233,6 +289,8 @@ def as_rows(X: Any) -> Rows:
         raise ValueError("X is not a sound CSR matrix: its indptr, indices and data do not fit together")
     values, indices = X.data[: ends[-1]], X.indices[: ends[-1]]
     rows = Rows(values, n_features, indices.astype(np.int32, copy=False), ends)
+    if guarded and indices.dtype == np.int32:
+        return rows
     narrow = indices.dtype == np.int32 or not len(indices) or 0 <= indices.min() <= indices.max() < n_features
     if narrow and rows.is_canonical():
         return rows

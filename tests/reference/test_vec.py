@@ -53,8 +53,10 @@ class Vec(ctypes.Structure):
         ("dot", primitive(real, ctypes.POINTER(Row))),
         ("squared_distance", primitive(real, ctypes.POINTER(Row))),
         ("scores", primitive(None, ctypes.POINTER(Weights), pointer)),
+        ("scores_and_norm", primitive(real, ctypes.POINTER(Weights), pointer, pointer)),
         ("add", primitive(None, ctypes.POINTER(Weights), size, size, real)),
         ("add_all", primitive(None, ctypes.POINTER(Weights), pointer)),
+        ("is_canonical", primitive(ctypes.c_int, size)),
     )
 
 
@@ -115,10 +117,11 @@ def assert_close(actual, expected):
 
 
 parametrize_dtype = pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.float64)], ids=str)
-# Column-major: columns by fours, twos and one. Feature-major: from 1 to 8 registers, and several blocks of them.
+# Column-major: one column in four chains, a few in two, up to ten in one, and several passes. Feature-major: from 1 to
+# 8 registers, and several blocks of them.
 parametrize_layout = pytest.mark.parametrize(
     ("columns", "feature_major"),
-    [(n, False) for n in (1, 2, 3, 5, 8)] + [(n, True) for n in (2, 5, 9, 13, 17, 21, 25, 33, 41, 49, 57, 130)],
+    [(n, False) for n in (1, 2, 3, 5, 8, 11)] + [(n, True) for n in (2, 5, 9, 13, 17, 21, 25, 33, 41, 49, 57, 130)],
 )
 
 
@@ -157,6 +160,44 @@ def test_scores(library, dtype, columns, feature_major):
         scores = np.full(len(case.W), np.nan)
         vec.scores(case.row, case.weights, scores.ctypes.data)
         assert_close(scores.astype(dtype), case.W @ case.x)
+
+
+@parametrize_dtype
+@pytest.mark.parametrize(
+    ("columns", "feature_major"), [(n, False) for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 21)] + [(5, True), (57, True)]
+)
+def test_scores_and_norm(library, dtype, columns, feature_major):
+    """The scores are those of `scores` to the bit, and the intercepts more."""
+    vec = library.table(dtype.itemsize).contents
+    intercepts = np.linspace(-1, 1, columns)
+    for case in cases(library, columns, dtype, feature_major):
+        plain, scores = np.full((2, len(case.W)), np.nan)
+        vec.scores(case.row, case.weights, plain.ctypes.data)
+        squares = vec.scores_and_norm(case.row, case.weights, intercepts.ctypes.data, scores.ctypes.data)
+        np.testing.assert_array_equal(scores[:columns], plain[:columns] + intercepts)
+        assert squares == pytest.approx(case.x @ case.x, rel=1e-5)
+
+
+@parametrize_dtype
+def test_is_canonical(library, dtype):
+    vec = library.table(dtype.itemsize).contents
+
+    def found(indices, n=None, ahead=None):
+        array = np.array(indices, dtype=np.int32)
+        n = len(array) if n is None else n
+        return vec.is_canonical(Row(None, array.ctypes.data, n, len(array) if ahead is None else ahead, 0), 40)
+
+    for n in range(40):
+        good = list(range(n))
+        assert found(good)
+        for place in range(1, n):
+            assert not found([*good[:place], good[place - 1], *good[place + 1 :]])
+    assert found([39])
+    assert not found([40])
+    assert not found([-1, 3])
+    assert not found([1, 2, 3], ahead=2)
+    assert not found([1, 2, 3], n=-1)
+    assert vec.is_canonical(Row(None, None, 50, 0, 0), 50)
 
 
 @parametrize_dtype

@@ -2,7 +2,7 @@
 
 from onmargin._core.calibration cimport Calibration
 from onmargin._core.geometries.geometry cimport Geometry
-from onmargin._core.round cimport Round
+from onmargin._core.round cimport Round, finite
 from onmargin._core.steps.step cimport Step
 from onmargin._core.tasks.task cimport Task
 
@@ -15,12 +15,27 @@ cdef class Totals:
     cdef unsigned char* next_flag
     cdef Py_ssize_t flags_left
 
-    cdef void count(self, const Round* r) noexcept nogil
+    cdef inline void count(self, const Round* r) noexcept nogil:
+        cdef Py_ssize_t j
+        self.rounds += 1
+        self.mistakes += r.mistake
+        self.loss = finite(self.loss + r.loss)
+        self.squared_loss = finite(self.squared_loss + r.squared_loss)
+        self.cost = finite(self.cost + r.cost)
+        for j in range(r.n_rows):
+            self.max_squared_norm = max(self.max_squared_norm, finite(r.x[j].squared_norm))
+        if self.flags_left > 0:
+            self.next_flag[0] = r.mistake
+            self.next_flag += 1
+            self.flags_left -= 1
 
 
 cdef class Stage:
     cdef Round r
     cdef tuple owners
+    cdef bint single  # whether `play_single` plays its rounds
+
+    cdef prepare(self, Task task, Step step, Geometry geometry)
 
     cdef inline void clear(self) noexcept nogil:
         """Nothing is asked yet, and nothing suffered."""

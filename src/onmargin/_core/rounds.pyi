@@ -44,10 +44,17 @@ def play(
     trials: NDArray[np.intp] | None = None,
     targets: NDArray[np.intp] | None = None,
     pace: int = 0,
-) -> None: ...
+    guarded: bool = False,
+) -> bool: ...
 def losses(
     task: Task, geometry: Geometry, X: Rows, y: NDArray[np.float64], out: NDArray[np.float64], *, pace: int = 0
 ) -> None: ...
 def score(
-    geometry: Geometry, X: Rows, out: NDArray[np.float64], *, task: Task | None = None, pace: int = 0
-) -> None: ...
+    geometry: Geometry,
+    X: Rows,
+    out: NDArray[np.float64],
+    *,
+    task: Task | None = None,
+    pace: int = 0,
+    guarded: bool = False,
+) -> bool: ...

@@ -4,13 +4,16 @@ from copy import copy
 
 import numpy as np
 
+from onmargin._core.tasks.task import Binary, Regression
+
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t
 
-from onmargin._core.geometries.geometry cimport Geometry
+from onmargin._core.geometries.geometry cimport Euclidean, Geometry
 from onmargin._core.round cimport HalfSpace, Round, finite
-from onmargin._core.rows cimport Row, Rows, address
-from onmargin._core.steps.step cimport Step
+from onmargin._core.rows cimport Row, Rows, Vec, address, vec_for
+from onmargin._core.steps.step cimport Projection, Step, projection
 from onmargin._core.tasks.task cimport Task
 
 
@@ -20,20 +23,6 @@ cdef double MOST_GAIN = 1e290
 
 cdef class Totals:
     """What the rounds so far came to. Sums that leave the range of a double stay at its end."""
-
-    cdef void count(self, const Round* r) noexcept nogil:
-        cdef Py_ssize_t j
-        self.rounds += 1
-        self.mistakes += r.mistake
-        self.loss = finite(self.loss + r.loss)
-        self.squared_loss = finite(self.squared_loss + r.squared_loss)
-        self.cost = finite(self.cost + r.cost)
-        for j in range(r.n_rows):
-            self.max_squared_norm = max(self.max_squared_norm, finite(r.x[j].squared_norm))
-        if self.flags_left > 0:
-            self.next_flag[0] = r.mistake
-            self.next_flag += 1
-            self.flags_left -= 1
 
     def record_mistakes(self, out):
         """Write into `out` whether each of the next len(out) rounds was a mistake."""
@@ -103,17 +92,67 @@ cdef class Stage:
         self.r.sequence.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
         self.r.weight = self.r.unit = self.r.n_rows = self.r.n_y = 1
 
+    cdef prepare(self, Task task, Step step, Geometry geometry):
+        """Choose how the rounds of these parts are played."""
+        self.single = (
+            type(task) in (Binary, Regression) and type(step) is Projection and type(geometry) is Euclidean
+            and geometry.n_columns == 1
+        )
+
+
+cdef void play_single(
+    Task task, Projection step, Euclidean geometry, Totals totals, Stage stage
+) noexcept nogil:
+    """`play_round` for one column of plain weights and the passive-aggressive step, to the same bits.
+
+    Short rows are learned in less time than it takes to call all parts of a round.
+    """
+    cdef Round* r = &stage.r
+    cdef HalfSpace* h = r.halfspaces
+    cdef double squares = geometry.vec.scores_and_norm(r.x, &geometry.w, geometry.b, r.s), gain, damping, sign
+    cdef Py_ssize_t late
+    r.n_scores = 1
+    consult(task, geometry, totals, r)
+    geometry.take_norm(r.x, squares)
+    geometry.clock += 1
+    stage.clear()
+    task.constrain(r)
+    if r.loss > 0:
+        damping = step.damping / r.weight if step.damping > 0 else 0
+        h.q = r.x.squared_norm
+        h.tau = projection(h, step.cap * r.weight, damping)
+        gain = h.tau * (h.loss - h.tau * damping / 2)
+        if 0 < gain < MOST_GAIN:
+            totals.updates += 1
+            totals.dual_value = finite(totals.dual_value + (gain - h.tau * h.tau * r.x.squared_norm / 2))
+            geometry.vec.add(r.x, &geometry.w, h.up, h.down, h.tau)
+            sign = 1 if h.up == 0 else -1
+            geometry.b[0] += sign * h.tau * geometry.squared_bias()
+            late = geometry.clock - geometry.average if geometry.average > 0 else 0
+            if late > 0:
+                geometry.vec.add(r.x, &geometry.l, h.up, h.down, late * h.tau)
+                geometry.lb[0] += sign * late * h.tau * geometry.squared_bias()
+    totals.count(r)
+
+
+cdef inline void consult(Task task, Geometry geometry, Totals totals, Round* r) noexcept nogil:
+    """Say with which probability the round's prediction is right, if that is learned."""
+    cdef Py_ssize_t stands_for
+    if totals.calibration is not None:
+        stands_for = totals.calibration.due(r.n_scores)
+        if stands_for > 0:
+            totals.calibration.observe(task, geometry, r, stands_for)
+
 
 cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil:
     """One round with the rows, the target and the weight that the stage has."""
     cdef Round* r = &stage.r
     cdef double gain
-    cdef Py_ssize_t stands_for
+    if stage.single:
+        play_single(task, <Projection>step, <Euclidean>geometry, totals, stage)
+        return
     geometry.scores(r)                           # predict
-    if totals.calibration is not None:           # and say with which probability
-        stands_for = totals.calibration.due(r.n_scores)
-        if stands_for > 0:
-            totals.calibration.observe(task, geometry, r, stands_for)
+    consult(task, geometry, totals, r)           # and say with which probability
     geometry.measure(r)
     stage.clear()
     task.constrain(r)                            # suffer the loss
@@ -140,9 +179,17 @@ cdef inline int hear(Py_ssize_t done, Py_ssize_t pace) except -1 nogil:
     return 0
 
 
+cdef bint is_finite(const Row* x, Py_ssize_t itemsize) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(x.n):
+        if not isfinite((<const float*>x.values)[k] if itemsize == 4 else (<const double*>x.values)[k]):
+            return False
+    return True
+
+
 def play(
     Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None, *, trials=None,
-    targets=None, Py_ssize_t pace=0,
+    targets=None, Py_ssize_t pace=0, bint guarded=False,
 ):
     """Learn the rows of X in the given order (None: as they come); `weight` scales C row by row, 0 skips a row.
 
@@ -151,10 +198,17 @@ def play(
 
     With `trials`, trial i is the rows from trials[i] up to trials[i + 1], and weights and order are of trials. With
     `targets` its target is the numbers of y from targets[i] up to targets[i + 1].
+
+    With `guarded`, for plain weights and one row a trial, X was not checked. Each row is, as it is learned: a row that
+    is not finite has a norm that is not. The answer is whether all were sound; if not, the first that was not ended the
+    loop, and the caller drops all that was learned.
     """
     check_fit(geometry, X)
     cdef Stage stage = Stage(geometry, step, trials)
     cdef Round* r = &stage.r
+    cdef const Vec* vec = vec_for(X.itemsize)
+    cdef bint sound = True
+    stage.prepare(task, step, geometry)
     task.reserve(len(stage.owners[3]), geometry.n_scores)
     seat(task, geometry)
     if trials is not None:
@@ -183,7 +237,14 @@ def play(
             r.y = target + (i if target_of == NULL else target_of[i])     # and y_t
             if target_of != NULL:
                 r.n_y = target_of[i + 1] - target_of[i]
+            if guarded and not vec.is_canonical(r.x, X.n_features):
+                sound = False
+                break
             play_round(task, step, geometry, totals, stage)
+            if guarded and not r.x.squared_norm < INFINITY and not is_finite(r.x, X.itemsize):
+                sound = False
+                break
+    return sound
 
 
 def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
@@ -206,10 +267,12 @@ def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
             loss[i] = stage.r.loss
 
 
-def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0):
+def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0, bint guarded=False):
     """Fill `out`, rows of X by scores of the geometry, with the scores that predict. `pace` is as for `play`.
 
-    Models that sleep, by the task, have scores of 0.
+    Models that sleep, by the task, have scores of 0. With `guarded` X was not checked: the answer is whether its
+    indices are in order, and if not, nothing is read beyond them, and `out` is of no use. Several threads may score
+    with plain weights at once.
     """
     check_fit(geometry, X)
     if task is not None:
@@ -218,9 +281,15 @@ def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0):
     cdef Py_ssize_t i, n_scores = geometry.n_scores
     cdef double* s = <double*>address(out, "d", X.n_rows * n_scores, writable=True)
     cdef double* spare = <double*>address(scratch, "d", scratch.size, writable=True)
+    cdef const Vec* vec = vec_for(X.itemsize)
+    cdef bint sound = True
     cdef Row x
     with nogil:
         for i in range(X.n_rows):
             hear(i, pace)
             X.row(i, &x)
+            if guarded and not vec.is_canonical(&x, X.n_features):
+                sound = False
+                break
             geometry.mean_scores(&x, s + i * n_scores, spare)
+    return sound

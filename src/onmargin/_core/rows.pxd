@@ -24,8 +24,10 @@ cdef extern from "row.h" nogil:
         double (*dot)(const Row* a, const Row* b) noexcept nogil
         double (*squared_distance)(const Row* a, const Row* b) noexcept nogil
         void (*scores)(const Row* x, const Weights* w, double* s) noexcept nogil
+        double (*scores_and_norm)(const Row* x, const Weights* w, const double* b, double* s) noexcept nogil
         void (*add)(const Row* x, const Weights* w, Py_ssize_t up, Py_ssize_t down, double a) noexcept nogil
         void (*add_all)(const Row* x, const Weights* w, const double* t) noexcept nogil
+        int (*is_canonical)(const Row* x, Py_ssize_t n_features) noexcept nogil
 
 
 cdef extern from "vec.h" nogil:

@@ -134,6 +134,7 @@ cdef class Player:
         self.task, self.step, self.geometry = self.learner.task, self.learner.step, self.learner.geometry
         self.totals = self.learner._totals
         self.stage = Stage(self.geometry, self.step)
+        self.stage.prepare(self.task, self.step, self.geometry)
         self.single = self.geometry.dtype.itemsize == 4
         self.most_names = min(self.geometry.n_features, self.model.most_names)
         if self.reader is not None:

@@ -24,6 +24,15 @@ def label_codes(
     return codes
 
 
+def nearest_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """The number of each label among the sorted classes; any, for a label that is not among them."""
+    last = len(classes) - 1
+    if y.dtype == classes.dtype == np.int64 and last >= 0 and int(classes[last]) - int(classes[0]) == last:
+        codes: NDArray[np.intp] = np.clip(y - classes[0], 0, last)  # whole numbers in a row say their places
+        return codes
+    return np.minimum(np.searchsorted(classes, y), last)
+
+
 def segments(y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_]) -> list[tuple[int, int, NDArray[Any]]]:
     """Cut y where a label is learned for the first time: (start, stop, the label that is new at start, if any).
 
@@ -31,7 +40,9 @@ def segments(y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_]) ->
     """
     new = live.copy()
     if len(classes):
-        new &= classes[np.minimum(np.searchsorted(classes, y), len(classes) - 1)] != y
+        new &= classes[nearest_codes(y, classes)] != y
+    if not new.any():
+        return [(0, len(y), y[:0])] if live.any() else []
     places = np.flatnonzero(new)
     first = set(places[np.unique(y[new], return_index=True)[1]].tolist())
     cuts = []

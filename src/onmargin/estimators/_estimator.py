@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from onmargin._checks import check_sparse
+from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.restore import whole
 from onmargin._core.rows import Rows
 from onmargin._core.turns import TakingTurns
@@ -27,7 +28,7 @@ from onmargin._warnings import warn_caller, warn_of_margin
 from onmargin.estimators._batch import reach_target
 from onmargin.estimators._checks import live
 from onmargin.io.sharding import Shards
-from onmargin.learner import Learner, Offsets, Totals, Vector, as_rows
+from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, as_rows
 from onmargin.models.compatible import several
 from onmargin.models.options import check_options, option
 from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_begun
@@ -38,6 +39,10 @@ from onmargin.models.several import ModelOutcome
 MatrixLike = Any
 # Of rows; others become the first.
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
+
+# Bytes of X from which on it is checked row by row as it is learned, rather than in passes of their own; and how many
+# times as large as the weights it must be, which are copied in case a row is refused.
+GUARDED_BYTES, GUARDED_RATIO = 1 << 20, 4
 
 # Options of passes, some of which have other defaults in some families.
 
@@ -102,7 +107,8 @@ class RestorePoint:
         self._estimator = estimator
         self.drops_rounds = False  # whether rounds move weights of their own, which can be dropped
         self._undo: Callable[[], None] | None = None
-        self._state = state = dict(vars(estimator))
+        self._weights: Euclidean | None = None
+        self._first = self._state = state = dict(vars(estimator))
         if "_model" in state:
             # Rounds move the weights of both; all else is replaced in the copy only.
             estimator._model = copy(state["_model"])
@@ -115,6 +121,19 @@ class RestorePoint:
             estimator._model = copy(state["_model"])
             self._state = state
         self._undo = None
+
+    def keep_weights(self) -> None:
+        """Copy the weights, so that `start_over` can take back all rounds."""
+        if "_model" in self._first:
+            geometry = self._first["_model"].learner.geometry
+            self._weights = geometry.alike(geometry.n_features, geometry.n_columns)
+            self._weights.restore(geometry)
+
+    def start_over(self) -> None:
+        """Put the estimator back to where it was before the call, although rounds were played."""
+        if self._weights is not None:
+            self._first["_model"].learner.geometry.restore(self._weights)
+        self._estimator.__dict__ = self._first
 
     def undo_by(self, undo: Callable[[], None]) -> None:
         """Have this called as well, if the estimator goes back to this point: it undoes what is changed in place."""
@@ -243,6 +262,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             try:
                 yield self.plan(), point
                 self._model.learner.close()
+            except UnsoundRowError:
+                point.start_over()
+                raise
             except BaseException:
                 point.go_back()
                 raise
@@ -250,21 +272,62 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             if swept and before < ROUNDS_TO_DIFFER <= self._n_rounds():  # once in a stream
                 self._model.warn_if_alike()
 
+    def _is_guarded(self, plan: Plan, X: Any, *weights: Any) -> bool:
+        """Return whether X is so large that its rows are checked as they are learned, and not in passes of their own.
+
+        Only plain weights can take back what rows before a bad one have taught. Rows of weight 0 are not learned, so
+        that weights leave it to be checked beforehand.
+        """
+        if not self._is_large(X) or any(weight is not None for weight in weights):
+            return False
+        asked = plan.ensemble, plan.learner, plan.first_step, plan.nonnegative, plan.simplex_margin
+        if any(part is not None for part in (*asked, plan.simplex_margin_of_classes)):
+            return False
+        size = X.data.nbytes
+        if "_model" in vars(self):
+            geometry = self._learner.geometry
+            kept = sum(array.nbytes for array in geometry.arrays().values()) if type(geometry) is Euclidean else size
+            return bool(X.dtype == geometry.dtype and size >= GUARDED_RATIO * kept)
+        return X.dtype in plan.dtypes
+
+    def _is_large(self, X: Any) -> bool:
+        """Return whether X is read as it is, and large enough that a pass of its own over its numbers costs time."""
+        is_csr = sparse.issparse(X) and X.format == "csr"
+        if not is_csr and not (type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous and X.flags.aligned):
+            return False
+        return X.dtype in DTYPES and bool(X.data.nbytes >= GUARDED_BYTES)
+
+    def _guard(self, point: RestorePoint) -> None:
+        """Prepare for rows that are checked as they are learned."""
+        if type(self._learner.geometry) is not Euclidean:
+            raise UnsoundRowError
+        point.keep_weights()
+
     def _validate(
-        self, X: Any, y: Any, *, keep: bool, dtypes: tuple[Any, ...] | None = None
+        self, X: Any, y: Any, *, keep: bool, dtypes: tuple[Any, ...] | None = None, guarded: bool = False
     ) -> tuple[Any, NDArray[Any], Rows]:
-        """X and y checked by scikit-learn, and X as rows; `keep`: they must fit what was learned so far."""
+        """X and y checked by scikit-learn, and X as rows; `keep`: they must fit what was learned so far.
+
+        With `guarded` the numbers of X are not looked at: the rounds do that.
+        """
         if not (
             keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and y.dtype.kind in "biuU"
         ):
-            X, y = self._checked(X, y, keep=keep, dtypes=dtypes)
-        return X, y, as_rows(X)
+            X, y = self._checked(X, y, keep=keep, dtypes=dtypes, finite=not guarded)
+        return X, y, as_rows(X, guarded=guarded)
 
-    def _checked(self, X: Any, *y: Any, keep: bool, dtypes: tuple[Any, ...] | None = None) -> Any:
+    def _checked(self, X: Any, *y: Any, keep: bool, dtypes: tuple[Any, ...] | None = None, finite: bool = True) -> Any:
         """By scikit-learn: X as a C-contiguous or CSR matrix of the weights' type, or of any the weights may have."""
         types = [self._learner.geometry.dtype] if keep else list(dtypes or DTYPES)
         return validate_data(
-            self, check_sparse(X, types), *y, reset=not keep, accept_sparse="csr", dtype=types, order="C"
+            self,
+            check_sparse(X, types),
+            *y,
+            reset=not keep,
+            accept_sparse="csr",
+            dtype=types,
+            order="C",
+            ensure_all_finite=finite,
         )
 
     def _is_plain(self, X: Any) -> bool:
@@ -294,10 +357,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if plan.first_step is not None:
             self._learner.step = plan.first_step(live(X, weight))
 
-    def _learn_on(self, point: RestorePoint, rows: Rows, target: Vector, weight: Vector | None) -> None:
+    def _learn_on(
+        self, point: RestorePoint, rows: Rows, target: Vector, weight: Vector | None, *, guarded: bool = False
+    ) -> None:
         """Play one round for each row; an interrupt leaves those before it learned."""
         for start, stop in self._learner.stretches(rows, 0, rows.n_rows):
             point.advance()
+            if guarded:
+                self._learner.learn_unchecked(rows.part(start, stop), target[start:stop])
+                continue
             part = None if weight is None else weight[start:stop]
             self._learner.learn(rows.part(start, stop), target[start:stop], part, heed=self._learner.forks)
 

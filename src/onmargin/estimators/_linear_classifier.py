@@ -13,11 +13,11 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._warnings import warn_of_margin
 from onmargin.estimators._checks import check_named, check_weight, live
-from onmargin.estimators._classes import segments
+from onmargin.estimators._classes import nearest_codes, segments
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.learner import Vector
+from onmargin.learner import UnsoundRowError, Vector
 from onmargin.models.balance import Balance, balanced, balanced_so_far, class_factors
 from onmargin.models.columns import check_known
 from onmargin.models.plan import FIRST_ROWS, Plan
@@ -50,7 +50,7 @@ class LinearClassifier(LinearEstimator):
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """The class of each label; any, where a label is not known because its examples weigh nothing."""
-        return np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        return nearest_codes(y, self.classes_)
 
     def _target(self, codes: NDArray[np.intp]) -> Vector:
         """Classes as the task wants them: -1 and +1 for two, otherwise the column."""
@@ -59,8 +59,11 @@ class LinearClassifier(LinearEstimator):
 
     def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Example weights times class weights, "balanced" ones by the given rule; counts the classes."""
-        counted = np.ones(len(codes), bool) if weight is None else weight > 0
         before, by_class = self.class_counts_, self.class_weight
+        if weight is None and by_class is None:
+            self.class_counts_ = before + np.bincount(codes, minlength=len(before))
+            return None
+        counted = np.ones(len(codes), bool) if weight is None else weight > 0
         self.class_counts_ = before + np.bincount(codes[counted], minlength=len(before))
         if by_class is None:
             return weight
@@ -168,9 +171,25 @@ class LinearClassifier(LinearEstimator):
         self : object
             The estimator, having learned.
         """
+        try:
+            return self._learn(X, y, classes, sample_weight, unchecked=True)
+        except UnsoundRowError:
+            return self._learn(X, y, classes, sample_weight, unchecked=False)
+
+    def _learn(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        classes: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        *,
+        unchecked: bool,
+    ) -> Self:
+        """`partial_fit`, where `unchecked` lets the rounds check a large X."""
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
-            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
+            guarded = unchecked and self._is_guarded(plan, X, sample_weight, self.class_weight)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes, guarded=guarded)
             known = y[:0] if classes is None else check_classes(classes)
             check_labels(y, known, *([] if first else [self.classes_]))
             weight = check_weight(sample_weight, len(y))
@@ -178,7 +197,7 @@ class LinearClassifier(LinearEstimator):
                 self._begin(plan, X, weight=weight)
                 self._model.first_rows = None if plan.ensemble is None else X[:FIRST_ROWS].copy()
                 self.classes_, self.class_counts_ = known[:0], np.zeros(0)
-            else:
+            elif self._sparse_coef is not None:
                 self.densify()
             if plan.labels_at_once:
                 known = np.union1d(known, live(y, weight))
@@ -189,6 +208,8 @@ class LinearClassifier(LinearEstimator):
             self._check_rows(plan, X, weight, first=first)
             weighty = np.ones(len(y), bool) if weight is None else weight > 0
             self.n_iter_ = 1
+            if guarded:
+                self._guard(point)
             for start, stop, newcomer in segments(y, self.classes_, weighty):
                 if start > 0:
                     point.advance()
@@ -202,7 +223,11 @@ class LinearClassifier(LinearEstimator):
                     part, learner = slice(first_row, min(first_row + pace, stop)), self._model.learner
                     codes = self._codes(y[part])
                     weighted = self._weighted(codes, None if weight is None else weight[part], balanced_so_far)
-                    learner.learn(rows.part(part.start, part.stop), self._target(codes), weighted, heed=learner.forks)
+                    piece, target = rows.part(part.start, part.stop), self._target(codes)
+                    if guarded:
+                        learner.learn_unchecked(piece, target)
+                    else:
+                        learner.learn(piece, target, weighted, heed=learner.forks)
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._estimator import Estimator, MatrixLike
 from onmargin.estimators._shown import weights_of
-from onmargin.learner import Vector, as_rows
+from onmargin.learner import UnsoundRowError, Vector, as_rows
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.plan import Plan
 from onmargin.models.updates import check_combination
@@ -91,6 +91,13 @@ class LinearEstimator(Estimator):
 
     def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
         """Examples by columns."""
+        check_is_fitted(self)
+        if self._sparse_coef is None and self._learner.plain and self._is_large(X):
+            try:
+                checked = self._rows_to_score(X, finite=False)
+                return self._scores_of(checked, as_rows(checked, guarded=True), guarded=True)
+            except UnsoundRowError:  # a check beforehand says what is wrong, if anything is
+                pass
         X = self._rows_to_score(X)
         return self._scores_of(X, as_rows(X))
 
@@ -99,19 +106,19 @@ class LinearEstimator(Estimator):
         X = self._rows_to_score(X)
         return self._learner.scores(as_rows(X)) if self._sparse_coef is None else self._scores_of(X, as_rows(X))
 
-    def _rows_to_score(self, X: MatrixLike) -> Any:
+    def _rows_to_score(self, X: MatrixLike, *, finite: bool = True) -> Any:
         check_is_fitted(self)
-        rows = X if self._is_plain(X) else self._checked(X, keep=True)
+        rows = X if self._is_plain(X) else self._checked(X, keep=True, finite=finite)
         if rows.shape[0] > 1:
             self._model.warn_if_forgetful(self.plan(), rows)
         return rows
 
-    def _scores_of(self, X: Any, rows: Rows) -> NDArray[np.float64]:
-        """Return the scores of the rows of a checked X, by columns."""
+    def _scores_of(self, X: Any, rows: Rows, *, guarded: bool = False) -> NDArray[np.float64]:
+        """Return the scores of the rows of X, by columns; with `guarded` its numbers were not checked."""
         if self._sparse_coef is not None:
             scores: NDArray[np.float64] = safe_sparse_dot(X, self._sparse_coef.T, dense_output=True) + self.intercept_
             return scores
-        return self._shown(self._model.scores(rows).T).T
+        return self._shown(self._model.scores(rows, n_jobs=getattr(self, "n_jobs", None), guarded=guarded).T).T
 
     @property
     def coef_(self) -> Any:

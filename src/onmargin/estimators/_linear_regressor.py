@@ -14,6 +14,7 @@ from onmargin.estimators._checks import check_numbers, check_weight
 from onmargin.estimators._early_stopping import hold_out
 from onmargin.estimators._estimator import MatrixLike, early_stopping, validation_fraction
 from onmargin.estimators._linear_estimator import LinearEstimator
+from onmargin.learner import UnsoundRowError
 from onmargin.models.plan import FIRST_ROWS
 
 
@@ -94,9 +95,17 @@ class LinearRegressor(LinearEstimator):
         self : object
             The estimator, having learned.
         """
+        try:
+            return self._learn(X, y, sample_weight, unchecked=True)
+        except UnsoundRowError:
+            return self._learn(X, y, sample_weight, unchecked=False)
+
+    def _learn(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, *, unchecked: bool) -> Self:
+        """`partial_fit`, where `unchecked` lets the rounds check a large X."""
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
-            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes)
+            guarded = unchecked and self._is_guarded(plan, X, sample_weight)
+            X, y, rows = self._validate(X, y, keep=not first, dtypes=plan.dtypes, guarded=guarded)
             target = check_numbers(y, "y", X.dtype)
             weight = check_weight(sample_weight, len(y))
             if first:
@@ -107,7 +116,9 @@ class LinearRegressor(LinearEstimator):
                 self._model.adopt(plan)
             self._model.arrange()
             self.n_iter_ = 1
-            self._learn_on(point, rows, target, weight)
+            if guarded:
+                self._guard(point)
+            self._learn_on(point, rows, target, weight, guarded=guarded)
         return self
 
     def predict(self, X: MatrixLike) -> NDArray[np.float64]:

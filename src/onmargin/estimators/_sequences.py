@@ -102,10 +102,11 @@ def read_matrix(X: Any, lengths: ArrayLike | None) -> tuple[Rows, Offsets]:
 def read_labels(y: Any, ends: Offsets, *, flat: bool) -> LabelLists:
     """A list of labels for each sequence; `flat`: they may come as one list for all tokens too."""
     given = items(y, "y", "label lists")
-    if flat and not any(isinstance(item, Iterable) and not isinstance(item, str) for item in given):
+    labels_only = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuU"
+    if flat and (labels_only or not any(isinstance(item, Iterable) and not isinstance(item, str) for item in given)):
         if len(given) != ends[-1]:
             raise ValueError(f"X has {ends[-1]} tokens, and y has {len(given)} labels")
-        given = [given[start:stop] for start, stop in pairwise(ends)]
+        given = [given[start:stop] for start, stop in pairwise(ends.tolist())]
     if len(given) != len(ends) - 1:
         raise ValueError(f"X has {len(ends) - 1} sequences, and y has labels for {len(given)}")
     labels = []

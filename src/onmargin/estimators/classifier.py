@@ -40,7 +40,8 @@ class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierO
     max_updates : int, default=100000
         Most steps made for `target_loss`, which need not be possible to reach.
     n_jobs : int or None, default=None
-        Accepted for scikit-learn's sake and not used: all classes are learned in one pass.
+        Threads that score the rows of a large X, with the same result. If None or -1, one per core. Learning uses one:
+        all classes are learned in one pass.
 
     Attributes
     ----------

@@ -319,9 +319,14 @@ class Model(Part):
         combined = self.combined
         return self.learner.task if combined is None else combined.judge
 
-    def scores(self, rows: Rows) -> NDArray[np.float64]:
-        """Return the scores that predict, rows by columns."""
-        scores, combined = self.learner.scores(rows), self.combined
+    def scores(self, rows: Rows, *, n_jobs: int | None = 1, guarded: bool = False) -> NDArray[np.float64]:
+        """Return the scores that predict, rows by columns.
+
+        Plain weights score in up to `n_jobs` threads, and with `guarded` take rows that were not checked.
+        """
+        learner, combined = self.learner, self.combined
+        many = partial(learner.scores_in_threads, n_jobs=n_jobs, guarded=guarded) if learner.plain else learner.scores
+        scores = many(rows)
         return scores if combined is None else combined.combine(scores)
 
     @property

@@ -1,6 +1,6 @@
 """A geometry holds the weights and moves them."""
 
-from libc.math cimport isnan
+from libc.math cimport INFINITY, isnan, sqrt
 from libc.stdint cimport uint8_t
 
 from onmargin._core.round cimport HalfSpace, Round
@@ -48,6 +48,7 @@ cdef class Euclidean(Columns):
     cdef readonly Py_ssize_t average   # the round averaging starts at; 0: never
     cdef readonly Py_ssize_t clock     # rounds received
     cdef Py_ssize_t vectors            # of weights: one a column, or one for all
+    cdef double found                  # squared norm of the row scored last, intercept left out; -1: not known
     cdef const Vec* vec
     cdef Weights w
     cdef Weights l
@@ -58,4 +59,10 @@ cdef class Euclidean(Columns):
     cdef Weights place(self, object memory, Py_ssize_t k=*)
     cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil
     cdef void measure_row(self, Row* x) noexcept nogil
+
+    cdef inline void take_norm(self, Row* x, double squares) noexcept nogil:
+        """Set the squared norm of a row from that of its values."""
+        if isnan(self.bias) and 0 < squares < INFINITY:
+            self.bias = AUTO_BIAS * sqrt(squares)
+        x.squared_norm = squares + self.squared_bias()
     cdef void shift(self, const Round* r, const Weights* w, double* b, double scale) noexcept nogil

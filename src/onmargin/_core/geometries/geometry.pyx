@@ -6,7 +6,7 @@ import numpy as np
 
 from onmargin._core.restore import fill, whole, zeros
 
-from libc.math cimport INFINITY, isnan, sqrt
+from libc.math cimport INFINITY
 from libc.string cimport memset
 
 from onmargin._core.round cimport HalfSpace, Round
@@ -161,6 +161,7 @@ cdef class Euclidean(Columns):
         self.feature_major = sparse and self.vectors > 1
         self.bias = bias
         self.average = whole(average, "average")
+        self.found = -1
         self.vec = vec_for(self.dtype.itemsize)
         self.n_scores = vec_padded(n_columns, self.dtype.itemsize) if self.feature_major else n_columns
         self.intercept = zeros(n_columns)
@@ -265,8 +266,14 @@ cdef class Euclidean(Columns):
             getattr(copy, name)[..., part] = array[..., part]
         return copy
 
+    def restore(self, Euclidean copy):
+        """Take back, in place, what was learned since a copy was made."""
+        self.bias, self.clock = copy.bias, copy.clock
+        for name, array in self.arrays().items():
+            array[...] = getattr(copy, name)
+
     cdef void scores(self, Round* r) noexcept nogil:
-        Euclidean.project(self, r.x, &self.w, self.b, r.s)  # not by way of a table: this is every round
+        self.found = self.vec.scores_and_norm(r.x, &self.w, self.b, r.s)
         r.n_scores = self.n_columns
 
     cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil:
@@ -287,17 +294,15 @@ cdef class Euclidean(Columns):
         return self.average > 0
 
     cdef void measure(self, Round* r) noexcept nogil:
-        Euclidean.measure_row(self, r.x)
+        self.take_norm(r.x, self.vec.squared_norm(r.x) if self.found < 0 else self.found)
+        self.found = -1  # of this row alone
         self.clock += 1
 
     cdef void norms(self, Round* r) noexcept nogil:
         self.measure_row(r.x)
 
     cdef void measure_row(self, Row* x) noexcept nogil:
-        x.squared_norm = self.vec.squared_norm(x)
-        if isnan(self.bias) and 0 < x.squared_norm < INFINITY:
-            self.bias = AUTO_BIAS * sqrt(x.squared_norm)
-        x.squared_norm += self.squared_bias()
+        self.take_norm(x, self.vec.squared_norm(x))
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef double squares = self.combine(r)

@@ -47,10 +47,14 @@ typedef struct {
     double (*squared_distance)(const Row *a, const Row *b);
     /* s[c] = sum_j x_j W[j, c]; padding columns, where the layout has them, are written too */
     void (*scores)(const Row *x, const Weights *w, double *s);
+    /* the same scores and b[c] more; answers the squared norm of the row */
+    double (*scores_and_norm)(const Row *x, const Weights *w, const double *b, double *s);
     /* W[j, up] += a x_j and W[j, down] -= a x_j */
     void (*add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdiff_t down, double a);
     /* W[j, c] += t[c] x_j; t is as long as the scores */
     void (*add_all)(const Row *x, const Weights *w, const double *t);
+    /* whether the indices of a sparse row increase, are within the features and may be read */
+    int (*is_canonical)(const Row *x, ptrdiff_t n_features);
 } Vec;
 
 #endif

@@ -23,6 +23,8 @@
 #define VEC_FURTHER 48
 /* Columns of one pass over the row are kept in this many vector registers at most. */
 #define VEC_REGISTERS 8
+/* Chains of one pass over a dense row, beside those of its norm. */
+#define VEC_CHAINS 10
 
 #if defined(__GNUC__)
 #define VEC_INLINE static inline __attribute__((always_inline))
@@ -31,7 +33,7 @@
 #ifdef __clang__
 #define VEC_UNROLL _Pragma("unroll")
 #else
-#define VEC_UNROLL _Pragma("GCC unroll 8")
+#define VEC_UNROLL _Pragma("GCC unroll 16")
 #endif
 #else
 #define VEC_INLINE static inline

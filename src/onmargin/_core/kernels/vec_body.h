@@ -17,57 +17,89 @@ TARGET VEC_INLINE V NAME(load)(const REAL *from)
     return v;
 }
 
+/* Summed as a tree: the rounds wait for it. */
 TARGET VEC_INLINE double NAME(sum)(V v)
 {
     REAL lane[sizeof(V) / sizeof(REAL)];
-    double total = 0;
+    double part[sizeof(V) / sizeof(REAL)];
     memcpy(lane, &v, sizeof v);
+    VEC_UNROLL
     for (ptrdiff_t l = 0; l < LANES; l++)
-        total += lane[l];
-    return total;
+        part[l] = lane[l];
+    VEC_UNROLL
+    for (ptrdiff_t half = LANES / 2; half > 0; half /= 2)
+        VEC_UNROLL
+        for (ptrdiff_t l = 0; l < half; l++)
+            part[l] += part[l + half];
+    return part[0];
 }
 
-/* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains. Equal columns must have equal scores,
-   so that ties are ties: all columns of a model are summed in the same number of chains. */
-TARGET VEC_INLINE void NAME(dots)(const int columns, const int ways, const REAL *v, ptrdiff_t n, const REAL *w,
-                                  ptrdiff_t gap, double *s)
+TARGET VEC_INLINE V NAME(joined)(const int ways, const V *chain)
 {
-    V chain[VEC_REGISTERS] = {{0}};
+    return ways == 4 ? (chain[0] + chain[1]) + (chain[2] + chain[3]) : ways == 2 ? chain[0] + chain[1] : chain[0];
+}
+
+/* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains; answers the squared norm of the row, if
+   it is asked for, from the same pass. Equal columns must have equal scores, so that ties are ties: all columns of a
+   model are summed in the same number of chains. */
+TARGET VEC_INLINE double NAME(dots)(const int columns, const int ways, const int norm, const REAL *v, ptrdiff_t n,
+                                    const REAL *w, ptrdiff_t gap, double *s)
+{
+    V chain[VEC_CHAINS] = {{0}}, square[4] = {{0}};
+    double rest = 0;
     ptrdiff_t k = 0;
     for (; k + ways * LANES <= n; k += ways * LANES)
         VEC_UNROLL
-        for (int u = 0; u < ways; u++)
+        for (int u = 0; u < ways; u++) {
+            const V x = NAME(load)(v + k + u * LANES);
             VEC_UNROLL
             for (int c = 0; c < columns; c++)
-                chain[c * ways + u] += NAME(load)(v + k + u * LANES) * NAME(load)(w + c * gap + k + u * LANES);
-    for (; k + LANES <= n; k += LANES)
-        VEC_UNROLL
-        for (int c = 0; c < columns; c++)
-            chain[c * ways] += NAME(load)(v + k) * NAME(load)(w + c * gap + k);
+                chain[c * ways + u] += x * NAME(load)(w + c * gap + k + u * LANES);
+            if (norm)
+                square[u] += x * x;
+        }
+    VEC_UNROLL
+    for (int u = 0; u < ways - 1; u++) /* what is left, less than a vector for each chain */
+        if (k + LANES <= n) {
+            const V x = NAME(load)(v + k);
+            VEC_UNROLL
+            for (int c = 0; c < columns; c++)
+                chain[c * ways + u] += x * NAME(load)(w + c * gap + k);
+            if (norm)
+                square[u] += x * x;
+            k += LANES;
+        }
     VEC_UNROLL
     for (int c = 0; c < columns; c++) {
-        double rest = 0;
+        rest = 0;
         for (ptrdiff_t l = k; l < n; l++)
             rest += (double)v[l] * w[c * gap + l];
-        VEC_UNROLL
-        for (int u = 1; u < ways; u++)
-            chain[c * ways] += chain[c * ways + u];
-        s[c] = rest + NAME(sum)(chain[c * ways]);
+        s[c] = rest + NAME(sum)(NAME(joined)(ways, chain + c * ways));
     }
+    if (!norm)
+        return 0;
+    rest = 0;
+    for (; k < n; k++)
+        rest += (double)v[k] * v[k];
+    return rest + NAME(sum)(NAME(joined)(ways, square));
 }
 
 /* Squares leave the range of a float long before the values do: such rows are summed in double. */
-TARGET static double NAME(squared_norm)(const Row *x)
+TARGET VEC_INLINE double NAME(ranged)(double total, const REAL *v, ptrdiff_t n)
 {
-    const REAL *v = x->values;
-    double total;
-    NAME(dots)(1, 4, v, x->n, v, 0, &total);
     if (sizeof(REAL) == sizeof(double) || (total > 1e-30 && total < 1e30))
         return total;
     total = 0;
-    for (ptrdiff_t k = 0; k < x->n; k++)
+    for (ptrdiff_t k = 0; k < n; k++)
         total += (double)v[k] * v[k];
     return total;
+}
+
+TARGET static double NAME(squared_norm)(const Row *x)
+{
+    double total;
+    NAME(dots)(1, 4, 0, x->values, x->n, x->values, 0, &total);
+    return NAME(ranged)(total, x->values, x->n);
 }
 
 /* The sum over the features of two sparse rows of a_j b_j, or with `apart` of (a_j - b_j)^2. */
@@ -95,7 +127,7 @@ TARGET static double NAME(dot)(const Row *a, const Row *b)
     double total;
     if (a->indices)
         return NAME(merge)(0, a, b);
-    NAME(dots)(1, 4, a->values, a->n, b->values, 0, &total);
+    NAME(dots)(1, 4, 0, a->values, a->n, b->values, 0, &total);
     return total;
 }
 
@@ -155,15 +187,18 @@ TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const int 
     const int32_t *j = x->indices;
     const ptrdiff_t line = 64 / sizeof(REAL), n = x->n;
     const ptrdiff_t ahead = ways > 1 ? VEC_FURTHER : VEC_AHEAD, safe = x->ahead - ahead;
+    const ptrdiff_t fetched = sparse && safe < n ? (safe > 0 ? safe : 0) : n;
     V chain[VEC_REGISTERS] = {{0}};
     REAL lane[sizeof(V) / sizeof(REAL)];
     ptrdiff_t k = 0;
-    for (; k + ways <= n; k += ways) {
-        if (sparse && k + ways <= safe)
+    for (; k + ways <= fetched; k += ways) {
+        VEC_UNROLL
+        for (int u = 0; sparse && u < ways; u++) {
+            const REAL *next = W + j[k + u + ahead] * stride;
             VEC_UNROLL
-            for (int u = 0; u < ways; u++)
-                for (ptrdiff_t c = 0; c < width * LANES; c += line)
-                    VEC_PREFETCH(W + j[k + u + ahead] * stride + c);
+            for (ptrdiff_t c = 0; c < width * LANES; c += line)
+                VEC_PREFETCH(next + c);
+        }
         VEC_UNROLL
         for (int u = 0; u < ways; u++) {
             const REAL *w = W + (sparse ? j[k + u] : k + u) * stride;
@@ -172,6 +207,14 @@ TARGET VEC_INLINE void NAME(block)(const int sparse, const int width, const int 
                 chain[u * width + r] += v[k + u] * NAME(load)(w + r * LANES);
         }
     }
+    for (; k + ways <= n; k += ways)
+        VEC_UNROLL
+        for (int u = 0; u < ways; u++) {
+            const REAL *w = W + (sparse ? j[k + u] : k + u) * stride;
+            VEC_UNROLL
+            for (int r = 0; r < width; r++)
+                chain[u * width + r] += v[k + u] * NAME(load)(w + r * LANES);
+        }
     for (; k < n; k++) {
         const REAL *w = W + (sparse ? j[k] : k) * stride;
         VEC_UNROLL
@@ -212,31 +255,88 @@ TARGET VEC_INLINE void NAME(feature_major)(const int sparse, const Row *x, const
     }
 }
 
-TARGET VEC_INLINE void NAME(column_major)(const Row *x, const Weights *w, double *s)
+/* A single column in four chains, a few in two, many in one. */
+TARGET VEC_INLINE double NAME(column_major)(const int norm, const Row *x, const Weights *w, double *s)
 {
     const REAL *W = w->W, *v = x->values;
-    ptrdiff_t c = 0;
-    if (x->indices)
-        for (; c < w->columns; c++)
-            s[c] = NAME(gather)(x, W + c * w->gap);
-    else if (w->columns == 1)
-        NAME(dots)(1, 4, v, x->n, W, 0, s);
-    else {
-        for (; c + 4 <= w->columns; c += 4)
-            NAME(dots)(4, 2, v, x->n, W + c * w->gap, w->gap, s + c);
-        for (; c < w->columns; c++)
-            NAME(dots)(1, 2, v, x->n, W + c * w->gap, w->gap, s + c);
+    const ptrdiff_t n = x->n, gap = w->gap, columns = w->columns;
+    double total = 0;
+    switch (columns) {
+    case 1: return NAME(dots)(1, 4, norm, v, n, W, gap, s);
+    case 2: return NAME(dots)(2, 2, norm, v, n, W, gap, s);
+    case 3: return NAME(dots)(3, 2, norm, v, n, W, gap, s);
+    case 4: return NAME(dots)(4, 2, norm, v, n, W, gap, s);
     }
+    for (ptrdiff_t c = 0, passes = (columns + VEC_CHAINS - 1) / VEC_CHAINS; c < columns; passes--) {
+        const ptrdiff_t width = (columns - c + passes - 1) / passes;
+        const REAL *from = W + c * gap;
+        if (norm && c == 0)
+            switch (width) {
+            case 5: total = NAME(dots)(5, 1, 1, v, n, from, gap, s); break;
+            case 6: total = NAME(dots)(6, 1, 1, v, n, from, gap, s); break;
+            case 7: total = NAME(dots)(7, 1, 1, v, n, from, gap, s); break;
+            case 8: total = NAME(dots)(8, 1, 1, v, n, from, gap, s); break;
+            case 9: total = NAME(dots)(9, 1, 1, v, n, from, gap, s); break;
+            default: total = NAME(dots)(10, 1, 1, v, n, from, gap, s); break;
+            }
+        else
+            switch (width) {
+            case 5: NAME(dots)(5, 1, 0, v, n, from, gap, s + c); break;
+            case 6: NAME(dots)(6, 1, 0, v, n, from, gap, s + c); break;
+            case 7: NAME(dots)(7, 1, 0, v, n, from, gap, s + c); break;
+            case 8: NAME(dots)(8, 1, 0, v, n, from, gap, s + c); break;
+            case 9: NAME(dots)(9, 1, 0, v, n, from, gap, s + c); break;
+            default: NAME(dots)(10, 1, 0, v, n, from, gap, s + c); break;
+            }
+        c += width;
+    }
+    return total;
+}
+
+TARGET VEC_INLINE void NAME(sparse_scores)(const Row *x, const Weights *w, double *s)
+{
+    if (w->stride > 1)
+        NAME(feature_major)(1, x, w, s);
+    else
+        for (ptrdiff_t c = 0; c < w->columns; c++)
+            s[c] = NAME(gather)(x, (const REAL *)w->W + c * w->gap);
 }
 
 TARGET static void NAME(scores)(const Row *x, const Weights *w, double *s)
 {
-    if (w->stride == 1)
-        NAME(column_major)(x, w, s);
-    else if (x->indices)
-        NAME(feature_major)(1, x, w, s);
-    else
+    if (x->indices)
+        NAME(sparse_scores)(x, w, s);
+    else if (w->stride > 1)
         NAME(feature_major)(0, x, w, s);
+    else
+        NAME(column_major)(0, x, w, s);
+}
+
+TARGET static double NAME(scores_and_norm)(const Row *x, const Weights *w, const double *b, double *s)
+{
+    double squares;
+    if (!x->indices && w->stride == 1)
+        squares = NAME(ranged)(NAME(column_major)(1, x, w, s), x->values, x->n);
+    else {
+        NAME(scores)(x, w, s);
+        squares = NAME(squared_norm)(x);
+    }
+    for (ptrdiff_t c = 0; c < w->columns; c++)
+        s[c] += b[c];
+    return squares;
+}
+
+TARGET static int NAME(is_canonical)(const Row *x, ptrdiff_t n_features)
+{
+    const int32_t *j = x->indices;
+    int bad = 0;
+    if (!j || x->n == 0)
+        return 1;
+    if (x->n < 0 || x->n > x->ahead)
+        return 0;
+    for (ptrdiff_t k = 1; k < x->n; k++)
+        bad |= j[k - 1] >= j[k];
+    return !bad && j[0] >= 0 && j[x->n - 1] < n_features;
 }
 
 /* One column: W[j] += a x_j. */
@@ -247,10 +347,15 @@ TARGET VEC_INLINE void NAME(add_one)(const Row *x, REAL *W, ptrdiff_t stride, RE
     if (j)
         for (ptrdiff_t k = 0; k < x->n; k++)
             W[j[k] * stride] += a * v[k];
-    else if (stride == 1)
-        for (ptrdiff_t k = 0; k < x->n; k++)
+    else if (stride == 1) {
+        ptrdiff_t k = 0;
+        for (; k + LANES <= x->n; k += LANES) {
+            const V moved = NAME(load)(W + k) + a * NAME(load)(v + k);
+            memcpy(W + k, &moved, sizeof moved);
+        }
+        for (; k < x->n; k++)
             W[k] += a * v[k];
-    else
+    } else
         for (ptrdiff_t k = 0; k < x->n; k++)
             W[k * stride] += a * v[k];
 }
@@ -285,7 +390,20 @@ TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdi
             f[up] += step;
             f[down] -= step;
         }
-    else {
+    else if (up >= 0 && down >= 0 && !j) {
+        REAL *rising = W + up * w->gap, *falling = W + down * w->gap;
+        ptrdiff_t k = 0;
+        for (; k + LANES <= x->n; k += LANES) {
+            const V step = tau * NAME(load)(v + k), more = NAME(load)(rising + k) + step;
+            const V less = NAME(load)(falling + k) - step;
+            memcpy(rising + k, &more, sizeof more);
+            memcpy(falling + k, &less, sizeof less);
+        }
+        for (; k < x->n; k++) {
+            rising[k] += tau * v[k];
+            falling[k] -= tau * v[k];
+        }
+    } else {
         if (up >= 0)
             NAME(add_one)(x, W + up * w->gap, w->stride, tau);
         if (down >= 0)
@@ -344,7 +462,8 @@ TARGET static void NAME(add_all)(const Row *x, const Weights *w, const double *t
 }
 
 static const Vec NAME(table) = {
-    NAME(squared_norm), NAME(dot), NAME(squared_distance), NAME(scores), NAME(add), NAME(add_all),
+    NAME(squared_norm), NAME(dot), NAME(squared_distance), NAME(scores), NAME(scores_and_norm),
+    NAME(add), NAME(add_all), NAME(is_canonical),
 };
 
 #undef LANES

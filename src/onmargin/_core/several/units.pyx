@@ -17,10 +17,13 @@ cdef class Units:
     with. A row or target far beyond what is usual so far counts as if it were less far.
     """
 
-    def __init__(self, double per_norm, bint in_targets):
-        self.per_norm, self.in_targets = per_norm, in_targets
+    def __cinit__(self, *arguments):
+        # An object that is not initialized has a unit, too.
         self.owner = np.zeros(4)
         self.sizes = <double*>address(self.owner, "d", 4, writable=True)
+
+    def __init__(self, double per_norm, bint in_targets):
+        self.per_norm, self.in_targets = per_norm, in_targets
 
     def settings(self):
         """What it was made with."""

@@ -14,12 +14,37 @@ from onmargin._core.rows cimport address
 
 
 cdef inline Py_ssize_t best_rival(const double* s, Py_ssize_t n_columns, Py_ssize_t right) noexcept nogil:
-    """The first column of highest score but for the right one."""
+    """The first column of highest score but for the right one.
+
+    The highest score is found first, without a branch that depends on the scores, and then its column.
+    """
     cdef Py_ssize_t c, rival = 1 if right == 0 else 0
+    cdef double best = s[rival]
+    if n_columns > 8:
+        best = max(highest(s, 0, right, best), highest(s, right + 1, n_columns, best))
+        for c in range(rival, n_columns):
+            if s[c] == best and c != right:
+                return c
+        return rival  # scores that are no numbers
     for c in range(rival + 1, n_columns):
         if s[c] > s[rival] and c != right:
             rival = c
     return rival
+
+
+cdef inline double highest(const double* s, Py_ssize_t start, Py_ssize_t stop, double best) noexcept nogil:
+    """The largest of `best` and the scores from start up to stop, in four chains."""
+    cdef double a = best, b = best, c = best, d = best
+    while start + 4 <= stop:
+        a = s[start] if s[start] > a else a
+        b = s[start + 1] if s[start + 1] > b else b
+        c = s[start + 2] if s[start + 2] > c else c
+        d = s[start + 3] if s[start + 3] > d else d
+        start += 4
+    while start < stop:
+        a = s[start] if s[start] > a else a
+        start += 1
+    return max(max(a, b), max(c, d))
 
 
 cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n_columns) noexcept nogil:

@@ -1,0 +1,156 @@
+"""Large X is checked row by row as it is learned: what comes of it is what checks beforehand would give."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from onmargin import AROWClassifier, PassiveAggressiveClassifier, PassiveAggressiveRegressor
+from onmargin import learner as learners
+from onmargin.estimators import _estimator
+from onmargin.learner import Learner, as_rows
+from tests.saved import anatomy
+
+N, FEATURES = 60, 7
+MODELS = {
+    "two classes": (PassiveAggressiveClassifier(), 2),
+    "four classes": (PassiveAggressiveClassifier(average=True), 4),
+    "numbers": (PassiveAggressiveRegressor(), None),
+    "variances": (AROWClassifier(), 2),
+}
+
+
+@pytest.fixture(autouse=True)
+def everything_is_large(monkeypatch):
+    monkeypatch.setattr(_estimator, "GUARDED_BYTES", 0)
+    monkeypatch.setattr(_estimator, "GUARDED_RATIO", 0)
+
+
+def examples(classes, *, is_sparse, dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(N, FEATURES)) * (rng.random((N, FEATURES)) < 0.7)).astype(dtype)
+    y = rng.normal(size=N) if classes is None else rng.integers(classes, size=N)
+    return (sparse.csr_array(X) if is_sparse else X), y
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_bits_are_those_of_checks_beforehand(name, is_sparse, monkeypatch):
+    model, classes = MODELS[name]
+    X, y = examples(classes, is_sparse=is_sparse, dtype=np.float32)
+    guarded, plain = deepcopy(model), deepcopy(model)
+    for part in slice(0, 40), slice(40, N):
+        guarded.partial_fit(X[part], y[part])
+    monkeypatch.setattr(_estimator, "GUARDED_BYTES", 1 << 40)
+    plain.partial_fit(X, y)
+    assert anatomy(vars(guarded)) == anatomy(vars(plain))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_call_with_a_bad_row_changes_nothing(name, is_sparse, bad):
+    model, classes = deepcopy(MODELS[name])
+    X, y = examples(classes, is_sparse=is_sparse)
+    spoiled = X.copy()
+    (spoiled.data if is_sparse else spoiled.ravel())[-1] = bad
+    with pytest.raises(ValueError, match="contains"):
+        model.partial_fit(spoiled, y)
+    assert not hasattr(model, "_model")
+    model.partial_fit(X, y)
+    before, weights = anatomy(deepcopy(vars(model))), model.coef_
+    with pytest.raises(ValueError, match="contains"):
+        model.partial_fit(spoiled, y)
+    assert anatomy(vars(model)) == before
+    np.testing.assert_array_equal(weights, model.coef_)  # what was shown before is shown still
+
+
+def test_indices_out_of_order_are_brought_into_order():
+    X, y = examples(2, is_sparse=True)
+    mixed = X.copy()
+    for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        mixed.indices[start:stop], mixed.data[start:stop] = X.indices[start:stop][::-1], X.data[start:stop][::-1]
+    mixed.has_sorted_indices = False
+    expected = PassiveAggressiveClassifier().partial_fit(X, y)
+    np.testing.assert_array_equal(PassiveAggressiveClassifier().partial_fit(mixed, y).coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("index", [-1, FEATURES, 2**31 - 1])
+def test_indices_outside_the_features_are_refused(index):
+    X, y = examples(2, is_sparse=True)
+    model = PassiveAggressiveClassifier().partial_fit(X, y)
+    before = anatomy(deepcopy(vars(model)))
+    X.indices[-1] = index
+    with pytest.raises(ValueError, match="not a sound CSR matrix"):
+        model.partial_fit(X, y)
+    assert anatomy(vars(model)) == before
+
+
+def test_offsets_that_go_back_are_refused():
+    X, y = examples(2, is_sparse=True)
+    X.indptr[5] = X.indptr[-1] + 7
+    with pytest.raises(ValueError, match="not a sound CSR matrix"):
+        PassiveAggressiveClassifier().partial_fit(X, y)
+
+
+def test_numbers_whose_squares_leave_the_range_are_finite():
+    X, y = examples(None, is_sparse=False)
+    X[3] = 1e200
+    model = PassiveAggressiveRegressor().partial_fit(X, y)
+    assert model.totals_.rounds == N
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 3, -1])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_threads_score_to_the_same_bits(classes, is_sparse, n_jobs, monkeypatch):
+    X, y = examples(classes, is_sparse=is_sparse)
+    model = PassiveAggressiveClassifier(n_jobs=n_jobs, average=True).partial_fit(X, y)
+    found = model.decision_function(X)
+    monkeypatch.setattr(learners, "STRETCH", 10_000)  # pieces of a few rows
+    np.testing.assert_array_equal(model.decision_function(X), found)
+    monkeypatch.setattr(_estimator, "GUARDED_BYTES", 1 << 40)
+    np.testing.assert_array_equal(model.decision_function(X), found)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_a_bad_row_is_not_scored(bad, is_sparse, n_jobs, monkeypatch):
+    monkeypatch.setattr(learners, "STRETCH", 10_000)
+    X, y = examples(4, is_sparse=is_sparse)
+    model = PassiveAggressiveClassifier(n_jobs=n_jobs).partial_fit(X, y)
+    (X.data if is_sparse else X.ravel())[0] = bad
+    with pytest.raises(ValueError, match="contains"):
+        model.predict(X)
+    if is_sparse:
+        X.data[0], X.indices[-1] = 1, FEATURES
+        with pytest.raises(ValueError, match="not a sound CSR matrix"):
+            model.predict(X)
+
+
+@pytest.mark.parametrize("average", [0, 1, 9])
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize(("cap", "damping"), [(1.0, 0.0), (np.inf, 0.0), (np.inf, 0.5)])
+@pytest.mark.parametrize("task", ["Binary", "Regression"])
+def test_the_short_round_is_the_round(task, cap, damping, is_sparse, average):
+    from onmargin._core.geometries.geometry import Euclidean
+    from onmargin._core.steps.step import Projection
+    from onmargin._core.tasks import task as tasks
+
+    class Other(Projection):
+        """The same step, which the short round does not know."""
+
+    X, y = examples(None, is_sparse=is_sparse)
+    target = np.sign(y) if task == "Binary" else y
+    weight = np.random.default_rng(1).uniform(0.1, 2, N)
+    found = []
+    for step in Projection, Other:
+        asked = tasks.Binary() if task == "Binary" else tasks.Regression(0.1)
+        geometry = Euclidean(FEATURES, 1, np.float64, sparse=is_sparse, bias=np.nan, average=average)
+        learner = Learner(asked, step(cap, damping), geometry)
+        learner.learn(as_rows(X), target, weight)
+        found.append((learner.totals, geometry.clock, *(array.tolist() for array in geometry.arrays().values())))
+    assert found[0] == found[1]
