@@ -55,7 +55,7 @@ def operations():
     yield learn("n", 10)
     yield lambda service: service.compact("m")
     yield learn("m", 30)
-    yield lambda service: service.rewind("m", 45)
+    yield lambda service: service.rewind("m", schema.Rewind(45))
     yield learn("m", 3)
     yield lambda service: service.delete("n")
     yield learn("m", 3)
@@ -94,7 +94,7 @@ def check(folder, n_acknowledged, states):
         if found not in states[n_acknowledged : n_acknowledged + 2]:
             raise AssertionError(f"after {n_acknowledged} operations: {[s == found for s in states].index(True)}")
     finally:
-        service._journal.close()
+        service.journal.close()
 
 
 # Power cuts

@@ -114,7 +114,7 @@ def test_opening_needs_the_same_experts(tmp_path):
         learn(client, "m", *PAIRS)
     service = Service.open(tmp_path, Settings())
     assert isinstance(service.models["m"].state.learner.model, onmargin.stream.AutoClassifier)
-    service._journal.close()
+    service.journal.close()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_opening_needs_the_same_experts(tmp_path):
 )
 def test_journals_from_before_learners_had_names_are_opened(tmp_path, task, parameters, model):
     """They have no name of a learner, and `auto` among the parameters."""
-    Service.open(tmp_path, Settings())._journal.close()
+    Service.open(tmp_path, Settings()).journal.close()
     journal = Journal(tmp_path / "journal.sqlite")
     journal.create("m", task, msgspec.json.encode(parameters))
     journal.close()

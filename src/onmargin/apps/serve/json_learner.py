@@ -157,7 +157,7 @@ class JsonLearner:
         if self.task == "tag" and example.weight == 0:
             raise ValueError("the weight of a sequence must be positive; got 0")
         if self.reading.dtype == "float32":
-            x = example.x.values() if isinstance(example.x, dict) else example.x
+            x: Any = example.x.values() if isinstance(example.x, dict) else example.x
             for value in (*x, example.y):
                 if isinstance(value, float) and abs(value) > SINGLE:
                     raise ValueError(f"numbers are at most {SINGLE:g} where weights are float32; got {value!r}")
@@ -198,6 +198,13 @@ class JsonLearner:
         if n_names:
             self._check_size(self.features + n_names, columns)
         return True
+
+    def check_size(self) -> None:
+        """Refuse a model that is too large."""
+        try:
+            self._check_size(self.features, len(self.classes))
+        except BadExampleError as error:
+            raise ProblemError(str(error).replace("would have", "has"), 422) from error
 
     def _check_size(self, features: int, columns: int) -> None:
         room = self.room
@@ -248,6 +255,14 @@ class JsonLearner:
         """The prediction for an example; one that cannot be read is refused."""
         try:
             return self.answer(read(self.task, x))
+        except (TypeError, ValueError) as error:
+            raise BadExampleError(str(error)) from error
+
+    def check_kept(self, x: Any) -> None:
+        """Refuse an example that could not be learned later."""
+        try:
+            self.costs.check_lengths(x, None)
+            self.costs.check(x)
         except (TypeError, ValueError) as error:
             raise BadExampleError(str(error)) from error
 
