@@ -138,3 +138,22 @@ def test_journals_from_before_learners_had_names_are_opened(tmp_path, task, para
         assert "auto" not in found["parameters"]
         y = {"classify": "yes", "regress": 0.5, "ordinal": 2}[task]
         assert learn(client, "m", ({"a": 1.0}, y)).status_code == 200
+
+
+def test_matrices_count_for_the_room(tmp_path):
+    """A learner that keeps a number for each pair of features, and experts that are curved, need more than weights."""
+    rows = [([float(k == j) for k in range(20)], float(j)) for j in range(20)]
+    with served(tmp_path, Settings(room=Room(weights=350))) as client:
+        create(client, model="OnlineRidgeRegressor")
+        answer = learn(client, "m", *rows)
+        assert answer.status_code == 422
+        assert "matrices of 400 numbers for 20 features" in answer.json()["error"]
+        named = [({f"f{j}": 1.0}, 1.0) for j in range(20)]
+        assert [learn(client, "m", one).status_code for one in named] == [200] * 18 + [422] * 2
+    with served(tmp_path / "curved", Settings(room=Room(weights=50_000))) as client:
+        create(client, model="AutoRegressor")
+        answer = learn(client, "m", *rows)
+        assert answer.status_code == 422
+        assert "matrices" in answer.json()["error"]
+        create(client, "linear", model="AutoRegressor", experts="linear")
+        assert learn(client, "linear", *rows).status_code == 200

@@ -9,6 +9,7 @@ from onmargin.apps.serve.held import HeldLimits
 from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.witness import Witness, read_witness
+from tests.apps.program import onmargin as command
 from tests.apps.serving import alone, create, learn, learned, predict, records, served
 
 PAIRS = list(records(60))
@@ -82,10 +83,10 @@ def test_a_retry_with_its_key_is_learned_once(tmp_path):
     ("examples", "status", "words"),
     [
         ([{"y": "yes"}], 422, "either x or the id"),
-        ([{"id": "1-1-00000000", "x": {}, "y": "yes"}], 422, "either x or the id"),
-        ([{"id": "1-1-00000000", "y": "yes"}], 404, "keeps no prediction '1-1-00000000'"),
-        ([{"id": "2-1-00000000", "y": "yes"}, {"id": "nonsense", "y": "yes"}], 404, "keeps no prediction"),
-        ([{"id": "1-1-00000000", "y": "yes"}] * 2, 422, "given twice"),
+        ([{"id": "1-0000000000000000", "x": {}, "y": "yes"}], 422, "either x or the id"),
+        ([{"id": "1-0000000000000000", "y": "yes"}], 404, "keeps no prediction '1-0000000000000000'"),
+        ([{"id": "2-0000000000000000", "y": "yes"}, {"id": "nonsense", "y": "yes"}], 404, "keeps no prediction"),
+        ([{"id": "1-0000000000000000", "y": "yes"}] * 2, 422, "given twice"),
     ],
 )
 def test_ids_that_are_refused(tmp_path, examples, status, words):
@@ -159,3 +160,16 @@ def test_lost_kept_predictions_are_damage(tmp_path):
     witness.close()
     with pytest.raises(JournalError, match="2 predictions were kept"):
         Service.open(tmp_path, Settings())
+
+
+def test_a_repair_keeps_them(tmp_path):
+    with served(tmp_path / "old") as client:
+        create(client)
+        learn(client, "m", *PAIRS[:10])
+        given = kept(client, PAIRS[10][0], PAIRS[11][0])
+        label(client, given["ids"][:1], ["yes"])
+    command("serve", "--data", tmp_path / "old", "--repair", tmp_path / "new")
+    command("serve", "--data", tmp_path / "new", "--check")
+    with served(tmp_path / "new") as client:
+        assert label(client, given["ids"][:1], ["yes"]).status_code == 404
+        assert label(client, given["ids"][1:], ["yes"]).json()["predictions"] == given["predictions"][1:]

@@ -45,7 +45,8 @@ class App:
         self.context = Context(service, limits, asyncio.Event())
         self._gate = Gate(tokens, limits)
         self._limits = limits
-        self._in_flight = InFlight(max(limits.in_flight, limits.body, limits.file))
+        self._in_flight = InFlight(max(limits.in_flight, limits.body))
+        self._files_in_flight = InFlight(limits.file)
         self._expired: set[asyncio.Task[Any] | None] = set()
         self._metrics = service.metrics
         self._log = log
@@ -193,7 +194,7 @@ class App:
         return endpoint
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
-        held = Held(self._in_flight)
+        held = Held(self._files_in_flight if operation.sent is bytes else self._in_flight)
         try:
             sent = await self._sent(operation, request.scope, request.receive, held)
             if isinstance(operation.answer, str) or operation.query:
@@ -226,7 +227,7 @@ async def _no_route(request: Request, error: Exception) -> Response:
         answer.headers.append((b"allow", ", ".join(accepted).encode()))
         return _response(answer)
     verbs = ", ".join(dict.fromkeys(one.path.rpartition("/")[2] for one in OPERATIONS if one.path.count("/") == 4))
-    words = f"there is nothing at {path:.200}"
+    words = "there is nothing at this path"
     if path.startswith("/v1/models/"):
         words += f": after the name of a model comes nothing, or one of {verbs}"
     return _response(refused(ProblemError(f"{words}. /openapi.json describes all paths", 404)))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator
 from copy import deepcopy
 from dataclasses import dataclass
-from math import inf
+from math import inf, isqrt
 from reprlib import repr as shown  # of something that may be long
 from typing import Any
 
@@ -89,6 +89,9 @@ class JsonLearner:
         size, most = int(learner.reading.n_features or 1), room.weights // learner.abreast
         if size > most:
             raise ProblemError(f"n_features must be at most {most} here; got {size}", 422)
+        if learner.reading.n_features and learner.task != "tag" and made.matrix_size(size) > room.weights:
+            most = isqrt(room.weights)
+            raise ProblemError(f"n_features must be at most {most} for {type(made).__name__}; got {size}", 422)
         return learner
 
     @property
@@ -188,6 +191,8 @@ class JsonLearner:
         if not self._named():
             return False
         limit = min(self.room.features, self.room.weights // (self.abreast * max(1, columns)))
+        if self.task != "tag" and self.model.matrix_size(limit) > 0:
+            limit = min(limit, isqrt(self.room.weights) // (2 * self.abreast))  # beyond it, count one by one
         if self.features + self.promised + most <= limit:
             self.promised += most
             return False
@@ -215,7 +220,13 @@ class JsonLearner:
                 f"the model would have {features} names of features, and {room.features} are allowed here: create it "
                 'with "n_features": a power of two to hash them'
             )
-        if features * max(1, columns) * self.abreast > room.weights:
+        matrices = 0 if self.task == "tag" else self.model.matrix_size(features)
+        if matrices > room.weights:
+            raise BadExampleError(
+                f"the model would have matrices of {matrices} numbers for {features} features, and {room.weights} are "
+                'allowed here: create it with "experts": "linear", or with a learner that keeps no matrices'
+            )
+        if features * max(1, columns) * self.abreast + matrices > room.weights:
             several = f" of {self.abreast} models" if self.abreast > 1 else ""
             raise BadExampleError(
                 f"the model would have {features} features for each of {columns} labels{several}, and {room.weights} "

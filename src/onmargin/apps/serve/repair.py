@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from onmargin.apps.serve.contents import missing, read_folder, snapshot_files
+from onmargin.apps.serve.held import Hold
 from onmargin.apps.serve.journal import MOST_EXAMPLES, Entry, Journal, Kept, Row
 from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.json_learner import Room
@@ -192,6 +193,13 @@ class _Old:
             after, chain = rows[-1].seq, rows[-1].chain
         return after
 
+    def held(self, number: int) -> list[tuple[int, bytes]]:
+        """Return the predictions that were kept for their labels, as far as they can be read."""
+        if self.journal is not None:
+            with suppress(JournalError):
+                return [(held, body) for held, _, body in self.journal.held.rows(number)]
+        return []
+
     def keys(self, number: int) -> list[tuple[str, int, int]]:
         return [] if self.journal is None else self.journal.sound_keys(number)
 
@@ -211,6 +219,7 @@ def _moved(found: _Salvaged, new: Journal, snapshots: Path) -> str:
     _learn_again(found, new, kept, state, keys)
     if state.seq > begin:
         _with_snapshot(new, kept, state, snapshots, keys=len(keys))
+    new.append([], [Hold(kept.id, number, body) for number, body in found.old.held(found.number)])
     lost = found.acknowledged - state.seq
     words = f", and the last {lost} examples that were acknowledged are lost" if lost > 0 else ""
     journal = f"in the journal from {begin + 1} on" if begin else "all in the journal"

@@ -17,7 +17,7 @@ from onmargin.apps.serve.contents import Found, open_to_read, read_folder
 from onmargin.apps.serve.costs import LONGEST_NGRAM
 from onmargin.apps.serve.held import HeldLimits
 from onmargin.apps.serve.journal import Entry, Journal, Kept
-from onmargin.apps.serve.journal_file import JournalError
+from onmargin.apps.serve.journal_file import FullError, JournalError
 from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.apps.serve.metrics import Metrics
 from onmargin.apps.serve.problems import BusyError, ConflictError, DiskError, NoModelError, ProblemError
@@ -301,7 +301,13 @@ class Service:
             await self.snapshots.write(state, path, kept)
             async with self.turn:
                 self._check_new(kept.name)
-                made = await self.on_disk(self.snapshots.begin_model, kept, state, path)
+                try:
+                    made = await self.on_disk(self.snapshots.begin_model, kept, state, path)
+                except FullError:
+                    raise
+                except DiskError as error:  # whether the model is there is found out by the next start
+                    self.fail(error)
+                    raise
                 return self._serve(made, state).describe()
         finally:
             path.unlink(missing_ok=True)

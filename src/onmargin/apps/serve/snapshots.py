@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from onmargin.apps.serve.contents import UNFINISHED, snapshot_files
 from onmargin.apps.serve.journal import Kept, Start
 from onmargin.apps.serve.journal_file import FullError
-from onmargin.apps.serve.problems import DiskError
+from onmargin.apps.serve.problems import ConflictError, DiskError
 from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.state import State
 from onmargin.apps.serve.witness import sync_folder
@@ -104,14 +104,21 @@ class Snapshots:
     def begin_model(self, kept: Kept, state: State, path: Path) -> Kept:
         """Create a model that begins with a state, which is written at a path. All of it is one change."""
 
+        placed: list[str] = []
+
         def place(number: int) -> str:
             file = f"{number}-{state.seq}-{secrets.token_hex(4)}.safetensors"
             os.replace(path, self.folder / file)
+            placed.append(file)
             sync_folder(self.folder)
             return file
 
         start = Start(state.seq, state.chain)
-        return self._service.journal.create(kept.name, kept.task, kept.parameters, start, place)
+        try:
+            return self._service.journal.create(kept.name, kept.task, kept.parameters, start, place)
+        except (FullError, ConflictError):  # nothing is committed for certain
+            self.remove(placed)
+            raise
 
     def remove_unlisted(self, model: int) -> None:
         """Remove the snapshots of a model that the journal no longer lists."""

@@ -140,7 +140,7 @@ class Writer:
             if isinstance(example.id, str):
                 if example.id in numbers:
                     raise BadExampleError(f"example {k}: the id {example.id!r} is given twice")
-                numbers[example.id] = _number(model, example.id)
+                numbers[example.id] = _number(example.id)
         bodies = await self._service.on_disk(self._bodies, model, numbers)
         if not model.claimed.isdisjoint(numbers.values()):
             raise BusyError("the label of one of these ids is being learned: try again later")
@@ -311,7 +311,7 @@ class Writer:
         model = request.model
         for held in request.held:
             number = counts[model.id] = counts.get(model.id, model.n_held) + 1
-            held.id = f"{model.id}-{number}-{secrets.token_hex(4)}"
+            held.id = f"{number}-{secrets.token_hex(8)}"
             yield Hold(model.id, number, encode(held))
 
     async def _apply(self, request: _Learning, entry: Entry) -> None:
@@ -337,9 +337,7 @@ class Writer:
             self._service.snapshots.begin(model)
 
 
-def _number(model: ServedModel, name: str) -> int:
-    """Return the number in the id of a kept prediction of a model; 0 if it is none."""
-    parts = name.split("-")
-    if len(parts) != 3 or parts[0] != str(model.id) or not (parts[1].isascii() and parts[1].isdigit()):
-        return 0
-    return int(parts[1]) if len(parts[1]) < 19 else 0
+def _number(name: str) -> int:
+    """Return the number in the id of a kept prediction; 0 if it has none."""
+    digits = name.partition("-")[0]
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else 0
