@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from shutil import rmtree
 from typing import Any
@@ -68,10 +67,12 @@ def _predicting(context: Context, model: ServedModel, sent: schema.Predict) -> G
     learner.costs.check_answer(xs, scores=sent.scores or sent.probabilities or sent.sets)
     predictions, scores, probabilities, sets = [], [], [], []
     for k, x in enumerate(xs):
-        with numbered(k):
+        try:
             predictions.append(learner.predict(x))
             if sent.keep:
                 learner.check_kept(x)
+        except BadExampleError as error:
+            raise BadExampleError(f"example {k}: {error}") from error
         if sent.scores:
             scores.append(learner.scores(x))
         if sent.probabilities:
@@ -90,15 +91,6 @@ def _predicting(context: Context, model: ServedModel, sent: schema.Predict) -> G
     )
 
 
-@contextmanager
-def numbered(k: int) -> Iterator[None]:
-    """Name the example of a request that is refused."""
-    try:
-        yield
-    except BadExampleError as error:
-        raise BadExampleError(f"example {k}: {error}") from error
-
-
 async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:
     async with context.service.turn:  # all by the same state
         return await in_slices(_explaining(context, name, sent), context.limits.computing)
@@ -109,9 +101,11 @@ def _explaining(context: Context, name: str, sent: schema.Explain) -> Generator[
     state = context.service.get(name).state
     explanations = []
     for k, example in enumerate(sent.examples):
-        with numbered(k):
+        try:
             label, intercept, parts = state.learner.explain(example.x, sent.label, sent.top)
             prediction = state.learner.predict(example.x)
+        except BadExampleError as error:
+            raise BadExampleError(f"example {k}: {error}") from error
         listed = [schema.Part(*part) for part in parts.items()]
         explanations.append(schema.Explanation(prediction, label, intercept, listed))
         yield

@@ -37,7 +37,7 @@ function drawChart(element, series, { x, y, top, ends, label = plain }) {
   const [low, high] = ends ?? [0, Math.max(1, ...points.map((point) => point[0]))];
   const most = top ?? (Math.max(0, ...points.map((point) => point[1])) * 1.05 || 1);
   const across = (value) => left + ((value - low) / (high - low || 1)) * (width - left - right);
-  const up = (value) => height - below - (Math.min(value, most) / most) * (height - above - below);
+  const up = (value) => height - below - (value / most) * (height - above - below);
   const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
   for (const value of ticks(0, most)) {
     drawn.append(svg("line", { x1: left, x2: width - right, y1: up(value), y2: up(value), class: "grid" }));
@@ -48,11 +48,15 @@ function drawChart(element, series, { x, y, top, ends, label = plain }) {
     drawn.append(svg("text", { x: last ? width - 2 : at, y: height - below + 16, class: `tick ${last ? "end" : "middle"}` }, label(value)));
   }
   drawn.append(svg("text", { x: (left + width - right) / 2, y: height - 6, class: "tick middle" }, x));
+  // Lines are cut off where the chart ends.
+  const [wide, tall] = [width - left - right + 6, height - above - below + 3];
+  const inside = svg("svg", { x: left - 3, y: above, width: wide, height: tall, viewBox: `${left - 3} ${above} ${wide} ${tall}` });
+  drawn.append(inside);
   let place = left;
   for (const one of series) {
     const line = one.points.map((point) => `${across(point[0]).toFixed(1)},${up(point[1]).toFixed(1)}`).join(" ");
-    drawn.append(svg("polyline", { points: line, class: `series ${one.kind}` }));
-    if (one.points.length === 1) drawn.append(svg("circle", { cx: line.split(",")[0], cy: line.split(",")[1], r: 3, class: `dot ${one.kind}` }));
+    inside.append(svg("polyline", { points: line, class: `series ${one.kind}` }));
+    if (one.points.length === 1) inside.append(svg("circle", { cx: line.split(",")[0], cy: line.split(",")[1], r: 3, class: `dot ${one.kind}` }));
     drawn.append(svg("line", { x1: place, x2: place + 18, y1: 10, y2: 10, class: `series ${one.kind}` }));
     const name = svg("text", { x: place + 23, y: 14, class: "tick" }, one.name);
     drawn.append(name);
