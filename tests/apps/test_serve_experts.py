@@ -1,5 +1,7 @@
 """Models side by side as a service: experts, and a grid of C."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -103,7 +105,7 @@ def test_all_models_count_for_the_room(tmp_path):
         create(client, model="AutoClassifier")
         answer = learn(client, "m", *(({f"f{k}": 1.0}, "yes" if k % 2 else "no") for k in range(10)))
         assert answer.status_code == 422
-        assert "of 23 models" in answer.json()["error"]
+        assert re.search(r"labels of \d+ models", answer.json()["error"])
         create(client, "one")
         assert learn(client, "one", *(({f"f{k}": 1.0}, "yes" if k % 2 else "no") for k in range(10))).status_code == 200
 

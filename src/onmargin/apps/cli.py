@@ -605,7 +605,7 @@ def backup(*, url: str, out: Path, token_file: Path | None) -> None:
     try:
         from onmargin.apps.serve.run import fetch_backup
     except ModuleNotFoundError as error:
-        raise Failure(f"{error.name} is not installed: pip install 'onmargin[serve]'") from error
+        raise Failure(f"{error.name} is not installed: pip install '.[serve]' in a clone of onmargin") from error
 
     fetch_backup(url, out, None if token_file is None else token_file.read_text(encoding="utf-8").strip())
 

@@ -220,17 +220,18 @@ class JsonLearner:
                 f"the model would have {features} names of features, and {room.features} are allowed here: create it "
                 'with "n_features": a power of two to hash them'
             )
-        matrices = 0 if self.task == "tag" else self.model.matrix_size(features)
-        if matrices > room.weights:
-            raise BadExampleError(
-                f"the model would have matrices of {matrices} numbers for {features} features, and {room.weights} are "
-                'allowed here: create it with "experts": "linear", or with a learner that keeps no matrices'
-            )
-        if features * max(1, columns) * self.abreast + matrices > room.weights:
+        weights = features * max(1, columns) * self.abreast
+        if weights > room.weights:
             several = f" of {self.abreast} models" if self.abreast > 1 else ""
             raise BadExampleError(
                 f"the model would have {features} features for each of {columns} labels{several}, and {room.weights} "
                 'weights are allowed here: create it with a smaller "n_features"'
+            )
+        matrices = 0 if self.task == "tag" else self.model.matrix_size(features)
+        if weights + matrices > room.weights:
+            raise BadExampleError(
+                f"the model would have matrices of {matrices} numbers for {features} features, and {room.weights} are "
+                'allowed here: create it with "experts": "linear", or with a learner that keeps no matrices'
             )
 
     def _named(self) -> bool:
