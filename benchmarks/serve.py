@@ -2,10 +2,11 @@
 
     python benchmarks/serve.py                    learn and predict, one example a request and many
     python benchmarks/serve.py --memory 3600000   memory over as many examples as an hour brings at 1,000 a second
+    python benchmarks/serve.py --readers 2        predictions by readers, one and more, each on a core of its own
     python -m tests.apps.crashes 100              kill it a hundred times
 
 The service has a core to itself, and the clients another one: they speak HTTP over sockets that stay open, send the
-next request when the last one is answered, and check nothing but its status. SideBySide the rate stands the time of the
+next request when the last one is answered, and check nothing but its status. Beside the rate stands the time of the
 core that an example takes, which says what the rate is where nothing else runs, and beside that the time that the
 clients take of theirs: where it is less, and their core is not used up, it is the service that is measured.
 """
@@ -36,13 +37,13 @@ HEAD = (
 
 @contextmanager
 def service(folder, *options):
-    """The program as a user starts it, on the first core; its port and its number."""
+    """The program as a user starts it, on the first core; its port, its number and what it prints."""
     command = [sys.executable, "-c", CODE, "serve", "--data", folder, "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     os.sched_setaffinity(process.pid, CORES[:1])
     os.sched_setaffinity(0, CORES[1:] or CORES)
     try:
-        yield int(re.search(r":(\d+)/", process.stderr.readline())[1]), process.pid
+        yield int(re.search(r":(\d+)/", process.stderr.readline())[1]), process.pid, process.stderr
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
@@ -144,7 +145,7 @@ def measure(seconds):
     print("| request | examples/s | p50 ms | p99 ms | core µs an example | core used | clients' µs | their core used |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for kind, size in (("learn", 1), ("learn", 32), ("predict", 1), ("predict", 32)):
-        with tempfile.TemporaryDirectory() as folder, service(folder) as (port, pid):
+        with tempfile.TemporaryDirectory() as folder, service(folder) as (port, pid, _):
             create(port, "m")
             waits, elapsed, *cores = uvloop.run(load(port, pid, kind, size, seconds))
         n = size * len(waits)
@@ -169,16 +170,51 @@ async def remember(port, pid, n):
             shown += n // 10
 
 
+def readers_of(pid):
+    """The processes that a service has started."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def measure_readers(most, seconds):
+    """What single predictions take with more and more readers; the clients share the cores."""
+    print(f"{N_CLIENTS} clients, load of the machine {os.getloadavg()[0]:.1f} on {len(CORES)} cores\n")
+    print("| readers | predictions/s | p50 ms | p99 ms | core µs per prediction | predictions per second of one core |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: |")
+    for n in range(1, most + 1):
+        with tempfile.TemporaryDirectory() as folder, service(folder, "--readers", str(n)) as (port, pid, errors):
+            place = int(re.search(r":(\d+)/", errors.readline())[1])
+            create(port, "m")
+            time.sleep(5)  # readers start, and are told of the model
+            os.sched_setaffinity(0, CORES)
+            children = readers_of(pid)
+            for k, child in enumerate(children):
+                os.sched_setaffinity(child, {CORES[k % len(CORES)]})
+            before = [used(child)[0] for child in children]
+            waits, elapsed, *_ = uvloop.run(load(place, pid, "predict", 1, seconds))
+            spent = sum(used(child)[0] - then for child, then in zip(children, before, strict=True))
+        p50, p99 = (1000 * waits[int(q * (len(waits) - 1))] for q in (0.5, 0.99))
+        per = spent / len(waits) * elapsed / (elapsed + 2)  # the warm-up and the end are not counted as waits
+        print(
+            f"| {n} | {len(waits) / elapsed:,.0f} | {p50:.1f} | {p99:.1f} | {1e6 * per:.1f} | {1 / per:,.0f} |",
+            flush=True,
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--memory", type=int, metavar="EXAMPLES")
+    parser.add_argument("--readers", type=int, metavar="N")
     arguments = parser.parse_args()
+    if arguments.readers is not None:
+        measure_readers(arguments.readers, arguments.seconds)
+        return
     if arguments.memory is None:
         measure(arguments.seconds)
         return
     print("| examples | MB |\n| ---: | ---: |")
-    with tempfile.TemporaryDirectory() as folder, service(folder, "--compact") as (port, pid):
+    with tempfile.TemporaryDirectory() as folder, service(folder, "--compact") as (port, pid, _):
         create(port, "m")
         uvloop.run(remember(port, pid, arguments.memory))
 

@@ -61,7 +61,7 @@ def main():
         for name, settings in VIEWS.items():
             page = browser.new_context(**settings).new_page()
             page.goto(address)
-            page.locator("#error .scatterlayer .trace").nth(1).wait_for(state="attached", timeout=60_000)
+            page.locator("#error polyline").nth(1).wait_for(state="attached", timeout=60_000)
             page.fill("#x", '{"row 1 column 3": 0.2, "row 4 column 3": 0.3, "row 6 column 4": 0.25}')
             page.click("#try button")
             page.wait_for_timeout(12_000)

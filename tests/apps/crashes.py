@@ -19,8 +19,8 @@ from pathlib import Path
 
 from onmargin.apps.serve.connection import Connection
 from onmargin.apps.serve.json_learner import JsonLearner, Room
-from onmargin.apps.serve.served_model import State, decode
 from onmargin.apps.serve.service import Service, Settings
+from onmargin.apps.serve.state import State, decode
 from tests.apps.serving import learned, process, records
 
 N_CLIENTS = 8
@@ -63,7 +63,7 @@ def check(folder, acknowledged):
         state = service.models["m"].state
         again = State(JsonLearner.begin(None, "classify", {"C": 0.3, "average": True}, Room()))
         found = {}
-        for row in service._journal.all_rows(service.models["m"].id, 0, 0):
+        for row in service.journal.all_rows(service.models["m"].id, 0, 0):
             example = decode(row.body)
             number = round(example.x["id"] * 1e9)
             assert number not in found, f"example {number} was learned twice"
@@ -77,7 +77,7 @@ def check(folder, acknowledged):
         assert learned(service) == own, "the weights are not those of the journal"
         return len(found)
     finally:
-        service._journal.close()
+        service.journal.close()
 
 
 def crash(folder, kills, seed=0, seconds=(0.3, 1.5)):

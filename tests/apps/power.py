@@ -36,7 +36,9 @@ SETTINGS = Settings(snapshot_every=25)
 
 
 def state(service):
-    return {name: repr((learned(service, name), sorted(service.models[name].keys))) for name in service.models}
+    return {
+        name: repr((learned(service, name), sorted(model.keys), model.n_held)) for name, model in service.models.items()
+    }
 
 
 def operations():
@@ -55,8 +57,12 @@ def operations():
     yield learn("n", 10)
     yield lambda service: service.compact("m")
     yield learn("m", 30)
-    yield lambda service: service.rewind("m", 45)
+    yield lambda service: service.rewind("m", schema.Rewind(45))
     yield learn("m", 3)
+    yield lambda service: service.keep(service.get("m"), [PAIRS[0][0], PAIRS[1][0]], ["yes", "no"])
+    yield lambda service: service.clone("m", "c")
+    yield lambda service: service.rename("c", "d")
+    yield learn("d", 3)
     yield lambda service: service.delete("n")
     yield learn("m", 3)
 
@@ -94,7 +100,7 @@ def check(folder, n_acknowledged, states):
         if found not in states[n_acknowledged : n_acknowledged + 2]:
             raise AssertionError(f"after {n_acknowledged} operations: {[s == found for s in states].index(True)}")
     finally:
-        service._journal.close()
+        service.journal.close()
 
 
 # Power cuts

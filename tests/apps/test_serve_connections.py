@@ -326,7 +326,7 @@ def test_a_failure_is_answered_and_logged(client, monkeypatch, caplog):
     def fail(*_):
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("onmargin.apps.serve.served_model.JsonLearner.predict", fail)
+    monkeypatch.setattr("onmargin.apps.serve.json_learner.JsonLearner.predict", fail)
     with Line(client) as connection:
         connection.send(asked())
         assert b" 500 " in connection.answer().splitlines()[0]

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onmargin.apps.serve import schema
-from onmargin.apps.serve.journal import TABLES_1, Journal, JournalError
+from onmargin.apps.serve.journal import Journal
+from onmargin.apps.serve.journal_file import TABLES_1, JournalError
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import DiskError
 from onmargin.apps.serve.repair import check, repair
@@ -66,7 +67,7 @@ def contents(folder):
             found[name] = None
         return found
     finally:
-        service._journal.close()
+        service.journal.close()
 
 
 async def teach(folder):
@@ -261,7 +262,7 @@ def test_missing_files_are_noticed(copy, name):
     except JournalError as error:
         words = str(error)
     else:
-        service._journal.close()
+        service.journal.close()
         words = service.damaged["mail"]
     assert "mail" in words
 
@@ -324,7 +325,7 @@ def test_a_snapshot_that_is_ahead_stops_its_model_and_stays(copy):
     witness.settle(Point())
     witness.close()
     service = Service.open(copy, Settings())
-    service._journal.close()
+    service.journal.close()
     assert str(ahead) in service.damaged["mail"]
     assert ahead.exists()
 
@@ -332,8 +333,8 @@ def test_a_snapshot_that_is_ahead_stops_its_model_and_stays(copy):
 def test_a_witness_that_is_behind_is_in_order(copy, whole):
     """It is written after the journal, and reaches the disk later."""
     service = Service.open(copy, Settings())
-    chain = service._journal.chain(1, 120)
-    service._journal.close()
+    chain = service.journal.chain(1, 120)
+    service.journal.close()
     witness = Witness(copy / "witness" / "1", read_witness(copy / "witness" / "1"))
     witness.settle(Point(120, chain, 0))
     assert contents(copy) == whole
@@ -360,7 +361,7 @@ def test_a_rewind_into_a_request(tmp_path):
 def test_a_crash_within_a_change_is_no_damage(copy, whole, change, done, monkeypatch):
     """The witness announces a change before its commit, and confirms it after."""
     service = Service.open(copy, Settings())
-    journal = service._journal
+    journal = service.journal
 
     def crash(*_, **__):
         raise KeyboardInterrupt
@@ -369,7 +370,7 @@ def test_a_crash_within_a_change_is_no_damage(copy, whole, change, done, monkeyp
     monkeypatch.setattr(Witness, "settle", lambda *a, absent=False: own(*a, absent=True) if absent else crash())
     monkeypatch.setattr(Witness, "remove", crash)
     if not done:
-        monkeypatch.setattr(journal, "_update" if change != "delete" else "_writing", crash)
+        monkeypatch.setattr(journal, "_update" if change != "delete" else "writing", crash)
 
     def make():
         if change == "rewind":

@@ -14,12 +14,13 @@ import pytest
 
 import onmargin
 from onmargin.apps.serve.certified import certify_beside
-from onmargin.apps.serve.journal import JournalError, Kept
+from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.json_learner import JsonLearner
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.problems import DiskError
-from onmargin.apps.serve.served_model import State
 from onmargin.apps.serve.service import Service, Settings
+from onmargin.apps.serve.state import State
 from tests.apps.serving import blocked, create, learn, learned, process, records, served
 
 PAIRS = list(records(100))
@@ -118,7 +119,7 @@ def test_what_was_begun_is_done_when_nobody_waits_any_longer(tmp_path, method, p
 def test_what_waits_when_the_disk_fails_is_not_written(tmp_path, monkeypatch):
     with served(tmp_path, Settings(group=1)) as client, ThreadPoolExecutor(3) as pool:
         create(client)
-        own, failed = client.service._journal.append, []
+        own, failed = client.service.journal.append, []
 
         def fail(entries):
             if failed:
@@ -126,7 +127,7 @@ def test_what_waits_when_the_disk_fails_is_not_written(tmp_path, monkeypatch):
             failed.append(entries)
             raise DiskError("the disk fails")
 
-        monkeypatch.setattr(client.service._journal, "append", fail)
+        monkeypatch.setattr(client.service.journal, "append", fail)
         go_on = blocked(client.service)
         posted = [pool.submit(learn, client, "m", pair) for pair in PAIRS[:3]]
         time.sleep(0.5)
@@ -202,7 +203,7 @@ def test_long_examples_are_read_a_few_at_a_time(tmp_path, monkeypatch):
         create(client)
         learn(client, "m", *[({f"name{k}" * 50: 1.0}, "ab"[k % 2]) for k in range(20)])
         model = client.service.models["m"]
-        assert len(client.service._disk.submit(client.service._journal.rows, model.id, 0, 0).result()) < 6
+        assert len(client.service._disk.submit(client.service.journal.rows, model.id, 0, 0).result()) < 6
         assert len(client.get("/v1/models/m/journal").text.splitlines()) == 20
         monkeypatch.setattr("onmargin.apps.serve.service._CERTIFIED", 1000)
         assert "MB" in client.get("/v1/models/m/certificate").json()["error"]
@@ -215,7 +216,7 @@ def test_damage_that_is_found_on_the_way_is_said(tmp_path):
     with served(tmp_path) as client:
         create(client)
         learn(client, "m", *PAIRS)
-        database = client.service._journal._db
+        database = client.service.journal.db
         client.service._disk.submit(lambda: database.execute("update journal set chain = 1 where seq = 5")).result()
         answer = client.post("/v1/models/m/rewind", json={"seq": 50})
         assert answer.status_code == 503
@@ -306,7 +307,7 @@ def test_compaction_on_a_full_disk(tmp_path, monkeypatch):
             answer = client.post("/v1/models/m/compact", json={})
         assert answer.status_code == 507
         assert "No space left" in answer.json()["error"]
-        database = client.service._journal._db
+        database = client.service.journal.db
         client.service._disk.submit(
             lambda: database.execute(f"pragma max_page_count = {database.execute('pragma page_count').fetchone()[0]}")
         ).result()
@@ -330,7 +331,7 @@ def test_snapshots_at_once_keep_each_other(tmp_path):
                 assert {one.result().status_code for one in compacted} == {200}
         wait_until(lambda: not client.service._tasks)
         before = learned(client.service)
-        listed = client.service._disk.submit(client.service._journal.snapshots, 1).result()
+        listed = client.service._disk.submit(client.service.journal.snapshots, 1).result()
         assert {name for _, name in listed} == {path.name for path in (tmp_path / "snapshots").iterdir()}
     with served(tmp_path) as client:
         assert learned(client.service) == before
@@ -344,7 +345,7 @@ def test_health_has_no_paths(tmp_path, monkeypatch):
         def fail(*_):
             raise DiskError(f"{tmp_path} cannot be written")
 
-        monkeypatch.setattr(client.service._journal, "append", fail)
+        monkeypatch.setattr(client.service.journal, "append", fail)
         assert str(tmp_path) in learn(client, "m", *PAIRS).json()["error"]
         problem = client.get("/health").json()["problem"]
         assert "cannot be written" in problem

@@ -14,7 +14,7 @@ import pytest
 
 import onmargin
 from onmargin.apps.serve.connection import Connection
-from onmargin.apps.serve.journal import JournalError
+from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.service import Service, Settings
 from tests.apps.crashes import crash
 from tests.apps.program import onmargin as command
@@ -98,7 +98,7 @@ def test_other_files_are_not_taken_for_journals(tmp_path):
     database = sqlite3.connect(tmp_path / JOURNAL)
     database.execute("create table cats (name)")
     database.close()
-    with pytest.raises(JournalError, match="no journal"):
+    with pytest.raises(JournalError, match="not a journal"):
         Service.open(tmp_path, Settings())
 
 
@@ -110,7 +110,7 @@ def test_one_service_a_folder(folder):
 def test_a_full_disk_refuses_and_goes_on(folder):
     with served(folder) as client:
         before = learned(client.service)
-        database = client.service._journal._db
+        database = client.service.journal.db
         client.service._disk.submit(
             lambda: database.execute(f"pragma max_page_count = {database.execute('pragma page_count').fetchone()[0]}")
         ).result()
@@ -212,4 +212,4 @@ def test_shutdown_answers_what_waits(tmp_path):
         running.wait(20)
     service = Service.open(tmp_path, Settings())
     assert service.models["m"].state.seq == len(answered) == max(answered)
-    service._journal.close()
+    service.journal.close()

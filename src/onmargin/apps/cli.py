@@ -486,6 +486,31 @@ def convert(
 )
 @click.option("--compact", is_flag=True, help="Keep of the journal only what came after the snapshot before the last.")
 @click.option(
+    "--readers",
+    type=click.IntRange(0, 64),
+    default=0,
+    show_default=True,
+    help="Processes that answer predictions on other cores, at most 1 s behind.",
+)
+@click.option(
+    "--read-port", type=click.IntRange(0, 65535), help="Port of the readers. By default the one after --port."
+)
+@click.option(
+    "--keep-hours",
+    type=click.FloatRange(0, min_open=True),
+    default=168,
+    show_default=True,
+    help="Hours that predictions are kept for their labels.",
+)
+@click.option(
+    "--keep-number",
+    type=click.IntRange(1),
+    default=100_000,
+    show_default=True,
+    help="Predictions per model that are kept for their labels.",
+)
+@click.option("--max-file", type=click.IntRange(1024), default=2**26, show_default=True, help="Bytes of a model file.")
+@click.option(
     "--access-log",
     type=click.Path(dir_okay=False, allow_dash=True),
     metavar="FILE",
@@ -513,6 +538,11 @@ def serve(
     max_waiting: int,
     snapshot_every: int,
     compact: bool,
+    readers: int,
+    read_port: int | None,
+    keep_hours: float,
+    keep_number: int,
+    max_file: int,
     access_log: str | None,
     check: bool,
     repair: Path | None,
@@ -529,6 +559,7 @@ def serve(
         raise Failure(f"{error.name} is not installed: pip install '.[serve]' in a clone of onmargin") from error
     from ipaddress import ip_network
 
+    from onmargin.apps.serve.held import HeldLimits
     from onmargin.apps.serve.json_learner import Room
     from onmargin.apps.serve.limits import Limits
     from onmargin.apps.serve.service import Settings
@@ -541,13 +572,42 @@ def serve(
     elif repair is not None:
         repair_folder(data, repair, room)
     else:
-        settings = Settings(room=room, waiting=max_waiting, snapshot_every=snapshot_every, compact=compact)
+        held = HeldLimits(seconds=3600 * keep_hours, number=keep_number)
+        settings = Settings(room=room, waiting=max_waiting, snapshot_every=snapshot_every, compact=compact, held=held)
         try:
             trusted = tuple(map(ip_network, proxies))
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--proxy") from error
-        limits = Limits(body=max_body, seconds=timeout, rate=rate, proxies=trusted)
-        run(data, (host, port), tokens, limits, settings, access_log=access_log)
+        limits = Limits(body=max_body, file=max_file, seconds=timeout, rate=rate, proxies=trusted)
+        follow = (readers, (port and port + 1) if read_port is None else read_port) if readers else None
+        run(data, (host, port), tokens, limits, settings, access_log=access_log, readers=follow)
+
+
+@main.command()
+@click.argument("url")
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A new folder for the copy, which `onmargin serve --data` can serve.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with a token that may admin, if the service asks for one.",
+)
+def backup(*, url: str, out: Path, token_file: Path | None) -> None:
+    """Copy the folder of the service at URL while it runs, and check the copy.
+
+    The copy has everything that was acknowledged before. Learning waits while it is made, and predictions go on.
+    """
+    try:
+        from onmargin.apps.serve.run import fetch_backup
+    except ModuleNotFoundError as error:
+        raise Failure(f"{error.name} is not installed: pip install '.[serve]' in a clone of onmargin") from error
+
+    fetch_backup(url, out, None if token_file is None else token_file.read_text(encoding="utf-8").strip())
 
 
 @main.command()

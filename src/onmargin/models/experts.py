@@ -57,6 +57,12 @@ class Expert(NamedTuple):
         """Names of records up to which it takes part."""
         return min(self.most_features, MOST_OF_TABLE) if self.standardized else self.most_features
 
+    def matrix_size(self, n_features: int) -> int:
+        """Return how many numbers are kept beyond the weights: for pairs of features or of waves, and the waves."""
+        if self.curve:
+            return WAVES * (WAVES + n_features)
+        return n_features**2 if self.most_features == MOST_CORRELATED else 0
+
     def on_standardized(self) -> "Expert":
         return self._replace(name=f"{self.name}, standardized", standardized=True)
 

@@ -97,6 +97,7 @@ class Plan:
     calibrated: bool = False  # whether scores are of classes, whose probabilities are learned from them
     plain: bool = True  # whether weights are added to, and not a link of a sum
     sparsifiable: bool = True  # whether a model can be kept as its weights that are not zero
+    pairs: bool = False  # whether a number is kept for each pair of features
     labels_at_once: bool = False  # whether the labels of a call are all known from its first round on
     first_step: Callable[[Any], Step] | None = None  # the step by the rows of the first call, where options give none
     sized: str = ""  # why the number of features must be known at the first example, and how to avoid that

@@ -59,4 +59,5 @@ class OnlineRidgeOptions:
             fixed={"alpha": float(self.alpha)},
             adjust=adjust,
             sparsifiable=False,
+            pairs=True,
         )

@@ -487,6 +487,25 @@ class StreamLearner:
         supports = getattr(self._learner, "supports", None) if "_model" in vars(self) else None
         return (0, 0) if supports is None else (len(supports), supports.n_values)
 
+    def matrix_size(self, n_features: int) -> int:
+        """Return how many numbers are kept beyond the weights of so many features, such as one per pair of them.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of features.
+
+        Returns
+        -------
+        size : int
+            The number of numbers, for all models that learn side by side.
+        """
+        plan = self.plan()
+        if plan.ensemble is None:
+            return n_features**2 if plan.pairs else 0
+        experts = self._model.experts(plan) if "_model" in vars(self) else plan.ensemble.sparse
+        return sum(expert.matrix_size(n_features) for expert in experts if n_features <= expert.most_names)
+
     @property
     def models_(self) -> list[str]:
         """The names of the models that learn side by side; before an example is seen those for named features."""

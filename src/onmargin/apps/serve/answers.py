@@ -2,23 +2,26 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from dataclasses import dataclass, field
+from shutil import rmtree
 from typing import Any
 
 import msgspec
+from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import FileResponse, Response, StreamingResponse
 
 from onmargin.apps.serve import schema
+from onmargin.apps.serve.backup import backup as make_backup
 from onmargin.apps.serve.costs import SLICE
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.metrics import Times, quantile
-from onmargin.apps.serve.problems import BadExampleError, BusyError, ProblemError
+from onmargin.apps.serve.problems import BadExampleError, BusyError, DiskError, ProblemError
 from onmargin.apps.serve.served_model import ServedModel
 from onmargin.apps.serve.service import Service
 from onmargin.apps.serve.slices import at_once, in_slices
+from onmargin.apps.serve.transfer import read_model
 
 _encode = msgspec.json.Encoder().encode
 
@@ -35,6 +38,7 @@ class Context:
     limits: Limits
     stopping: asyncio.Event
     watchers: int = 0
+    backing_up: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 async def learn(context: Context, name: str, sent: schema.Learn) -> schema.Learned:
@@ -42,41 +46,49 @@ async def learn(context: Context, name: str, sent: schema.Learn) -> schema.Learn
 
 
 async def predict(context: Context, name: str, sent: schema.Predict) -> schema.Predicted:
-    costs = context.service.get(name).state.learner.costs
-    if costs.total([example.x for example in sent.examples]) <= SLICE:
-        return at_once(_predicting(context, name, sent))
-    async with context.service.turn:  # all by the same state
-        return await in_slices(_predicting(context, name, sent), context.limits.computing)
+    model = context.service.get(name)
+    if model.state.learner.costs.total([example.x for example in sent.examples]) <= SLICE:
+        answer = at_once(_predicting(context, model, sent))
+    else:
+        async with context.service.turn:  # all by the same state
+            answer = await in_slices(_predicting(context, model, sent), context.limits.computing)
+    if sent.keep:
+        answer.ids = await context.service.keep(model, [example.x for example in sent.examples], answer.predictions)
+    return answer
 
 
-def _predicting(context: Context, name: str, sent: schema.Predict) -> Generator[None, None, schema.Predicted]:
+def _predicting(context: Context, model: ServedModel, sent: schema.Predict) -> Generator[None, None, schema.Predicted]:
     """Predict one example at a time."""
-    state = context.service.get(name).state
-    learner = state.learner
+    state = model.state
+    learner, covering = state.learner, state.covering
+    if sent.sets and covering is None:
+        raise ProblemError(f'model {model.name!r} has no sets: create it with a coverage, such as "coverage": 0.9', 422)
     xs = [example.x for example in sent.examples]
-    learner.costs.check_answer(xs, scores=sent.scores or sent.probabilities)
-    predictions, scores, probabilities = [], [], []
+    learner.costs.check_answer(xs, scores=sent.scores or sent.probabilities or sent.sets)
+    predictions, scores, probabilities, sets = [], [], [], []
     for k, x in enumerate(xs):
-        with numbered(k):
+        try:
             predictions.append(learner.predict(x))
+            if sent.keep:
+                learner.check_kept(x)
+        except BadExampleError as error:
+            raise BadExampleError(f"example {k}: {error}") from error
         if sent.scores:
             scores.append(learner.scores(x))
         if sent.probabilities:
             probabilities.append(learner.probabilities(x))
+        if sent.sets and covering is not None:
+            sets.append(covering.answer(learner, x))
         yield
     context.service.metrics.predicted += len(predictions)
+    model.throughput.count(predicted=len(predictions))
     return schema.Predicted(
-        state.seq, predictions, scores if sent.scores else None, probabilities if sent.probabilities else msgspec.UNSET
+        state.seq,
+        predictions,
+        scores if sent.scores else None,
+        probabilities if sent.probabilities else msgspec.UNSET,
+        sets if sent.sets else msgspec.UNSET,
     )
-
-
-@contextmanager
-def numbered(k: int) -> Iterator[None]:
-    """Name the example of a request that is refused."""
-    try:
-        yield
-    except BadExampleError as error:
-        raise BadExampleError(f"example {k}: {error}") from error
 
 
 async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:
@@ -89,9 +101,11 @@ def _explaining(context: Context, name: str, sent: schema.Explain) -> Generator[
     state = context.service.get(name).state
     explanations = []
     for k, example in enumerate(sent.examples):
-        with numbered(k):
+        try:
             label, intercept, parts = state.learner.explain(example.x, sent.label, sent.top)
             prediction = state.learner.predict(example.x)
+        except BadExampleError as error:
+            raise BadExampleError(f"example {k}: {error}") from error
         listed = [schema.Part(*part) for part in parts.items()]
         explanations.append(schema.Explanation(prediction, label, intercept, listed))
         yield
@@ -103,7 +117,65 @@ async def create(context: Context, name: str, sent: schema.Create) -> schema.Mod
 
 
 async def rewind(context: Context, name: str, sent: schema.Rewind) -> schema.Model:
-    return await context.service.to_the_end(context.service.rewind(name, sent.seq))
+    return await context.service.to_the_end(context.service.rewind(name, sent))
+
+
+async def rename(context: Context, name: str, sent: schema.Named) -> schema.Model:
+    return await context.service.to_the_end(context.service.rename(name, sent.name))
+
+
+async def clone(context: Context, name: str, sent: schema.Named) -> schema.Model:
+    return await context.service.to_the_end(context.service.clone(name, sent.name))
+
+
+async def upload(context: Context, name: str, sent: bytes) -> schema.Model:
+    """Make a model of a file."""
+    try:
+        msgspec.convert(name, schema.Name)
+    except msgspec.ValidationError as error:
+        words = "a name begins with a letter or digit and has up to 64 of letters, digits, _, . and -"
+        raise ProblemError(f"{words}; got {name!r:.80}", 422) from error
+    return await context.service.to_the_end(_uploaded(context.service, name, sent))
+
+
+async def _uploaded(service: Service, name: str, sent: bytes) -> schema.Model:
+    path = service.snapshots.temporary()
+    try:
+        await service.in_background(path.write_bytes, sent)
+        kept, state = await service.in_background(read_model, path, name, service.settings.room)
+    except OSError as error:
+        raise DiskError(f"the file could not be written: {error.strerror or error}", 507) from error
+    finally:
+        path.unlink(missing_ok=True)
+    return await service.adopt(kept, state)
+
+
+async def download(context: Context, request: Request) -> Response:
+    """A model as a file, and the number of its last example."""
+    name = request.path_params["name"]
+    path, seq = await context.service.to_the_end(context.service.copy(name))
+    headers = {"onmargin-seq": str(seq)}
+    return FileResponse(
+        path,
+        media_type="application/octet-stream",
+        filename=f"{name}-{seq}.safetensors",
+        headers=headers,
+        background=BackgroundTask(path.unlink, missing_ok=True),
+    )
+
+
+async def backup(context: Context, request: Request) -> Response:
+    """All files of the folder as they are after the last request, in one tar file."""
+    if context.backing_up.locked():
+        raise BusyError("another backup is being made: try again later", 10)
+    async with context.backing_up:
+        path = await context.service.to_the_end(make_backup(context.service))
+    return FileResponse(
+        path,
+        media_type="application/x-tar",
+        filename="onmargin.tar",
+        background=BackgroundTask(rmtree, path.parent, ignore_errors=True),
+    )
 
 
 async def compact(context: Context, name: str, sent: schema.Compact) -> schema.Model:
@@ -181,8 +253,7 @@ async def progress(context: Context, name: str, sent: None) -> schema.Progress:
 def _progress(model: ServedModel) -> schema.Progress:
     state = model.state
     confusion = [(*cell, count) for cell, count in state.confusion.most_common(400)]
-    totals = state.totals
-    last = [(state.seq, totals.mistakes, totals.loss)] if state.seq else []
+    last = [(state.seq, state.totals.mistakes + state.corrected, state.totals.loss)] if state.seq else []
     return schema.Progress(model.describe(), [*state.curve.points, *last], confusion, state.learner.experts())
 
 
@@ -198,16 +269,18 @@ async def _watch(context: Context, model: ServedModel) -> AsyncIterator[bytes]:
     metrics = context.service.metrics
     watched = {kind: metrics.requests[kind] for kind in ("learn", "predict")}
     before = {kind: list(times.counts) for kind, times in watched.items()}
-    counts, then = (metrics.learned, metrics.predicted), time.perf_counter() - 1
+    total = model.throughput
+    counts, then = (total.learned, total.predicted), time.perf_counter() - 1
     context.watchers += 1
     try:
         while not model.deleted:
             shown = _progress(model)
             elapsed = time.perf_counter() - then
-            shown.rates = ((metrics.learned - counts[0]) / elapsed, (metrics.predicted - counts[1]) / elapsed)
+            shown.rates = ((total.learned - counts[0]) / elapsed, (total.predicted - counts[1]) / elapsed)
+            shown.history = total.history()
             shown.latency = {kind: _latency(times, before[kind]) for kind, times in watched.items()}
             before = {kind: list(times.counts) for kind, times in watched.items()}
-            counts, then = (metrics.learned, metrics.predicted), time.perf_counter()
+            counts, then = (total.learned, total.predicted), time.perf_counter()
             yield b"data: " + _encode(shown) + b"\n\n"
             try:
                 await asyncio.wait_for(context.stopping.wait(), 1.0)
@@ -240,12 +313,20 @@ class Operation:
     words: str
     status: int = 200
     query: tuple[str, ...] = ()
+    patient: bool = False  # takes as long as it takes
+
+    @property
+    def reads(self) -> bool:
+        """Whether a reader can answer it."""
+        return self.run in READS
 
 
+READS = {health, metrics, models, model, predict, explain, weights, progress, events}
 ONE = "/v1/models/{name}"
 OPERATIONS = (
     Operation("GET", "/health", None, health, None, schema.Health, "Whether the service learns."),
     Operation("GET", "/metrics", 0, metrics, None, "text/plain", "Counters in the format of Prometheus."),
+    Operation("GET", "/v1/backup", 2, backup, None, "application/x-tar", "A copy of the whole folder.", patient=True),
     Operation("GET", "/v1/models", 0, models, None, schema.Models, "All models."),
     Operation("POST", "/v1/models", 2, create, schema.Create, schema.Model, "Create a model.", 201),
     Operation("GET", ONE, 0, model, None, schema.Model, "A model."),
@@ -256,11 +337,30 @@ OPERATIONS = (
     Operation(
         "GET", f"{ONE}/weights", 0, weights, None, schema.Weights, "The heaviest features.", query=("label", "top")
     ),
-    Operation("GET", f"{ONE}/certificate", 0, certificate, None, schema.Certificate, "What a theorem allows."),
+    Operation(
+        "GET", f"{ONE}/file", 2, download, None, "application/octet-stream", "The model as a model file.", patient=True
+    ),
+    Operation(
+        "PUT", f"{ONE}/file", 2, upload, bytes, schema.Model, "Create a model from a model file.", 201, patient=True
+    ),
+    Operation("POST", f"{ONE}/clone", 2, clone, schema.Named, schema.Model, "Copy a model to another name.", 201),
+    Operation("POST", f"{ONE}/rename", 2, rename, schema.Named, schema.Model, "Give a model another name."),
+    Operation(
+        "GET", f"{ONE}/certificate", 0, certificate, None, schema.Certificate, "What a theorem allows.", patient=True
+    ),
     Operation("GET", f"{ONE}/progress", 0, progress, None, schema.Progress, "How a model does."),
     Operation("GET", f"{ONE}/events", 0, events, None, "text/event-stream", "How a model does, every second."),
     Operation("GET", f"{ONE}/journal", 2, journal, None, "application/jsonl", "All examples in the journal."),
-    Operation("POST", f"{ONE}/rewind", 2, rewind, schema.Rewind, schema.Model, "Go back, and forget what came after."),
+    Operation(
+        "POST",
+        f"{ONE}/rewind",
+        2,
+        rewind,
+        schema.Rewind,
+        schema.Model,
+        "Go back, and forget what came after.",
+        patient=True,
+    ),
     Operation(
         "POST",
         f"{ONE}/compact",

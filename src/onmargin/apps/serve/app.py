@@ -18,11 +18,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from onmargin.apps.serve.access_log import AccessLog
 from onmargin.apps.serve.answers import OPERATIONS, Context, Operation, allowed
-from onmargin.apps.serve.gate import HEADERS, Answer, Gate, granted, refused
+from onmargin.apps.serve.gate import HEADERS, Answer, Gate, allow, granted, refused
 from onmargin.apps.serve.limits import Held, InFlight, Limits
 from onmargin.apps.serve.openapi import document
 from onmargin.apps.serve.page import page_routes
 from onmargin.apps.serve.problems import ProblemError
+from onmargin.apps.serve.readers import Readers
 from onmargin.apps.serve.service import Service
 from onmargin.apps.serve.tokens import Tokens
 
@@ -32,14 +33,25 @@ _FAST = {one.run.__name__: one for one in OPERATIONS if one.run.__name__ in {"le
 class App:
     """The service as an ASGI application."""
 
-    def __init__(self, service: Service, tokens: Tokens, limits: Limits, log: AccessLog | None = None) -> None:
+    def __init__(
+        self,
+        service: Service,
+        tokens: Tokens,
+        limits: Limits,
+        log: AccessLog | None = None,
+        *,
+        reads_only: bool = False,
+    ) -> None:
         self.context = Context(service, limits, asyncio.Event())
         self._gate = Gate(tokens, limits)
         self._limits = limits
         self._in_flight = InFlight(max(limits.in_flight, limits.body))
+        self._files_in_flight = InFlight(limits.file)
         self._expired: set[asyncio.Task[Any] | None] = set()
         self._metrics = service.metrics
         self._log = log
+        self._reads_only = reads_only
+        self.readers: Readers | None = None
         routes = [Route(one.path, self._endpoint(one), methods=[one.method]) for one in OPERATIONS]
         described = document(tokens=bool(tokens))
 
@@ -54,9 +66,13 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, _: Any) -> AsyncIterator[None]:
         self.context.service.start()
+        if self.readers is not None:
+            self.readers.start()
         try:
             yield
         finally:
+            if self.readers is not None:
+                await self.readers.close()
             await self.context.service.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -134,11 +150,14 @@ class App:
     async def _sent(self, operation: Operation, scope: Scope, receive: Receive, held: Held) -> Any:
         """What a request is about, checked; None: it says it all by its path."""
         headers = dict(scope["headers"])
-        self._gate.let_in(headers, scope.get("client"), operation.scope)
+        if self._reads_only and not operation.reads:
+            raise ProblemError(f"a reader only reads: send {operation.method} requests to the port of the service", 405)
+        level = self._gate.let_in(headers, scope.get("client"), operation.scope)
         if operation.sent is None:
             return None
-        self._gate.announced(headers)
-        body = b""
+        most = self._gate.announced(headers, operation.sent)
+        parts = []
+        size = 0
         more = True
         while more:
             message = await receive()
@@ -146,19 +165,26 @@ class App:
                 raise ProblemError("the client is gone", 400)
             part = message.get("body", b"")
             held.add(len(part))
-            body += part
-            self._gate.bounded(len(body))
+            parts.append(part)
+            size += len(part)
+            if size > most:
+                raise ProblemError(f"a request has at most {most} bytes", 413)
             more = message.get("more_body", False)
-        return self._gate.decoded(operation.sent, body)
+        body = b"".join(parts)
+        if operation.sent is bytes:
+            return body
+        sent = self._gate.decoded(operation.sent, body)
+        allow(level, sent.scope())
+        if self._reads_only and sent.scope():
+            raise ProblemError("a reader keeps no predictions: send this to the port of the service", 405)
+        return sent
 
     def _endpoint(self, operation: Operation) -> Any:
         """An operation behind Starlette."""
 
         async def endpoint(request: Request) -> Response:
             try:
-                # To certify or to rewind takes as long as it takes.
-                patient = operation.run.__name__ in {"certificate", "rewind"}
-                async with asyncio.timeout(None if patient else self._limits.seconds):
+                async with asyncio.timeout(None if operation.patient else self._limits.seconds):
                     return await self._answer(operation, request)
             except ProblemError as problem:
                 return _response(refused(problem))
@@ -168,7 +194,7 @@ class App:
         return endpoint
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
-        held = Held(self._in_flight)
+        held = Held(self._files_in_flight if operation.sent is bytes else self._in_flight)
         try:
             sent = await self._sent(operation, request.scope, request.receive, held)
             if isinstance(operation.answer, str) or operation.query:
@@ -201,7 +227,7 @@ async def _no_route(request: Request, error: Exception) -> Response:
         answer.headers.append((b"allow", ", ".join(accepted).encode()))
         return _response(answer)
     verbs = ", ".join(dict.fromkeys(one.path.rpartition("/")[2] for one in OPERATIONS if one.path.count("/") == 4))
-    words = f"there is nothing at {path:.200}"
+    words = "there is nothing at this path"
     if path.startswith("/v1/models/"):
         words += f": after the name of a model comes nothing, or one of {verbs}"
     return _response(refused(ProblemError(f"{words}. /openapi.json describes all paths", 404)))

@@ -1,7 +1,10 @@
 """A client of the service that needs nothing but Python."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlencode
 from uuid import uuid4
@@ -63,7 +66,13 @@ class Client:
         self.close()
 
     def create(
-        self, name: str, task: str | None = None, *, model: str | None = None, **parameters: Any
+        self,
+        name: str,
+        task: str | None = None,
+        *,
+        model: str | None = None,
+        coverage: float | None = None,
+        **parameters: Any,
     ) -> dict[str, Any]:
         """Create a model.
 
@@ -76,6 +85,9 @@ class Client:
         model : str or None, default=None
             The learner: a name of ``onmargin.stream``, such as "AROWClassifier" or "AutoClassifier", or
             "SequenceTagger". If None, the passive-aggressive learner of the task.
+        coverage : float or None, default=None
+            How often the sets of labels of a classifier, or the intervals of a regressor, contain the target: see
+            `predict_sets`. If None, there are no sets.
         **parameters : object
             Parameters of the learner, such as ``C=0.1``, and of :class:`onmargin.features.RecordFeatures`, such as
             ``n_features=2**18``.
@@ -87,7 +99,9 @@ class Client:
         """
         if parameters.get("C") == float("inf"):
             parameters["C"] = "inf"
-        sent = {"name": name, "task": task, "model": model, "parameters": parameters}
+        sent: dict[str, Any] = {"name": name, "task": task, "model": model, "parameters": parameters}
+        if coverage is not None:
+            sent["coverage"] = coverage
         return self._ask("POST", "/v1/models", sent)
 
     def models(self) -> list[dict[str, Any]]:
@@ -210,6 +224,67 @@ class Client:
         answer = self._ask("POST", f"{_one(name)}/predict", {"examples": [{"x": _plain(x)} for x in X]})
         return list(answer["predictions"])
 
+    def predict_sets(self, name: str, X: Iterable[Any]) -> list[Any]:
+        """Return a set of labels, or an interval, for each example.
+
+        Parameters
+        ----------
+        name : str
+            The model, which was created with a coverage.
+        X : iterable
+            The examples.
+
+        Returns
+        -------
+        sets : list
+            For a classifier the labels that may be right, the most likely first; for a regressor the two ends of an
+            interval, which are None where it has no end. None for each example before anything was learned.
+        """
+        sent = {"examples": [{"x": _plain(x)} for x in X], "sets": True}
+        return list(self._ask("POST", f"{_one(name)}/predict", sent)["sets"])
+
+    def predict_later(self, name: str, X: Iterable[Any]) -> tuple[list[Any], list[str]]:
+        """Predict examples whose labels will come later.
+
+        Parameters
+        ----------
+        name : str
+            The model.
+        X : iterable
+            The examples.
+
+        Returns
+        -------
+        predictions : list
+            One for each.
+        ids : list of str
+            One for each, under which `label` gives its label.
+        """
+        sent = {"examples": [{"x": _plain(x)} for x in X], "keep": True}
+        answer = self._ask("POST", f"{_one(name)}/predict", sent)
+        return list(answer["predictions"]), list(answer["ids"])
+
+    def label(self, name: str, ids: Iterable[str], y: Iterable[Any]) -> list[Any]:
+        """Have examples learned whose predictions were kept, in this order, all or none.
+
+        Parameters
+        ----------
+        name : str
+            The model.
+        ids : iterable of str
+            The ids, as `predict_later` returned them.
+        y : iterable
+            Their targets.
+
+        Returns
+        -------
+        predictions : list
+            What was predicted then.
+        """
+        examples = [{"id": one, "y": _plain(value)} for one, value in zip(ids, y, strict=True)]
+        answer = self._ask("POST", f"{_one(name)}/learn", {"examples": examples, "key": uuid4().hex})
+        return list(answer["predictions"] or [None] * len(examples))
+
     def explain(self, name: str, x: Any, label: Any = None, top: int = 20) -> dict[str, Any]:
         """Take the score of an example apart.
 
@@ -269,22 +344,110 @@ class Client:
         """
         return self._ask("GET", f"{_one(name)}/certificate")
 
-    def rewind(self, name: str, seq: int) -> dict[str, Any]:
+    def rewind(self, name: str, seq: int | None = None, *, time: datetime | None = None) -> dict[str, Any]:
         """Go back to an earlier state; what was learned after it is forgotten.
 
         Parameters
         ----------
         name : str
             The model.
-        seq : int
+        seq : int or None, default=None
             The sequence number of the last example to keep.
+        time : datetime or None, default=None
+            In the place of `seq`: examples that were learned after this time are forgotten. Without a time zone it is
+            local time.
 
         Returns
         -------
         model : dict
             The model, as `model` gives it.
         """
-        return self._ask("POST", f"{_one(name)}/rewind", {"seq": seq})
+        sent = {"seq": seq} if time is None else {"seq": seq, "time": time.astimezone().isoformat()}
+        return self._ask("POST", f"{_one(name)}/rewind", sent)
+
+    def clone(self, name: str, new: str) -> dict[str, Any]:
+        """Copy a model, as it is now, to another name.
+
+        Parameters
+        ----------
+        name : str
+            The model.
+        new : str
+            The name of the copy.
+
+        Returns
+        -------
+        model : dict
+            The copy, as `model` gives it.
+        """
+        return self._ask("POST", f"{_one(name)}/clone", {"name": new})
+
+    def rename(self, name: str, new: str) -> dict[str, Any]:
+        """Give a model another name.
+
+        Parameters
+        ----------
+        name : str
+            The model.
+        new : str
+            Its new name.
+
+        Returns
+        -------
+        model : dict
+            The model, as `model` gives it.
+        """
+        return self._ask("POST", f"{_one(name)}/rename", {"name": new})
+
+    def upload(self, name: str, path: str | os.PathLike[str]) -> dict[str, Any]:
+        """Create a model from a model file, as ``onmargin train`` and `download` write it.
+
+        Parameters
+        ----------
+        name : str
+            The name of the new model.
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        model : dict
+            The model, as `model` gives it.
+        """
+        content = Path(path).read_bytes()
+        answer = self._connection.exchange("PUT", f"{_one(name)}/file", content, "application/octet-stream")
+        found: dict[str, Any] = json.loads(answer)
+        return found
+
+    def download(self, name: str, path: str | os.PathLike[str]) -> int:
+        """Write a model to a file, which `onmargin.load` and ``onmargin predict`` read.
+
+        Parameters
+        ----------
+        name : str
+            The model.
+        path : str or path-like
+            The file; one that is there is replaced.
+
+        Returns
+        -------
+        seq : int
+            The sequence number of the last example that the model in the file has learned.
+        """
+        headers = self._connection.save(f"{_one(name)}/file", Path(path))
+        return int(headers["onmargin-seq"])
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Write a copy of the folder of the service, as it is after the last request, to a tar file.
+
+        Unpacked, it is a folder for ``onmargin serve --data``.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; one that is there is replaced.
+        """
+        self._connection.save("/v1/backup", Path(path))
 
     def compact(self, name: str) -> dict[str, Any]:
         """Put a snapshot in the place of the examples learned so far.

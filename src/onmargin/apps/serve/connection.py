@@ -3,8 +3,9 @@
 import http.client
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
@@ -36,7 +37,7 @@ class Connection:
         self._new = partial(kind, parts.hostname, parts.port, timeout=timeout)
         self._connection = self._new()
         self._base = parts.path.rstrip("/")
-        self._headers = {"Content-Type": "application/json"}
+        self._headers = {}
         if token is not None:
             self._headers["Authorization"] = f"Bearer {token}"
         self._retries = retries
@@ -44,15 +45,15 @@ class Connection:
     def close(self) -> None:
         self._connection.close()
 
-    def exchange(self, method: str, path: str, body: bytes | None) -> bytes:
-        """The answer to a request."""
+    def exchange(self, method: str, path: str, body: bytes | None, media: str = "application/json") -> bytes:
+        """Return the answer to a request."""
         again = method == "GET" or path.endswith(("/learn", "/predict", "/explain"))
         left = self._retries if again else 0
         if not again:
             self._connection.close()  # the service may have closed it, which would be known too late
         while True:
             try:
-                answer = self._send(self._connection, method, path, body)
+                answer = self._send(self._connection, method, path, body, media)
                 content = answer.read()
             except (http.client.HTTPException, OSError):
                 self._connection.close()
@@ -68,6 +69,25 @@ class Connection:
             left -= 1
             time.sleep(wait)
 
+    def save(self, path: str, file: Path) -> Mapping[str, str]:
+        """Write a long answer to a file, which is replaced when all of it is there; return its headers."""
+        connection = self._new()
+        part = file.with_name(f"{file.name}.part")
+        try:
+            answer = self._send(connection, "GET", path, None)
+            if answer.status >= 400:
+                _raise(answer.status, answer.read())
+            with open(part, "wb") as target:
+                while chunk := answer.read(2**20):
+                    target.write(chunk)
+            if answer.length:
+                raise http.client.IncompleteRead(b"", answer.length)
+            part.replace(file)
+            return {name.lower(): value for name, value in answer.getheaders()}
+        finally:
+            connection.close()
+            part.unlink(missing_ok=True)
+
     def lines(self, path: str) -> Iterator[bytes]:
         """The lines of a long answer, as they come, over a connection of its own: others need not wait for its end."""
         connection = self._new()
@@ -80,9 +100,14 @@ class Connection:
             connection.close()
 
     def _send(
-        self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: bytes | None,
+        media: str = "application/json",
     ) -> http.client.HTTPResponse:
-        connection.request(method, self._base + path, body, self._headers)
+        connection.request(method, self._base + path, body, self._headers | {"Content-Type": media})
         return connection.getresponse()
 
 

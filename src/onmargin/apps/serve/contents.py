@@ -6,18 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from onmargin.apps.serve.journal import VERSION, Journal, JournalError, Kept
+from onmargin.apps.serve.journal import Journal, Kept
+from onmargin.apps.serve.journal_file import VERSION, JournalError
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import DiskError
-from onmargin.apps.serve.served_model import (
-    ADVICE,
-    MOST_KEYS,
-    Snapshot,
-    State,
-    check_ahead,
-    check_witness,
-    restore,
-)
+from onmargin.apps.serve.restoring import ADVICE, check_ahead, check_witness, restore
+from onmargin.apps.serve.served_model import MOST_KEYS
+from onmargin.apps.serve.state import Snapshot, State
 from onmargin.apps.serve.witness import Seen, WitnessError
 
 SNAPSHOT = re.compile(r"(\d+)-(\d+)-[0-9a-f]{8}\.safetensors")
@@ -95,7 +90,7 @@ def read_folder(journal: Journal, room: Room, *, thorough: bool = False) -> list
                 raise JournalError(
                     f"{seen or 'its witness is missing'}, so that lost examples would go unseen. {ADVICE}"
                 )
-            if seen.model != one.name:
+            if not seen.is_of(one.name):
                 raise JournalError(f"its witness is of model {seen.model!r}. {ADVICE}")
             one.state = _state(journal, one.kept, seen, snapshots.get(number, ()), room)
             one.n_keys, one.keys = journal.keys(one.kept, MOST_KEYS)
@@ -128,7 +123,7 @@ def _look_through(journal: Journal, kept: Kept, last: int, room: Room) -> None:
 def open_to_read(folder: Path) -> Journal | None:
     """Return the journal of a folder, open to be read only; None if it has never been begun.
 
-    A journal of version 1 is upgraded before.
+    A journal of an earlier version is upgraded before.
     """
     path = folder / "journal.sqlite"
     journal = _readable(path) if path.exists() and path.stat().st_size else None
@@ -143,7 +138,7 @@ def open_to_read(folder: Path) -> Journal | None:
     journal.inspect()
     journal.close()
     if not journal.sound:
-        raise JournalError(f"{path} is damaged, and of version 1: restore it from a copy")
+        raise JournalError(f"{path} is damaged, and of version {journal.version}: restore it from a copy")
     journal = Journal(path)
     try:
         journal.upgrade()

@@ -48,6 +48,12 @@ def _local(host: str) -> bool:
     return host in LOCAL or host.rpartition(":")[0] in LOCAL
 
 
+def allow(level: int, needed: int) -> None:
+    """Refuse a token whose scope is too small."""
+    if level < needed:
+        raise ProblemError(f"this token may {SCOPES[level]}, and {SCOPES[needed]} is needed", 403)
+
+
 class Gate:
     """Lets requests in, or raises the problem. Without tokens only this machine is answered, by its own names."""
 
@@ -56,8 +62,8 @@ class Gate:
         self._limits = limits
         self._rate = Rate(limits.rate)
 
-    def let_in(self, headers: dict[bytes, bytes], client: tuple[str, int] | None, needed: int | None) -> None:
-        """Refuse those who may not, or who ask too often."""
+    def let_in(self, headers: dict[bytes, bytes], client: tuple[str, int] | None, needed: int | None) -> int:
+        """Refuse those who may not, or who ask too often; return how far the scope of the others goes."""
         if self._limits.rate:
             self._rate.take(self.address(headers, client))
         if not self._tokens:
@@ -76,8 +82,9 @@ class Gate:
             level = self._tokens.level(headers.get(b"authorization"))
             if level < 0:
                 raise ProblemError("a token is needed: send it as Authorization: Bearer ...", 401)
-            if level < needed:
-                raise ProblemError(f"this token may {SCOPES[level]}, and {SCOPES[needed]} is needed", 403)
+            allow(level, needed)
+            return level
+        return len(SCOPES) - 1
 
     def address(self, headers: dict[bytes, bytes], client: tuple[str, int] | None) -> str:
         """Return the address of a client: behind trusted proxies, the last one that is not a proxy's."""
@@ -87,20 +94,22 @@ class Gate:
             address = before[:64]
         return address
 
-    def announced(self, headers: dict[bytes, bytes]) -> None:
-        """Refuse a body by what is said of it."""
+    def announced(self, headers: dict[bytes, bytes], kind: type) -> int:
+        """Refuse a body by what is said of it; return how many bytes it may have."""
+        most, media = (
+            (self._limits.file, b"application/octet-stream")
+            if kind is bytes
+            else (self._limits.body, b"application/json")
+        )
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self._limits.body:
-            words = f"a request has at most {self._limits.body} bytes; got {length.decode('latin-1'):.40}"
+        if not length.isdigit() or int(length) > most:
+            words = f"a request has at most {most} bytes; got {length.decode('latin-1'):.40}"
             raise ProblemError(words, 413)
-        # Browsers ask before they send JSON to another origin, and are refused.
-        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
-            raise ProblemError("what is sent must be JSON, with Content-Type: application/json", 415)
-
-    def bounded(self, size: int) -> None:
-        """Refuse a body that has become too large."""
-        if size > self._limits.body:
-            raise ProblemError(f"a request has at most {self._limits.body} bytes", 413)
+        # Browsers ask before they send either to another origin, and are refused.
+        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != media:
+            what = "a model file" if kind is bytes else "JSON"
+            raise ProblemError(f"the body must be {what}, with Content-Type: {media.decode()}", 415)
+        return most
 
     def decoded(self, kind: type[schema.Request], body: bytes) -> Any:
         """What was sent, checked."""

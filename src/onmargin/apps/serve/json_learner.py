@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator
 from copy import deepcopy
 from dataclasses import dataclass
-from math import inf
+from math import inf, isqrt
 from reprlib import repr as shown  # of something that may be long
 from typing import Any
 
@@ -89,6 +89,9 @@ class JsonLearner:
         size, most = int(learner.reading.n_features or 1), room.weights // learner.abreast
         if size > most:
             raise ProblemError(f"n_features must be at most {most} here; got {size}", 422)
+        if learner.reading.n_features and learner.task != "tag" and made.matrix_size(size) > room.weights:
+            most = isqrt(room.weights)
+            raise ProblemError(f"n_features must be at most {most} for {type(made).__name__}; got {size}", 422)
         return learner
 
     @property
@@ -157,7 +160,7 @@ class JsonLearner:
         if self.task == "tag" and example.weight == 0:
             raise ValueError("the weight of a sequence must be positive; got 0")
         if self.reading.dtype == "float32":
-            x = example.x.values() if isinstance(example.x, dict) else example.x
+            x: Any = example.x.values() if isinstance(example.x, dict) else example.x
             for value in (*x, example.y):
                 if isinstance(value, float) and abs(value) > SINGLE:
                     raise ValueError(f"numbers are at most {SINGLE:g} where weights are float32; got {value!r}")
@@ -188,6 +191,8 @@ class JsonLearner:
         if not self._named():
             return False
         limit = min(self.room.features, self.room.weights // (self.abreast * max(1, columns)))
+        if self.task != "tag" and self.model.matrix_size(limit) > 0:
+            limit = min(limit, isqrt(self.room.weights) // (2 * self.abreast))  # beyond it, count one by one
         if self.features + self.promised + most <= limit:
             self.promised += most
             return False
@@ -199,6 +204,13 @@ class JsonLearner:
             self._check_size(self.features + n_names, columns)
         return True
 
+    def check_size(self) -> None:
+        """Refuse a model that is too large."""
+        try:
+            self._check_size(self.features, len(self.classes))
+        except BadExampleError as error:
+            raise ProblemError(str(error).replace("would have", "has"), 422) from error
+
     def _check_size(self, features: int, columns: int) -> None:
         room = self.room
         if columns > room.classes:
@@ -208,11 +220,18 @@ class JsonLearner:
                 f"the model would have {features} names of features, and {room.features} are allowed here: create it "
                 'with "n_features": a power of two to hash them'
             )
-        if features * max(1, columns) * self.abreast > room.weights:
+        weights = features * max(1, columns) * self.abreast
+        if weights > room.weights:
             several = f" of {self.abreast} models" if self.abreast > 1 else ""
             raise BadExampleError(
                 f"the model would have {features} features for each of {columns} labels{several}, and {room.weights} "
                 'weights are allowed here: create it with a smaller "n_features"'
+            )
+        matrices = 0 if self.task == "tag" else self.model.matrix_size(features)
+        if weights + matrices > room.weights:
+            raise BadExampleError(
+                f"the model would have matrices of {matrices} numbers for {features} features, and {room.weights} are "
+                'allowed here: create it with "experts": "linear", or with a learner that keeps no matrices'
             )
 
     def _named(self) -> bool:
@@ -248,6 +267,14 @@ class JsonLearner:
         """The prediction for an example; one that cannot be read is refused."""
         try:
             return self.answer(read(self.task, x))
+        except (TypeError, ValueError) as error:
+            raise BadExampleError(str(error)) from error
+
+    def check_kept(self, x: Any) -> None:
+        """Refuse an example that could not be learned later."""
+        try:
+            self.costs.check_lengths(x, None)
+            self.costs.check(x)
         except (TypeError, ValueError) as error:
             raise BadExampleError(str(error)) from error
 

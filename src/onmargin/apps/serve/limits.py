@@ -15,6 +15,7 @@ class Limits:
     """Bounds on requests."""
 
     body: int = 4 * 2**20  # bytes
+    file: int = 2**26  # bytes of a model file
     seconds: float = 30.0  # to send a request, and to answer it
     computing: float = 5.0  # seconds to compute the answer
     rate: float = 0.0  # requests a second of a client; 0: as many as there are

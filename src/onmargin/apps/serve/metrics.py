@@ -1,5 +1,6 @@
 """What a service counts, for Prometheus and for the page."""
 
+import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
@@ -43,6 +44,40 @@ def quantile(counts: Sequence[int], q: float) -> float | None:
     return None
 
 
+class Throughput:
+    """Examples that a model has learned and predicted, in total and in the last minutes."""
+
+    SECONDS = 5  # of a bucket
+    BUCKETS = 120
+
+    def __init__(self) -> None:
+        self.learned = 0
+        self.predicted = 0
+        self._buckets: dict[int, list[int]] = {}
+
+    def count(self, learned: int = 0, predicted: int = 0) -> None:
+        self.learned += learned
+        self.predicted += predicted
+        now = int(time.monotonic() // self.SECONDS)
+        if (bucket := self._buckets.get(now)) is None:
+            bucket = self._buckets[now] = [0, 0]
+            while len(self._buckets) > self.BUCKETS:
+                del self._buckets[next(iter(self._buckets))]
+        bucket[0] += learned
+        bucket[1] += predicted
+
+    def history(self) -> list[tuple[float, float, float]]:
+        """Return seconds ago, and what was learned and predicted per second then; the oldest first.
+
+        The bucket that is being filled is left out.
+        """
+        moment = time.monotonic()
+        now = int(moment // self.SECONDS)
+        first = max(min(self._buckets, default=now), now - self.BUCKETS)
+        rows = ((k, self._buckets.get(k, (0, 0))) for k in range(first, now))
+        return [(moment - (k + 0.5) * self.SECONDS, n / self.SECONDS, m / self.SECONDS) for k, (n, m) in rows]
+
+
 class Metrics:
     """Counters since the service started."""
 
@@ -51,6 +86,7 @@ class Metrics:
         self.predicted = 0
         self.refused = 0
         self.failed_snapshots = 0
+        self.dropped = 0
         self.commits = Times()
         self.requests: dict[str, Times] = {"learn": Times(), "predict": Times(), "other": Times()}
         self.statuses: dict[int, int] = {}
@@ -78,13 +114,17 @@ class Metrics:
         family("learning", "gauge", "1 while the journal can be written.", f"learning {int(service.problem is None)}")
         failures = f"failed_snapshots_total {self.failed_snapshots}"
         family("failed_snapshots_total", "counter", "Snapshots that could not be written.", failures)
+        dropped = f"dropped_predictions_total {self.dropped}"
+        family("dropped_predictions_total", "counter", "Kept predictions dropped without a label.", dropped)
         answers = (f'answers_total{{status="{status}"}} {n}' for status, n in sorted(self.statuses.items()))
         family("answers_total", "counter", "Answers by status.", *answers)
         times = (t for kind, seen in self.requests.items() for t in seen.lines("request_seconds", f'kind="{kind}",'))
         family("request_seconds", "histogram", "Time to an answer.", *times)
         family("commit_seconds", "histogram", "Time to write a group.", *self.commits.lines("commit_seconds", ""))
         by_model("seq", "gauge", "Examples learned by a model.", lambda m: m.state.seq)
-        by_model("mistakes", "gauge", "Mistakes, each made before learning.", lambda m: m.state.totals.mistakes)
+        by_model(
+            "mistakes", "gauge", "Mistakes, each made before learning.", lambda m: m.state.progressive.mistakes or 0
+        )
         by_model("loss", "gauge", "Losses, each suffered before learning.", lambda m: m.state.totals.loss)
         by_model("features", "gauge", "Features of a model.", lambda m: m.state.learner.features)
         return "\n".join(lines) + "\n"

@@ -28,7 +28,9 @@ PROBLEMS = {
 
 def document(*, tokens: bool) -> bytes:
     """The document as JSON."""
-    kinds = {one.sent for one in OPERATIONS} | {one.answer for one in OPERATIONS if not isinstance(one.answer, str)}
+    kinds = {one.sent for one in OPERATIONS if one.sent is not bytes} | {
+        one.answer for one in OPERATIONS if not isinstance(one.answer, str)
+    }
     types = sorted({*(kind for kind in kinds if kind is not None), schema.Problem}, key=lambda kind: kind.__name__)
     _, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     paths: dict[str, dict[str, Any]] = {}
@@ -58,7 +60,10 @@ def _described(one: Operation, *, tokens: bool) -> dict[str, Any]:
     if tokens and one.scope is not None:
         operation["security"] = [{"token": []}]
         operation["description"] = f"Needs a token that may {SCOPES[one.scope]}."
-    if one.sent is not None:
+    if one.sent is bytes:
+        binary = {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}
+        operation["requestBody"] = {"required": True, "content": {"application/octet-stream": binary}}
+    elif one.sent is not None:
         content = {"application/json": {"schema": _reference(one.sent)}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation

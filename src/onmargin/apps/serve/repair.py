@@ -11,10 +11,13 @@ from pathlib import Path
 import msgspec
 
 from onmargin.apps.serve.contents import missing, read_folder, snapshot_files
-from onmargin.apps.serve.journal import MOST_EXAMPLES, VERSION, Entry, Journal, JournalError, Kept, Row
-from onmargin.apps.serve.json_learner import JsonLearner, Room
+from onmargin.apps.serve.held import Hold
+from onmargin.apps.serve.journal import MOST_EXAMPLES, Entry, Journal, Kept, Row
+from onmargin.apps.serve.journal_file import JournalError
+from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.problems import ProblemError
-from onmargin.apps.serve.served_model import Snapshot, State, decode, learner_of
+from onmargin.apps.serve.restoring import learner_of
+from onmargin.apps.serve.state import Snapshot, State, decode
 from onmargin.apps.serve.witness import Seen
 
 
@@ -44,7 +47,7 @@ def check(folder: Path, room: Room) -> Report:
         report.add(problem or f"{path} does not exist: there are no models", good=problem is None)
         return report
     with closing(journal):
-        if journal.version < VERSION:
+        if journal.version == 1:
             report.add(f"{journal.path} is of version {journal.version}: the next start upgrades it", good=True)
             return report
         journal.inspect()
@@ -111,7 +114,7 @@ class _Old:
             journal = Journal(path, writable=False)
             if not journal.begun:
                 return None
-            if journal.version == VERSION:
+            if journal.version > 1:
                 return journal
             journal.close()
             for end in ("", "-wal"):
@@ -164,7 +167,7 @@ class _Old:
             found.parameters = kept.parameters
             if kept.earliest == 0:
                 with suppress(ProblemError, msgspec.DecodeError):
-                    starts.append(State(JsonLearner.begin(*learner_of(kept), self.room)))
+                    starts.append(learner_of(kept).begin(self.room))
         elif parameters := [one.parameters for one in snapshots if one.parameters is not None]:
             found.parameters = msgspec.json.encode(parameters[0])
         else:
@@ -190,6 +193,13 @@ class _Old:
             after, chain = rows[-1].seq, rows[-1].chain
         return after
 
+    def held(self, number: int) -> list[tuple[int, bytes]]:
+        """Return the predictions that were kept for their labels, as far as they can be read."""
+        if self.journal is not None:
+            with suppress(JournalError):
+                return [(held, body) for held, _, body in self.journal.held.rows(number)]
+        return []
+
     def keys(self, number: int) -> list[tuple[str, int, int]]:
         return [] if self.journal is None else self.journal.sound_keys(number)
 
@@ -209,6 +219,7 @@ def _moved(found: _Salvaged, new: Journal, snapshots: Path) -> str:
     _learn_again(found, new, kept, state, keys)
     if state.seq > begin:
         _with_snapshot(new, kept, state, snapshots, keys=len(keys))
+    new.append([], [Hold(kept.id, number, body) for number, body in found.old.held(found.number)])
     lost = found.acknowledged - state.seq
     words = f", and the last {lost} examples that were acknowledged are lost" if lost > 0 else ""
     journal = f"in the journal from {begin + 1} on" if begin else "all in the journal"

@@ -3,11 +3,12 @@
 import asyncio
 import gc
 import ipaddress
+import os
 import socket
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import cast
+from typing import Any, cast
 
 import click
 import uvicorn
@@ -15,10 +16,14 @@ import uvicorn
 from onmargin.apps.failure import Failure
 from onmargin.apps.serve.access_log import AccessLog
 from onmargin.apps.serve.app import App
-from onmargin.apps.serve.journal import JournalError
+from onmargin.apps.serve.backup import unpack
+from onmargin.apps.serve.client import Client
+from onmargin.apps.serve.connection import ServiceError
+from onmargin.apps.serve.journal_file import JournalError
 from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.protocol import Guarded
+from onmargin.apps.serve.readers import Readers
 from onmargin.apps.serve.repair import Report, check, repair
 from onmargin.apps.serve.service import Service, Settings
 from onmargin.apps.serve.tokens import TokenFileError, Tokens
@@ -32,8 +37,9 @@ def serve(
     settings: Settings,
     *,
     access_log: str | None = None,
+    readers: tuple[int, int] | None = None,
 ) -> None:
-    """Serve until a signal comes."""
+    """Serve until a signal comes; `readers` are their number and their port."""
     host, port = address
     if tokens is None and not _local(host):
         raise click.UsageError(
@@ -56,11 +62,25 @@ def serve(
     for words in (*service.damaged.values(), *filter(None, [service.problem and service.detail])):
         click.echo(f"warning: {words}", err=True)
     click.echo(f"onmargin serves {len(service.models)} models at http://{name}:{listening.getsockname()[1]}/", err=True)
+    app = App(service, known, limits, log)
+    if readers is not None:
+        app.readers = _readers(service, (host, readers[1]), readers[0], (known, limits, access_log))
+        click.echo(f"{readers[0]} readers at http://{name}:{app.readers.port}/", err=True)
     gc.freeze()  # what is loaded now stays: it is not looked through again and again while requests come and go
-    configured(App(service, known, limits, log)).run(sockets=[listening])
+    configured(app).run(sockets=[listening])
 
 
-def configured(app: App) -> uvicorn.Server:
+def _readers(service: Service, address: tuple[str, int], n: int, given: tuple[Any, ...]) -> Readers:
+    if os.name != "posix":
+        raise click.UsageError("--readers needs a POSIX system, such as Linux")
+    try:
+        return Readers(service, address, n, given)
+    except OSError as error:
+        host, port = address
+        raise Failure(f"readers cannot listen on {host}, port {port}: {error.strerror or error}") from error
+
+
+def configured(app: App) -> "_Server":
     """The server of an application."""
     config = uvicorn.Config(
         app,
@@ -100,6 +120,11 @@ class _Server(uvicorn.Server):
             cast(Guarded, connection).end_if_late(now)
         return await super().on_tick(counter)
 
+    def end(self) -> None:
+        """Stop, as a signal would."""
+        self.should_exit = True
+        self._app.context.stopping.set()
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
         self._app.context.stopping.set()
@@ -116,6 +141,22 @@ def repair_folder(folder: Path, target: Path, room: Room) -> None:
         _print(repair(folder, target, room))
     except JournalError as error:
         raise Failure(str(error)) from error
+
+
+def fetch_backup(url: str, target: Path, token: str | None) -> None:
+    """Write a backup of a service that runs to a new folder, check it, and print what it holds."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    packed = target.with_name(f"{target.name}.tar")
+    try:
+        if target.exists() and any(target.iterdir()):
+            raise JournalError(f"{target} must be a folder that is empty or does not exist")
+        with Client(url, token=token) as client:
+            client.backup(packed)
+        _print(unpack(packed, target, Room()))
+    except (JournalError, ServiceError, OSError, ValueError) as error:
+        raise Failure(str(error)) from error
+    finally:
+        packed.unlink(missing_ok=True)
 
 
 def _print(report: Report) -> None:

@@ -4,6 +4,7 @@ JSON has no NaN and no infinity, and a type has an end: what is nested deeper th
 is read.
 """
 
+from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -32,6 +33,10 @@ class Request(Struct, forbid_unknown_fields=True):
 
     shape: ClassVar[str] = "{}"
 
+    def scope(self) -> int:
+        """The scope that is needed for what is asked, at least; it is an index of `tokens.SCOPES`."""
+        return 0
+
 
 class Create(Request):
     """A new model: its task, or the name of its learner, and parameters of that; C may be "inf"."""
@@ -41,14 +46,31 @@ class Create(Request):
     task: Task | None = None
     model: Annotated[str, Meta(max_length=64)] | None = None
     parameters: dict[str, Parameter] = field(default_factory=dict)
+    coverage: Annotated[float, Meta(gt=0, lt=1)] | None = None
 
 
 class Example(Request):
-    """An example to learn: features, target, and a factor on C."""
+    """An example to learn: features, target, and a factor on C.
 
-    x: X
+    In the place of the features, `id` names a prediction that was kept.
+    """
+
+    x: X | UnsetType = UNSET
     y: Y = None
     weight: Annotated[float, Meta(ge=0, le=1e100)] = 1.0
+    id: Annotated[str, Meta(max_length=64)] | UnsetType = UNSET
+
+
+class Given(Struct):
+    """What was predicted of an example when its prediction was kept."""
+
+    prediction: Any
+
+
+class Recorded(Example):
+    """An example as the journal has it."""
+
+    given: Given | UnsetType = UNSET
 
 
 class Learn(Request):
@@ -66,12 +88,22 @@ class Asked(Request):
 
 
 class Predict(Request):
-    """Examples to predict. `scores` adds the scores of the labels, `probabilities` the probabilities of the classes."""
+    """Examples to predict.
+
+    `scores` adds the scores of the labels, `probabilities` the probabilities of the classes, and `sets` a set of labels
+    or an interval, if the model was created with a coverage. With `keep` the examples are kept for their labels, which
+    can be learned later by the ids in the answer.
+    """
 
     shape: ClassVar[str] = '{"examples": [{"x": ...}]}'
     examples: Annotated[list[Asked], Meta(min_length=1, max_length=MOST_EXAMPLES)]
     scores: bool = False
     probabilities: bool = False
+    sets: bool = False
+    keep: bool = False
+
+    def scope(self) -> int:
+        return int(self.keep)
 
 
 class Explain(Request):
@@ -88,10 +120,18 @@ class Compact(Request):
 
 
 class Rewind(Request):
-    """The sequence number to go back to: all learned after it is undone."""
+    """The sequence number or the time to go back to: all learned after it is undone."""
 
-    shape: ClassVar[str] = '{"seq": 1000}'
-    seq: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    shape: ClassVar[str] = '{"seq": 1000} or {"time": "2026-01-31T12:00:00Z"}'
+    seq: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    time: Annotated[datetime, Meta(tz=True)] | None = None
+
+
+class Named(Request):
+    """The name of a new model, or a new name."""
+
+    shape: ClassVar[str] = '{"name": "mail2"}'
+    name: Name
 
 
 class Learned(Struct):
@@ -113,6 +153,8 @@ class Predicted(Struct):
     predictions: list[Any]
     scores: list[Any] | None = None
     probabilities: list[Any] | UnsetType = UNSET
+    sets: list[Any] | UnsetType = UNSET
+    ids: list[str] | UnsetType = UNSET
 
 
 class Part(Struct):
@@ -149,6 +191,26 @@ class Totals(Struct):
     dual_value: float
 
 
+class Progressive(Struct):
+    """How well examples were predicted, each before it was learned; by the prediction that was kept, if one was.
+
+    Labels are counted by mistakes, numbers by the sum of absolute errors.
+    """
+
+    examples: int
+    mistakes: int | None
+    absolute_error: float | None
+
+
+class Coverage(Struct):
+    """How often sets or intervals contained the target, as was asked, and their mean size."""
+
+    asked: float
+    examples: int
+    covered: float | None
+    size: float | None
+
+
 class Model(Struct):
     """A model: its learner, how far it has come, and from which number on it can be rewound."""
 
@@ -161,6 +223,8 @@ class Model(Struct):
     classes: list[Any]
     features: int
     totals: Totals
+    progressive: Progressive
+    coverage: Coverage | None = None
 
 
 class Models(Struct):
@@ -233,8 +297,9 @@ class Progress(Struct):
 
     `experts` are the models that learn side by side, where there are several.
 
-    `rates` are examples learned and predicted a second, `latency` the median and the 99th percentile in seconds of the
-    requests to learn and to predict, all of the last second.
+    `rates` are the examples that the model has learned and predicted in the last second, `history` the same per second
+    in the last ten minutes, each with how many seconds ago that was. `latency` has the median and the 99th percentile
+    in seconds of all requests to learn and to predict in the last second.
     """
 
     model: Model
@@ -242,4 +307,5 @@ class Progress(Struct):
     confusion: list[tuple[Any, Any, int]]
     experts: list[Expert] = field(default_factory=list)
     rates: tuple[float, float] = (0.0, 0.0)
+    history: list[tuple[float, float, float]] = field(default_factory=list)
     latency: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)

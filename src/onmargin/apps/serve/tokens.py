@@ -50,6 +50,11 @@ class Tokens:
             raise TokenFileError(f"{path} has no tokens: add a line that `onmargin token` prints")
         return cls(known)
 
+    @property
+    def known(self) -> list[tuple[bytes, int]] | None:
+        """Digests and their scopes; None if everybody may do everything."""
+        return self._known
+
     def __bool__(self) -> bool:
         return self._known is not None
 

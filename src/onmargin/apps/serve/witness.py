@@ -22,18 +22,22 @@ FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0)
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A state of a journal: the number and checksum of the last example, and how often it was rewound."""
+    """A state of a journal: the number and checksum of the last example, and how often it was rewound.
+
+    `held` is the number of the last prediction that was kept for its label.
+    """
 
     seq: int = 0
     chain: int = 0
     rewinds: int = 0
+    held: int = 0
 
 
 class Seen(msgspec.Struct, frozen=True):
     """What a witness says.
 
     `turn` counts its writes. While a change is under way, `next` is the state after it, or `absent` is true if the
-    model may be missing: it is being created or deleted.
+    model may be missing: it is being created or deleted. While it is being renamed, `renamed` is its new name.
     """
 
     model: str
@@ -41,6 +45,11 @@ class Seen(msgspec.Struct, frozen=True):
     point: Point
     next: Point | None = None
     absent: bool = False
+    renamed: str | None = None
+
+    def is_of(self, name: str) -> bool:
+        """Whether this is the witness of a model of that name."""
+        return name in {self.model, self.renamed}
 
 
 _decode = msgspec.json.Decoder(Seen).decode
@@ -100,10 +109,10 @@ class Witness:
     def point(self) -> Point:
         return self._seen.point
 
-    def advance(self, seq: int, chain: int) -> None:
+    def advance(self, seq: int, chain: int, held: int) -> None:
         """Note that the journal has come this far; `sync` brings it to the disk."""
         before = self._seen
-        self._put(Seen(before.model, before.turn + 1, Point(seq, chain, before.point.rewinds)))
+        self._put(Seen(before.model, before.turn + 1, Point(seq, chain, before.point.rewinds, held)))
         self._synced = False
 
     def intend(self, point: Point | None) -> None:
@@ -111,9 +120,14 @@ class Witness:
         before = self._seen
         self._twice(Seen(before.model, before.turn, before.point, point, absent=point is None))
 
-    def settle(self, point: Point, *, absent: bool = False) -> None:
-        """Note where the journal is after a change. It is on the disk when this returns."""
-        self._twice(Seen(self._seen.model, self._seen.turn, point, absent=absent))
+    def intend_name(self, name: str) -> None:
+        """Announce that the model will have another name. It is on the disk when this returns."""
+        before = self._seen
+        self._twice(Seen(before.model, before.turn, before.point, renamed=name))
+
+    def settle(self, point: Point, *, absent: bool = False, name: str | None = None) -> None:
+        """Note where the journal is after a change, and its name. It is on the disk when this returns."""
+        self._twice(Seen(name or self._seen.model, self._seen.turn, point, absent=absent))
 
     def sync(self) -> None:
         """Bring to the disk what `advance` has noted."""
@@ -132,7 +146,7 @@ class Witness:
     def _twice(self, seen: Seen) -> None:
         """Write both slots, one after the other: neither must speak of the time before a change."""
         for k in (1, 2):
-            self._put(Seen(seen.model, seen.turn + k, seen.point, seen.next, seen.absent))
+            self._put(Seen(seen.model, seen.turn + k, seen.point, seen.next, seen.absent, seen.renamed))
             os.fsync(self._file)
         self._synced = True
 

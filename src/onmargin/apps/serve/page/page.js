@@ -3,8 +3,11 @@
 // token where the service does. Text from models is set as text, never as markup.
 
 const $ = (id) => document.getElementById(id);
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const page = { name: null, stop: null, shown: null, bound: null, load: [], labels: "", weighed: 0 };
+const page = { name: null, stop: null, shown: null, bound: null, labels: "", weighed: -1, lost: null };
+const HINTS = {
+  tag: ['A sequence, as JSON: a list of tokens, each with its features, such as ', '[["word=the"], ["word=dog"]]'],
+  other: ['An example: a text, or JSON such as ', '{"size": 1.5, "color": "red"}', ' or ', '[0.1, 2]'],
+};
 
 async function ask(path, body, signal) {
   const headers = {};
@@ -13,12 +16,15 @@ async function ask(path, body, signal) {
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const options = { headers, signal, method: body === undefined ? "GET" : "POST" };
   if (body !== undefined) options.body = JSON.stringify(body);
-  const answer = await fetch(path, options);
+  const answer = await fetch(path, options).catch((problem) => {
+    throw problem.name === "AbortError" ? problem : new Error("the service does not answer");
+  });
   if (answer.ok) return answer;
-  if (answer.status === 401) $("enter").hidden = false;
   const problem = await answer.json().catch(() => ({ error: answer.statusText }));
   throw Object.assign(new Error(problem.error), { status: answer.status });
 }
+
+const fetched = async (...request) => (await ask(...request)).json();
 
 function element(kind, text, properties = {}) {
   const made = document.createElement(kind);
@@ -27,52 +33,105 @@ function element(kind, text, properties = {}) {
 }
 
 const path = (last) => `v1/models/${encodeURIComponent(page.name)}/${last}`;
-const short = (value) => (Math.abs(value) >= 1e4 || (value && Math.abs(value) < 1e-3) ? value.toExponential(2) : +value.toPrecision(4));
-const percent = (part) => `${(100 * part).toFixed(2)} %`;
-const time = (seconds) => (seconds === null || seconds === undefined ? "–" : seconds < 1 ? `${short(1000 * seconds)} ms` : `${seconds} s`);
-const counts = (task) => task === "regress" || task === "novelty" ? "loss" : "mistakes";
+const percent = (part) => (part === null || Number.isNaN(part) ? "–" : `${(100 * part).toFixed(1)} %`);
+const duration = (seconds) => (seconds === null || seconds === undefined ? "–" : seconds < 1 ? `${plain(1000 * seconds)} ms` : `${plain(seconds)} s`);
+const counts = (task) => (task === "regress" || task === "novelty" ? "loss" : "mistakes");
+const inOrder = (a, b) => String(a).localeCompare(String(b), "en", { numeric: true });
 
-function say(words, kind) {
-  $("state").textContent = words;
-  $("state").className = kind;
+function view(name) {
+  if (document.body.dataset.view !== name) document.body.dataset.view = name;
 }
 
-// Models, and the one that is followed
+// What has not changed is not set: whoever listens to the page, a screen reader or a selection, is not disturbed.
+function setText(id, text) {
+  if ($(id).textContent !== text) $(id).textContent = text;
+}
+
+function setClass(element, name) {
+  if (element.className !== name) element.className = name;
+}
+
+function setHidden(id, hidden) {
+  if ($(id).hidden !== hidden) $(id).hidden = hidden;
+}
+
+function say(words, kind) {
+  setText("state", words);
+  setClass($("state"), kind);
+}
+
+function live() {
+  page.lost = null;
+  if (document.body.classList.contains("stale")) document.body.classList.remove("stale");
+  say("live", "live");
+}
+
+// What is shown stays, in grey, with the time from which on it may be out of date.
+function lost(problem) {
+  page.lost ??= new Date();
+  document.body.classList.add("stale");
+  say(`connection lost since ${page.lost.toLocaleTimeString("en-GB")}: ${problem.message}`, "lost");
+}
+
+function refused(problem) {
+  if (problem.status !== 401) return lost(problem);
+  page.stop?.abort();
+  page.name = null;
+  const wrong = sessionStorage.getItem("token") !== null;
+  $("enter-said").textContent = wrong ? "This token is not accepted." : "";
+  if (document.body.dataset.view !== "enter") {
+    view("enter");
+    $("token").focus();
+  }
+  say("token needed", "");
+}
+
+// Models, and the one that is followed, whose name is in the address of the page
+
+const wanted = () => new URLSearchParams(location.search).get("model");
 
 async function findModels() {
   try {
-    const { models } = await (await ask("v1/models")).json();
-    const names = models.map((model) => model.name);
+    const { models } = await fetched("v1/models");
+    const names = models.map((model) => model.name).sort(inOrder);
     const select = $("models");
     if ([...select.options].map((one) => one.value).join("\n") !== names.join("\n")) {
       select.replaceChildren(...names.map((name) => element("option", name)));
-      if (names.includes(page.name)) select.value = page.name;
     }
-    $("none").hidden = names.length > 0;
-    $("enter").hidden = true;
-    for (const section of document.querySelectorAll("section")) section.hidden = names.length === 0;
-    if (!names.includes(page.name)) follow(names[0] ?? null);
-    if (!names.length) say("no models", "");
+    if (!names.length) {
+      page.stop?.abort();
+      page.name = null;
+      showCurl();
+      view("none");
+      return say("no models", "");
+    }
+    if (!names.includes(page.name)) follow(names.includes(wanted()) ? wanted() : names[0]);
+    if (select.value !== page.name) select.value = page.name;
   } catch (problem) {
-    say(problem.message, "lost");
+    refused(problem);
   }
 }
 
-async function follow(name) {
+async function follow(name, remember = true) {
   page.stop?.abort();
-  Object.assign(page, { name, stop: new AbortController(), shown: null, bound: null, load: [], labels: "", weighed: 0 });
+  Object.assign(page, { name, stop: new AbortController(), shown: null, bound: null, labels: "", weighed: -1 });
   $("answer").replaceChildren();
-  if (name === null) return;
+  $("models").value = name;
+  if (remember && wanted() !== name) history[wanted() ? "pushState" : "replaceState"](null, "", `?${new URLSearchParams({ model: name })}`);
   const { signal } = page.stop;
   while (!signal.aborted) {
     try {
       const answer = await ask(path("events"), undefined, signal);
-      say("live", "live");
       await readEvents(answer.body.pipeThrough(new TextDecoderStream()).getReader());
+      lost(new Error("the service has ended"));
     } catch (problem) {
       if (signal.aborted) return;
-      say(problem.message, "lost");
-      if (problem.status === 404) return findModels();
+      if (problem.status === 401) return refused(problem);
+      if (problem.status === 404) {
+        page.name = null;
+        return findModels();
+      }
+      lost(problem.status ? problem : new Error("the service does not answer"));
     }
     await new Promise((done) => setTimeout(done, 1000));
   }
@@ -89,94 +148,137 @@ async function readEvents(reader) {
   }
 }
 
+// Commands to copy
+
+function curl(where, body) {
+  const token = sessionStorage.getItem("token");
+  const bearer = token ? ` \\\n  -H 'Authorization: Bearer ${token}'` : "";
+  const address = new URL(where, location.href.split("?")[0]);
+  return `curl ${address} \\\n  -H 'Content-Type: application/json'${bearer} \\\n  -d '${JSON.stringify(body)}'`;
+}
+
+const EXAMPLES = {
+  classify: { x: "cheap pills now", y: "spam" },
+  regress: { x: { rooms: 3, area: 75 }, y: 210.5 },
+  rank: { x: "rates rise again", y: ["economy", "politics"] },
+  ordinal: { x: { size: 1.5 }, y: 1 },
+  novelty: { x: [0.1, 0.2] },
+  tag: { x: [["word=the"], ["word=dog"]], y: ["D", "N"] },
+};
+
+function showCurl() {
+  const name = $("new-name").value || "mine";
+  setText("curl-create", curl("v1/models", { name, model: $("new-model").value }));
+}
+
+async function copy(event) {
+  const of = $(event.target.dataset.of);
+  try {
+    await navigator.clipboard.writeText(of.textContent);
+    event.target.textContent = "Copied";
+  } catch {  // the page was not loaded over HTTPS or from this machine: select it, to be copied by hand
+    getSelection().selectAllChildren(of);
+    event.target.textContent = "Selected: press Ctrl+C";
+  }
+  setTimeout(() => (event.target.textContent = "Copy"), 2000);
+}
+
+async function createModel(event) {
+  event.preventDefault();
+  setText("create-said", "");
+  try {
+    const name = $("new-name").value;
+    await fetched("v1/models", { name, model: $("new-model").value });
+    await findModels();
+  } catch (problem) {
+    setText("create-said", problem.message);
+  }
+}
+
 // What is shown
 
 function show(progress) {
+  const { model } = progress;
   page.shown = progress;
-  const { model, rates, latency } = progress;
-  page.load.push({ at: new Date(), rates, latency });
-  page.load.splice(0, page.load.length - 120);
-  showNumbers(model, rates, latency);
+  live();
+  view("model");
+  if (model.name !== page.name) return findModels();
+  showNumbers(progress);
+  setHidden("begin", model.seq > 0);
+  setText("curl-learn", curl(path("learn"), { examples: [EXAMPLES[model.task]] }));
   drawError(progress);
-  drawLoad();
+  drawLoad(progress);
   showConfusion(progress.confusion);
   showExperts(progress.experts, model);
+  showHint(model);
   showLabels(model);
   findBound(model);
 }
 
-function showNumbers(model, rates, latency) {
-  const { totals } = model;
+function showNumbers({ model, rates, latency }) {
+  const { totals, progressive, coverage } = model;
   const rounds = Math.max(1, totals.rounds);
+  const error = progressive.mistakes === null ? null : progressive.mistakes / progressive.examples;
   const numbers = {
     Task: model.task,
     Learner: model.model,
     Examples: model.seq.toLocaleString("en"),
-    ...(counts(model.task) === "mistakes" ? { Error: percent(totals.mistakes / rounds) } : {}),
-    "Mean loss": short(totals.loss / rounds),
+    ...(counts(model.task) === "mistakes" ? { Error: percent(error) } : {}),
+    ...(progressive.absolute_error === null ? {} : { "Mean absolute error": plain(progressive.absolute_error / progressive.examples) }),
+    "Mean loss": plain(totals.loss / rounds),
     Features: model.features.toLocaleString("en"),
     ...(model.classes.length ? { Labels: model.classes.length } : {}),
-    "Learned /s": Math.round(rates[0]).toLocaleString("en"),
-    "Predicted /s": Math.round(rates[1]).toLocaleString("en"),
-    "Learn p99": time(latency.learn?.[1]),
-    "Predict p99": time(latency.predict?.[1]),
+    ...(coverage ? { [`Covered (${plain(100 * coverage.asked)} % asked)`]: percent(coverage.covered) } : {}),
+    ...(coverage ? { [model.task === "regress" ? "Mean width" : "Mean set size"]: plain(coverage.size) } : {}),
+    "Learned/s": plain(Math.round(rates[0])),
+    "Predicted/s": plain(Math.round(rates[1])),
+    "Learn p99": duration(latency.learn?.[1]),
+    "Predict p99": duration(latency.predict?.[1]),
   };
-  const made = Object.entries(numbers).map(([name, value]) => {
-    const group = element("div");
-    group.append(element("dt", name), element("dd", value));
-    return group;
+  const list = $("numbers");
+  const names = Object.keys(numbers);
+  if ([...list.querySelectorAll("dt")].map((dt) => dt.textContent).join() !== names.join()) {
+    list.replaceChildren(...names.map((name) => {
+      const group = element("div");
+      group.append(element("dt", name), element("dd"));
+      return group;
+    }));
+  }
+  [...list.querySelectorAll("dd")].forEach((dd, k) => {
+    const text = String(numbers[names[k]]);
+    if (dd.textContent !== text) dd.textContent = text;
+    setClass(dd, text.length > 12 ? "long" : "");
   });
-  $("numbers").replaceChildren(...made);
-}
-
-function colours() {
-  const style = getComputedStyle(document.documentElement);
-  return Object.fromEntries(["ink", "soft", "line", "one", "two"].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
-}
-
-function draw(id, traces, axes) {
-  if (!window.Plotly) return;
-  const { ink, line } = colours();
-  const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true };
-  const layout = {
-    margin: { l: 50, r: 10, t: 10, b: 40 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    font: { color: ink, size: 12 }, legend: { orientation: "h", y: 1.15 }, showlegend: true,
-    xaxis: { ...axis, ...axes.x }, yaxis: { ...axis, rangemode: "tozero", ...axes.y },
-    ...(axes.y2 ? { yaxis2: { ...axis, rangemode: "tozero", overlaying: "y", side: "right", showgrid: false, ...axes.y2 } } : {}),
-  };
-  Plotly.react(id, traces, layout, { displayModeBar: false, responsive: true });
 }
 
 function drawError({ model, curve }) {
   const what = counts(model.task);
   const column = what === "loss" ? 2 : 1;
-  const { one, two } = colours();
   const title = what === "loss" ? "mean loss" : "error";
-  const traces = [{ x: curve.map((p) => p[0]), y: curve.map((p) => p[column] / p[0]), name: title, line: { color: one } }];
+  const mean = curve.map((p) => [p[0], p[column] / p[0]]);
+  const series = [{ name: title, kind: "one", points: mean }];
   const bound = page.bound?.counted === what ? page.bound : null;
-  if (bound) {
-    traces.push({
-      x: bound.curve.map((p) => p[0]), y: bound.curve.map((p) => p[1] / p[0]), name: "bound", line: { color: two, dash: "dash" },
-    });
-  }
-  const now = curve.length ? curve.at(-1)[column] / curve.at(-1)[0] : 0;
-  const top = bound ? Math.max(1.5 * now, Math.min(...traces[1].y) * 2, ...traces[0].y.slice(-100)) : undefined;
-  draw("error", traces, { x: { title: { text: "examples" } }, y: { title: { text: title }, ...(top ? { range: [0, top] } : {}) } });
-  const said = `${title} ${short(now)} after ${model.seq} examples, each predicted before it was learned`;
-  const allowed = bound ? `; ${bound.theorem} allows ${short(bound.bound / bound.rounds)} after ${bound.rounds}` : "";
-  $("said").textContent = said + allowed + (page.bound?.none ? `; ${page.bound.none}` : "");
+  if (bound) series.push({ name: "bound", kind: "bound", points: bound.curve.map((p) => [p[0], p[1] / p[0]]) });
+  const now = mean.length ? mean.at(-1)[1] : 0;
+  const later = mean.slice(Math.ceil(mean.length / 10)).map((p) => p[1]);
+  const top = mean.length > 10 ? Math.max(1.5 * now, ...later, ...(bound && bound.bound < 3 * bound.rounds * now ? [(1.2 * bound.bound) / bound.rounds] : [])) : undefined;
+  drawChart($("error"), series, { x: "examples", top: top || undefined });
+  if (!model.seq) return setText("said", "each example is predicted before it is learned");
+  const said = `${title} ${plain(now)} after ${model.seq.toLocaleString("en")} examples, each predicted before it was learned`;
+  const allowed = bound ? `; ${bound.theorem} allows ${plain(bound.bound / bound.rounds)} after ${bound.rounds.toLocaleString("en")}` : "";
+  setText("said", said + allowed + (page.bound?.none ? `; no bound: ${page.bound.none}` : ""));
 }
 
 // A certificate costs a pass over the journal and a search: a new one is asked for when there is half as much again.
 async function findBound(model) {
-  if (model.seq < 20 || page.asking || (page.bound && model.seq < 1.5 * page.bound.at)) return;
+  if (model.seq < 20 || page.asking || model.earliest > 0 || page.shown.experts.length || (page.bound && model.seq < 1.5 * page.bound.at)) return;
   page.asking = true;
   const { name } = page;
   let found;
   try {
-    found = await (await ask(path("certificate"))).json();
+    found = await fetched(path("certificate"));
   } catch (problem) {
-    found = { none: problem.message, busy: problem.status === 429 };
+    found = { none: problem.message, busy: problem.status === 429 || problem.status === undefined };
   }
   page.asking = false;
   if (page.name !== name || found.busy) return;
@@ -185,53 +287,60 @@ async function findBound(model) {
   drawError(page.shown);
 }
 
-function drawLoad() {
-  const { one, two, soft } = colours();
-  const x = page.load.map((one) => one.at);
-  const rate = (k) => page.load.map((one) => one.rates[k]);
-  const p99 = page.load.map((one) => (one.latency.learn?.[1] ?? one.latency.predict?.[1] ?? null)).map((s) => s && 1000 * s);
-  const traces = [
-    { x, y: rate(0), name: "learned /s", line: { color: one } },
-    { x, y: rate(1), name: "predicted /s", line: { color: two } },
-    { x, y: p99, name: "p99, ms", yaxis: "y2", line: { color: soft, dash: "dot" } },
+function drawLoad({ history, rates }) {
+  const points = (k) => history.map((one) => [-one[0], one[k]]);
+  const series = [
+    { name: "learned/s", kind: "one", points: points(1) },
+    { name: "predicted/s", kind: "two", points: points(2) },
   ];
-  draw("load", traces, { x: {}, y: { title: { text: "a second" } }, y2: { title: { text: "ms" } } });
-  const last = page.load.at(-1);
-  $("load-said").textContent = `${Math.round(last.rates[0])} learned and ${Math.round(last.rates[1])} predicted a second, now`;
+  const first = history.length ? Math.min(-60, -history[0][0]) : -60;
+  const label = (seconds) => (seconds === 0 ? "now" : `${plain(seconds)} s`);
+  drawChart($("load"), series, { x: "time", ends: [first, 0], label });
+  setText("load-said", `${plain(Math.round(rates[0]))} learned and ${plain(Math.round(rates[1]))} predicted per second, now`);
 }
 
 function showConfusion(cells) {
-  $("confusions").hidden = cells.length === 0;
+  setHidden("confusions", cells.length === 0);
   const sums = new Map();
   for (const [y, predicted, n] of cells) {
     sums.set(y, (sums.get(y) ?? 0) + n);
     sums.set(predicted, sums.get(predicted) ?? 0);
   }
-  const labels = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).slice(0, 15);
+  const labels = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).slice(0, 15).sort(inOrder);
   const found = new Map(cells.map(([y, predicted, n]) => [JSON.stringify([y, predicted]), n]));
+  const key = JSON.stringify([labels, cells]);
+  if (page.confusion === key) return;
+  page.confusion = key;
   const table = element("table");
   const head = table.createTHead().insertRow();
   head.append(element("th", ""), ...labels.map((label) => element("th", label, { scope: "col" })));
+  const body = table.createTBody();
   for (const y of labels) {
-    const row = table.insertRow();
+    const row = body.insertRow();
     row.append(element("th", y, { scope: "row" }));
     for (const predicted of labels) {
       const n = found.get(JSON.stringify([y, predicted])) ?? 0;
-      const cell = element("td", n);
-      cell.style.backgroundColor = `rgba(${getComputedStyle(document.documentElement).getPropertyValue("--cell")}, ${0.6 * n / Math.max(1, sums.get(y))})`;
+      const cell = element("td", n.toLocaleString("en"));
+      cell.style.backgroundColor = `rgba(var(--cell), ${(0.6 * n) / Math.max(1, sums.get(y))})`;
       row.append(cell);
     }
   }
   $("confusion").replaceChildren(table);
 }
 
-// Models that learn side by side, by what their votes count for.
+// Models that learn side by side, the largest vote first.
 function showExperts(experts, model) {
-  $("experts").hidden = experts.length === 0;
+  setHidden("experts", experts.length === 0);
   const what = model.task === "tag" ? "cost" : counts(model.task);
   const leader = experts.find((expert) => expert.leads);
-  $("expert-said").textContent = leader ? `${leader.name} leads: the least ${what} so far. Bars are votes.` : "";
-  $("votes").replaceChildren(bars(experts.map((one) => ({ feature: `${one.name}, ${short(one.lost)} ${what}`, value: one.vote }))));
+  setText("expert-said", leader ? `${leader.name} leads: the least ${what} so far. Bars are votes.` : "");
+  const sorted = [...experts].sort((a, b) => b.vote - a.vote || a.lost - b.lost);
+  if (experts.length) fill($("votes"), bars(sorted.map((one) => ({ feature: `${one.name}, ${plain(one.lost)} ${what}`, value: one.vote }))));
+}
+
+// Replace what has changed, and nothing else: whoever has scrolled or selected something stays where they are.
+function fill(place, made) {
+  if (place.innerHTML !== made.outerHTML) place.replaceChildren(made);
 }
 
 function bars(parts) {
@@ -240,22 +349,28 @@ function bars(parts) {
   for (const { feature, value } of parts) {
     const row = table.insertRow();
     const bar = element("span", "", { className: value < 0 ? "minus" : "" });
-    bar.style.width = `${(100 * Math.abs(value)) / largest}%`;
+    bar.style.width = `${((100 * Math.abs(value)) / largest).toFixed(1)}%`;
     const cell = element("td", undefined, { className: "bar" });
     cell.append(bar);
-    row.append(element("th", feature, { scope: "row" }), element("td", short(value)), cell);
+    row.append(element("th", feature, { scope: "row" }), element("td", plain(value)), cell);
   }
   return table;
 }
 
+function showHint(model) {
+  const words = HINTS[model.task] ?? HINTS.other;
+  const made = words.map((word, k) => (k % 2 ? element("code", word) : document.createTextNode(word)));
+  if ($("hint").textContent !== words.join("")) $("hint").replaceChildren(...made);
+}
+
 function showLabels(model) {
   const own = model.task === "rank" || model.task === "tag" || (model.task === "classify" && model.classes.length > 1);
-  const labels = own ? model.classes.map(String) : ["all"];
+  const labels = own ? model.classes.map(String).sort(inOrder) : ["all"];
   if (labels.join("\n") !== page.labels) {
     page.labels = labels.join("\n");
     const before = $("label").value;
     $("label").replaceChildren(...labels.map((label) => element("option", label)));
-    $("label").value = labels.includes(before) ? before : labels.at(-1);
+    $("label").value = labels.includes(before) ? before : labels[0];
     page.weighed = -1;
   }
   if (model.seq !== page.weighed) showWeights();
@@ -267,12 +382,14 @@ async function showWeights() {
   const query = new URLSearchParams({ top: 12 });
   if (page.labels !== "all") query.set("label", $("label").value);
   try {
-    const { parts } = await (await ask(`${path("weights")}?${query}`)).json();
-    $("weights").replaceChildren(parts.length ? bars(parts) : element("p", "nothing learned yet", { className: "note" }));
+    const { parts } = await fetched(`${path("weights")}?${query}`);
+    fill($("weights"), parts.length ? bars(parts) : element("p", "nothing learned yet", { className: "note" }));
   } catch (problem) {
-    $("weights").replaceChildren(element("p", problem.message, { className: "note" }));
+    if (problem.status) fill($("weights"), element("p", problem.message, { className: "note" }));
   }
 }
+
+// A prediction, and what it is made of
 
 function example(text) {
   try {
@@ -283,36 +400,79 @@ function example(text) {
   }
 }
 
+function table(heads, rows) {
+  const made = element("table");
+  made.createTHead().insertRow().append(...heads.map((head) => element("th", head, { scope: "col" })));
+  const body = made.createTBody();
+  for (const [first, ...others] of rows) {
+    const row = body.insertRow();
+    row.append(element("th", first, { scope: "row" }), ...others.map((value) => element("td", value)));
+  }
+  return made;
+}
+
+// All labels with their scores and probabilities, the best first.
+function byLabel(scores, probabilities) {
+  const shares = new Map(probabilities ?? []);
+  const rows = scores.map(([label, score]) => [label, score, shares.get(label)]);
+  rows.sort((a, b) => (b[2] ?? b[1]) - (a[2] ?? a[1]) || inOrder(a[0], b[0]));
+  const heads = ["Label", "Score", ...(probabilities ? ["Probability"] : [])];
+  return table(heads, rows.map(([label, score, share]) => [label, plain(score), ...(probabilities ? [plain(share)] : [])]));
+}
+
+function covered(set, task) {
+  if (set === null) return null;
+  if (task !== "regress") return set.length ? `One of ${set.join(", ")}` : "No label is likely enough";
+  return set[0] === null ? "Anything is possible" : `Between ${plain(set[0])} and ${plain(set[1])}`;
+}
+
 async function tryOne(event) {
   event.preventDefault();
   const x = example($("x").value);
   const answer = $("answer");
+  const { model } = page.shown;
+  let predicted = false;
   try {
-    const [{ predictions }] = [await (await ask(path("predict"), { examples: [{ x }] })).json()];
-    const words = predictions[0] === null ? "nothing was learned yet" : [predictions[0]].flat().join(", ") || "no label";
+    const sent = { examples: [{ x }], scores: model.task !== "tag", probabilities: model.task === "classify", sets: model.coverage !== null };
+    const { predictions, scores, probabilities, sets } = await fetched(path("predict"), sent);
+    const [prediction] = predictions;
+    const number = typeof prediction === "number" && model.task === "regress";
+    const words = prediction === null ? "nothing was learned yet" : number ? plain(prediction) : [prediction].flat().join(", ") || "no label";
     answer.replaceChildren(element("p", words, { className: "result" }));
-    if (page.shown?.model.task === "tag") return;
-    const { explanations } = await (await ask(path("explain"), { examples: [{ x }], top: 12 })).json();
+    predicted = true;
+    if (prediction === null) return;
+    const set = sets && covered(sets[0], model.task);
+    if (set) answer.append(element("p", `${set}, in ${plain(100 * model.coverage.asked)} % of the examples.`, { className: "note" }));
+    if (model.task === "tag") return answer.append(table(["Token", "Tag"], x.map((token, k) => [JSON.stringify(token), prediction[k]])));
+    if (Array.isArray(scores[0])) answer.append(byLabel(scores[0], probabilities?.[0]));
+    else if (!number) answer.append(element("p", `Score ${plain(scores[0])}`, { className: "note" }), ...(probabilities ? [table(["Label", "Probability"], probabilities[0].map(([label, share]) => [label, plain(share)]))] : []));
+    const { explanations } = await fetched(path("explain"), { examples: [{ x }], top: 12 });
     const { label, intercept, parts } = explanations[0];
     const of = label === null ? "" : ` of ${label}`;
-    const sum = intercept === null ? "" : ` With the intercept, ${short(intercept)}, they are the score if all are shown.`;
+    const sum = intercept === null ? "" : ` With the intercept, ${plain(intercept)}, they add up to the score if all are shown.`;
     answer.append(element("p", `What each feature adds to the score${of}.${sum}`, { className: "note" }), bars(parts));
   } catch (problem) {
-    answer.replaceChildren(element("p", problem.message, { className: "wrong" }));
+    if (predicted) answer.append(element("p", `No explanation: ${problem.message}`, { className: "note" }));
+    else answer.replaceChildren(element("p", problem.message, { className: "wrong" }));
   }
 }
 
 $("models").addEventListener("change", () => follow($("models").value));
+addEventListener("popstate", () => wanted() && wanted() !== page.name && follow(wanted(), false));
 $("label").addEventListener("change", showWeights);
 $("try").addEventListener("submit", tryOne);
 $("x").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) tryOne(event);
 });
+$("create").addEventListener("submit", createModel);
+for (const id of ["new-name", "new-model"]) $(id).addEventListener("input", showCurl);
+for (const button of document.querySelectorAll(".copy")) button.addEventListener("click", copy);
 $("enter").addEventListener("submit", (event) => {
   event.preventDefault();
   sessionStorage.setItem("token", $("token").value);
+  $("enter-said").textContent = "";
   findModels();
 });
-dark.addEventListener("change", () => page.shown && show(page.shown));
+addEventListener("resize", () => page.shown && (drawError(page.shown), drawLoad(page.shown)));
 findModels();
 setInterval(findModels, 5000);

@@ -1,0 +1,85 @@
+"""What a service tells its readers, in the order in which it happened: states, examples, and the time.
+
+Messages go over a socket, each with its length before it. A reader applies them in order: after a `Beat` it has learned
+everything that was acknowledged before the beat was sent. Times are those of the monotonic clock of the machine.
+"""
+
+import asyncio
+from ipaddress import ip_network
+from typing import Any
+
+import msgspec
+
+from onmargin.apps.serve.json_learner import Room
+from onmargin.apps.serve.limits import Limits
+from onmargin.apps.serve.tokens import Tokens
+
+LAG = 1.0  # seconds that a reader may be behind
+BEAT = 0.2  # seconds between beats
+
+
+class Begin(msgspec.Struct, tag=True):
+    """How a reader answers: who is let in, and how much. `listen` is the descriptor of its socket."""
+
+    listen: int
+    tokens: list[tuple[bytes, int]] | None
+    room: dict[str, int]
+    limits: dict[str, Any]
+    access_log: str | None
+
+    @classmethod
+    def of(cls, listen: int, room: Room, tokens: Tokens, limits: Limits, access_log: str | None) -> "Begin":
+        given = msgspec.to_builtins({name: value for name, value in vars(limits).items() if name != "proxies"})
+        given["proxies"] = [str(network) for network in limits.proxies]
+        return cls(listen, tokens.known, dict(vars(room)), given, access_log)
+
+    def read_limits(self) -> Limits:
+        return Limits(**self.limits | {"proxies": tuple(map(ip_network, self.limits["proxies"]))})
+
+
+class Loaded(msgspec.Struct, tag=True):
+    """A model as a snapshot in a file, which the reader removes; another state of the same number is replaced."""
+
+    id: int
+    name: str
+    task: str
+    parameters: bytes
+    earliest: int
+    file: str
+
+
+class Gone(msgspec.Struct, tag=True):
+    """A model was deleted."""
+
+    id: int
+
+
+class Learned(msgspec.Struct, tag=True):
+    """Examples of a model, after the first of that number."""
+
+    id: int
+    first: int
+    bodies: list[bytes]
+
+
+class Beat(msgspec.Struct, tag=True):
+    """The time."""
+
+    at: float
+
+
+Message = Begin | Loaded | Gone | Learned | Beat
+_decode = msgspec.msgpack.Decoder(Message).decode
+_encode = msgspec.msgpack.encode
+
+
+def packed(message: Message) -> bytes:
+    data = _encode(message)
+    return len(data).to_bytes(4, "big") + data
+
+
+async def receive(reader: asyncio.StreamReader) -> Message:
+    """Return the next message; it raises IncompleteReadError when the service has ended."""
+    size = int.from_bytes(await reader.readexactly(4), "big")
+    message: Message = _decode(await reader.readexactly(size))
+    return message

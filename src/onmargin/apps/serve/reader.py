@@ -1,0 +1,145 @@
+"""A reader: a process that follows a service and answers predictions with its own copy of the models.
+
+It answers only while it is at most `LAG` seconds behind: every answer is by a model that has learned all that was
+acknowledged until then. It learns what the service has learned, in the same order, so its weights are the same to the
+last bit. When the service ends, the reader ends.
+"""
+
+import asyncio
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from onmargin.apps.serve.access_log import AccessLog
+from onmargin.apps.serve.app import App
+from onmargin.apps.serve.following import LAG, Beat, Begin, Gone, Learned, Loaded, Message, receive
+from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.json_learner import Room
+from onmargin.apps.serve.metrics import Metrics
+from onmargin.apps.serve.problems import NoModelError, ProblemError
+from onmargin.apps.serve.run import configured
+from onmargin.apps.serve.served_model import ServedModel
+from onmargin.apps.serve.service import Settings
+from onmargin.apps.serve.state import Snapshot, decode
+from onmargin.apps.serve.tokens import Tokens
+
+
+class Replica:
+    """The models of a service, as a reader has them: what `Service` is to those who only read."""
+
+    def __init__(self, room: Room) -> None:
+        self.settings = Settings(room=room)
+        self.metrics = Metrics()
+        self.models: dict[str, ServedModel] = {}
+        self.damaged: dict[str, str] = {}
+        self.waiting = 0
+        self.turn = asyncio.Lock()
+        self._by_id: dict[int, ServedModel] = {}
+        self._synced = 0.0
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing is answered; None while the reader has caught up."""
+        if time.monotonic() - self._synced <= LAG:
+            return None
+        return f"this reader is more than {LAG:g} s behind: try again later"
+
+    def start(self) -> None:
+        """There is nothing to write."""
+
+    async def close(self) -> None:
+        """There is nothing to write."""
+
+    def get(self, name: str) -> ServedModel:
+        if (problem := self.problem) is not None:
+            late = ProblemError(problem, 503)
+            late.retry_after = 1
+            raise late
+        try:
+            return self.models[name]
+        except KeyError:
+            raise NoModelError(f"there is no model {name!r:.80}") from None
+
+    def apply(self, message: Message) -> None:
+        """Do what the service has done."""
+        if isinstance(message, Learned):
+            model = self._by_id[message.id]
+            if message.first != model.state.seq + 1:
+                raise RuntimeError(f"example {model.state.seq + 1} did not come")
+            for body in message.bodies:
+                model.state.learn(decode(body))
+            model.throughput.count(learned=len(message.bodies))
+            self.metrics.learned += len(message.bodies)
+        elif isinstance(message, Beat):
+            self._synced = message.at
+        elif isinstance(message, Loaded):
+            self._load(message)
+        elif isinstance(message, Gone):
+            self._by_id.pop(message.id).deleted = True
+        if isinstance(message, Loaded | Gone):
+            self.models = {model.name: model for model in self._by_id.values()}
+
+    def _load(self, message: Loaded) -> None:
+        path = Path(message.file)
+        try:
+            found = Snapshot.load(path, self.settings.room)
+        finally:
+            path.unlink(missing_ok=True)
+        if found is None:
+            raise RuntimeError(f"model {message.name!r} could not be read")
+        kept = Kept(message.id, message.name, message.task, message.parameters, message.earliest)
+        if (model := self._by_id.get(message.id)) is None:
+            self._by_id[message.id] = ServedModel(kept, found.state)
+        else:
+            model.kept, model.state = kept, found.state
+
+
+async def _follow(reader: asyncio.StreamReader, replica: Replica, server: Any) -> None:
+    """Apply what the service tells; when it ends, end."""
+    try:
+        while True:
+            message = await receive(reader)
+            async with replica.turn:
+                replica.apply(message)
+    except asyncio.IncompleteReadError:
+        pass
+    finally:
+        server.end()
+
+
+async def _run(told: socket.socket) -> None:
+    reader, writer = await asyncio.open_connection(sock=told, limit=2**26)
+    begin = await receive(reader)
+    if not isinstance(begin, Begin):
+        raise TypeError("the first message must be Begin")
+    replica = Replica(Room(**begin.room))
+    tokens = Tokens(begin.tokens)
+    log = None if begin.access_log is None else AccessLog(begin.access_log)
+    app: App = App(replica, tokens, begin.read_limits(), log, reads_only=True)  # type: ignore[arg-type]
+    server = configured(app)
+    listening = socket.socket(fileno=begin.listen)
+    following = asyncio.create_task(_follow(reader, replica, server))
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        following.cancel()
+        writer.close()
+
+
+def main() -> None:
+    """The process; its argument is the descriptor of the socket over which it is told."""
+    told = socket.socket(fileno=int(sys.argv[1]))
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        asyncio.run(_run(told))
+    else:
+        uvloop.run(_run(told))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

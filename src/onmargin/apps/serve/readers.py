@@ -1,0 +1,137 @@
+"""The readers of a service: processes that answer predictions on other cores, and what they are told."""
+
+import asyncio
+import socket
+import sys
+import time
+from contextlib import suppress
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from onmargin.apps.serve.following import BEAT, Beat, Begin, Gone, Learned, Loaded, packed
+from onmargin.apps.serve.journal import Entry, Kept
+from onmargin.apps.serve.limits import Limits
+from onmargin.apps.serve.served_model import ServedModel
+from onmargin.apps.serve.service import Follower, Service
+from onmargin.apps.serve.state import State
+from onmargin.apps.serve.tokens import Tokens
+
+MOST_BEHIND = 2**26  # bytes that wait to be read by a reader, before it is started again
+PAUSE = 1.0  # seconds before a reader that has ended is started again
+
+
+class Readers:
+    """Some readers at one address, each with a socket of its own: the system spreads connections over them."""
+
+    def __init__(
+        self, service: Service, address: tuple[str, int], n: int, given: tuple[Tokens, Limits, str | None]
+    ) -> None:
+        self._service = service
+        self._given = given
+        self._tasks: list[asyncio.Task[None]] = []
+        self._sockets = [_listening(address)]
+        self.port = self._sockets[0].getsockname()[1]
+        self._sockets += [_listening((address[0], self.port)) for _ in range(n - 1)]
+
+    def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._keep_up(one)) for one in self._sockets]
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for one in self._sockets:
+            one.close()
+
+    async def _keep_up(self, listening: socket.socket) -> None:
+        """Start a reader, and start it again when it ends."""
+        while True:
+            await _Reader(self._service).run(listening, self._given)
+            await asyncio.sleep(PAUSE)
+
+
+def _listening(address: tuple[str, int]) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    return socket.create_server(address, family=family, reuse_port=True)
+
+
+class _Reader(Follower):
+    """A process, and what waits to be told to it."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._waiting: asyncio.Queue[tuple[float, tuple[Kept, State] | Learned | Gone]] = asyncio.Queue()
+        self._size = 0
+        self._beaten = 0.0
+
+    def learned(self, entry: Entry) -> None:
+        bodies = [body for _, body in entry.bodies]
+        self._size += sum(map(len, bodies))
+        self._put(Learned(entry.model, entry.first, bodies))
+
+    def changed(self, model: ServedModel) -> None:
+        self._put(Gone(model.id) if model.deleted else (model.kept, deepcopy(model.state)))
+
+    def _put(self, item: tuple[Kept, State] | Learned | Gone) -> None:
+        self._waiting.put_nowait((time.monotonic(), item))
+
+    async def run(self, listening: socket.socket, given: tuple[Any, ...]) -> None:
+        """Start the process, and tell it everything until one of them ends."""
+        ours, theirs = socket.socketpair()
+        command = [sys.executable, "-P", "-m", "onmargin.apps.serve.reader", str(theirs.fileno())]
+        process = await asyncio.create_subprocess_exec(
+            *command, pass_fds=(theirs.fileno(), listening.fileno()), stdin=asyncio.subprocess.DEVNULL
+        )
+        theirs.close()
+        _, writer = await asyncio.open_connection(sock=ours)
+        telling: list[asyncio.Task[None]] = []
+        try:
+            writer.write(packed(Begin.of(listening.fileno(), self._service.settings.room, *given)))
+            async with self._service.turn:  # nothing is learned between the states and what follows them
+                for model in self._service.models.values():
+                    self.changed(model)
+                self._service.followers.append(self)
+            telling = [asyncio.create_task(self._tell(writer))]
+            ended = asyncio.create_task(process.wait())
+            await asyncio.wait([*telling, ended], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if self in self._service.followers:
+                self._service.followers.remove(self)
+            for task in telling:
+                task.cancel()
+            writer.close()
+            with suppress(ProcessLookupError):
+                process.terminate()
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(process.wait(), 5)
+
+    async def _tell(self, writer: asyncio.StreamWriter) -> None:
+        """Tell what happens, and the time in between; return when the reader is too far behind."""
+        with suppress(ConnectionError):
+            while writer.transport.get_write_buffer_size() + self._size < MOST_BEHIND:
+                try:
+                    at, item = await asyncio.wait_for(self._waiting.get(), BEAT)
+                except TimeoutError:
+                    self._beat(writer, time.monotonic())
+                    continue
+                if isinstance(item, Learned):
+                    self._size -= sum(map(len, item.bodies))
+                    writer.write(packed(item))
+                elif isinstance(item, Gone):
+                    writer.write(packed(item))
+                else:
+                    writer.write(packed(await self._written(*item)))
+                    await writer.drain()
+                if time.monotonic() - self._beaten > BEAT:
+                    self._beat(writer, at)
+
+    def _beat(self, writer: asyncio.StreamWriter, at: float) -> None:
+        """Say that all that happened before a time was told."""
+        writer.write(packed(Beat(at)))
+        self._beaten = time.monotonic()
+
+    async def _written(self, kept: Kept, state: State) -> Loaded:
+        path: Path = self._service.snapshots.temporary()
+        await self._service.snapshots.write(state, path, kept)
+        return Loaded(kept.id, kept.name, kept.task, kept.parameters, kept.earliest, str(path))

@@ -1,0 +1,130 @@
+"""How a model is brought back: its last snapshot, and the examples in the journal after it, checked."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from onmargin.apps.serve.journal import MOST_EXAMPLES, Journal, Kept
+from onmargin.apps.serve.journal_file import JournalError
+from onmargin.apps.serve.json_learner import JsonLearner, Room
+from onmargin.apps.serve.problems import ConflictError, ProblemError
+from onmargin.apps.serve.state import Covering, Snapshot, State, decode
+from onmargin.apps.serve.witness import Seen
+
+COVERAGE = "prediction_sets"  # with the parameters of a model in the journal
+
+ADVICE = (
+    "Restore the folder from a copy, or have `onmargin serve --data FOLDER --repair NEW` write what can be kept to a "
+    "new folder"
+)
+
+
+def check_ahead(last: int, rewinds: int, files: Iterable[Path], room: Room) -> None:
+    """Refuse a journal of which there is a snapshot with more examples than it has."""
+    for path in files:
+        seq = int(path.name.split("-")[1])
+        if seq > last and (found := Snapshot.load(path, room)) is not None and found.rewinds >= rewinds:
+            raise JournalError(
+                f"the journal is damaged: it ends at example {last}, and there is a snapshot of {seq}, {path}. {ADVICE}"
+            )
+
+
+def restore(journal: Journal, kept: Kept, folder: Path, room: Room, until: int | None = None) -> State:
+    """The state after `until` examples, or all of them: the latest snapshot before, and the journal from there on."""
+    last = max(journal.last(kept.id), kept.earliest)
+    state = None
+    for seq, file in journal.snapshots(kept.id):
+        if seq > last:
+            raise JournalError(
+                f"the journal is damaged: it ends at example {last}, and a snapshot of {seq} was taken. {ADVICE}"
+            )
+        if state is None and kept.earliest <= seq <= (MOST_EXAMPLES if until is None else until):
+            state = _loaded(folder / file, seq, journal.chain(kept.id, seq), room)
+    if state is None:
+        if kept.earliest > 0:
+            raise JournalError(
+                f"the snapshot after {kept.earliest} examples cannot be read, and those are no longer in the journal. "
+                f"{ADVICE}"
+            )
+        try:
+            state = learner_of(kept).begin(room)
+        except (ProblemError, msgspec.DecodeError) as error:
+            raise JournalError(f"its parameters are not accepted by this version: {error}") from error
+    replay(journal, kept.id, state, until)
+    return state
+
+
+class Described(NamedTuple):
+    """What a model is made of: the name of its learner, its task, its parameters, and how often sets cover."""
+
+    model: str | None
+    task: str
+    parameters: dict[str, Any]
+    coverage: float | None = None
+
+    def begin(self, room: Room) -> State:
+        """Return a state that has learned nothing."""
+        state = State(JsonLearner.begin(self.model, self.task, self.parameters, room))
+        if self.coverage is not None:
+            state.covering = Covering(self.task, self.coverage)
+        return state
+
+
+def learner_of(kept: Kept) -> Described:
+    """Return what a model is made of; the name of its learner and the coverage are kept with its parameters."""
+    parameters = msgspec.json.decode(kept.parameters)
+    model = parameters.pop("model", None)
+    coverage = parameters.pop(COVERAGE, None)
+    if parameters.pop("auto", False):  # as journals had it before learners were named
+        model = "AutoRegressor" if kept.task == "regress" else "AutoClassifier"
+    return Described(model, kept.task, parameters, coverage)
+
+
+def _loaded(path: Path, seq: int, chain: int | None, room: Room) -> State | None:
+    """A snapshot; None: it cannot be used, and an earlier one will do."""
+    found = Snapshot.load(path, room)
+    if found is None or found.state.seq != seq or chain not in {None, found.state.chain}:
+        return None
+    return found.state
+
+
+def replay(journal: Journal, model: int, state: State, until: int | None) -> None:
+    """Learn what the journal has after a state."""
+    for row in journal.all_rows(model, state.seq, state.chain, MOST_EXAMPLES if until is None else until):
+        try:
+            example = decode(row.body)
+        except msgspec.DecodeError as error:
+            raise JournalError(f"example {row.seq} cannot be read: {error}") from error
+        state.learn(example)
+        state.chain = row.chain
+    if until is not None and state.seq < until:
+        raise ConflictError(f"there are {state.seq} examples, and {until} is after them")
+
+
+def check_witness(journal: Journal, kept: Kept, state: State, seen: Seen) -> None:
+    """Refuse a journal that has less than its witness has seen, or something else."""
+    held = journal.held.last(kept.id)
+    if seen.point.held > held:
+        raise JournalError(
+            f"the journal is damaged: {seen.point.held} predictions were kept for their labels, and it has {held}. "
+            f"{ADVICE}"
+        )
+    if seen.next is not None and (seen.next.seq, seen.next.chain, seen.next.rewinds) == (
+        state.seq,
+        state.chain,
+        kept.rewinds,
+    ):
+        return
+    point = seen.point
+    if point.seq > state.seq:
+        raise JournalError(
+            f"the journal is damaged: it ends at example {state.seq}, and {point.seq} were acknowledged. {ADVICE}"
+        )
+    chain = state.chain if point.seq == state.seq else journal.chain(kept.id, point.seq)
+    known = point.seq > kept.earliest or point.seq == state.seq > 0
+    if point.rewinds != kept.rewinds or (known and chain != point.chain):
+        raise JournalError(
+            f"the journal is damaged: its example {point.seq} is not the one that was acknowledged. {ADVICE}"
+        )

@@ -1,0 +1,138 @@
+"""Snapshots: copies of models on the disk, from which a service starts again, and from which models begin."""
+
+import asyncio
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from onmargin.apps.serve.contents import UNFINISHED, snapshot_files
+from onmargin.apps.serve.journal import Kept, Start
+from onmargin.apps.serve.journal_file import FullError
+from onmargin.apps.serve.problems import ConflictError, DiskError
+from onmargin.apps.serve.served_model import ServedModel
+from onmargin.apps.serve.state import State
+from onmargin.apps.serve.witness import sync_folder
+
+if TYPE_CHECKING:
+    from onmargin.apps.serve.service import Service
+
+T = TypeVar("T")
+
+
+class Snapshots:
+    """The folder of snapshots of a service, and the thread that writes them."""
+
+    def __init__(self, service: "Service", folder: Path) -> None:
+        self._service = service
+        self.folder = folder
+        self._background = ThreadPoolExecutor(1, "snapshots")
+
+    def close(self) -> None:
+        self._background.shutdown()
+
+    def begin(self, model: ServedModel) -> None:
+        """Take a snapshot while learning goes on."""
+        model.saved = model.state.seq
+        self._service.beside(self._take_beside(model))
+
+    async def _take_beside(self, model: ServedModel) -> None:
+        """One that fails is counted; the next is tried as if it had not, so that a full disk costs no more."""
+        try:
+            await self.take(model, compact=False)
+        except Exception:
+            self._service.metrics.failed_snapshots += 1
+
+    async def take(self, model: ServedModel, *, compact: bool) -> None:
+        """Write a copy of a model, from which it starts again.
+
+        Of each model one is written at a time: when it is listed, all that are not listed are removed.
+        """
+        async with self._service.turn:
+            self._service.check_writable()
+            copy, kept = deepcopy(model.state), model.kept
+        async with model.writing:
+            await self._take(model, copy, kept, compact=compact)
+
+    async def do(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Do something in the thread that writes snapshots."""
+        return await asyncio.get_running_loop().run_in_executor(self._background, lambda: work(*arguments))
+
+    async def write(self, copy: State, path: Path, kept: Kept) -> None:
+        """Write a state in the background."""
+        try:
+            await self.do(copy.save, path, kept)
+        except OSError as error:
+            full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+            words = f"the snapshot could not be written, and nothing has changed: {error.strerror or error}"
+            raise (FullError if full else DiskError)(words) from error
+
+    async def _take(self, model: ServedModel, copy: State, kept: Kept, *, compact: bool) -> None:
+        service, journal = self._service, self._service.journal
+        file = f"{model.id}-{copy.seq}-{secrets.token_hex(4)}.safetensors"
+        await self.write(copy, self.folder / file, kept)
+        async with service.turn:
+            if model.deleted or model.kept.rewinds != kept.rewinds:
+                await service.on_disk(self.remove, [file])
+                return
+            before = [seq for seq, _ in await service.on_disk(journal.snapshots, model.id) if seq < copy.seq]
+            end = copy.seq if compact else max(before, default=0) if service.settings.compact else 0
+            try:
+                model.kept = await service.on_disk(
+                    journal.add_snapshot,
+                    model.kept,
+                    copy.seq,
+                    file,
+                    compact=end,
+                    keys=model.n_keys,
+                    keys_from=model.keys_from,
+                )
+            except FullError:  # it is not listed for certain, and takes room
+                await service.on_disk(self.remove, [file])
+                raise
+            await service.on_disk(self.remove_unlisted, model.id)
+
+    def temporary(self) -> Path:
+        """Return the path of a file that is removed at the next start, if it is still there."""
+        return self.folder / f"0-0-{secrets.token_hex(4)}.safetensors.{secrets.token_hex(4)}.tmp"
+
+    def begin_model(self, kept: Kept, state: State, path: Path) -> Kept:
+        """Create a model that begins with a state, which is written at a path. All of it is one change."""
+
+        placed: list[str] = []
+
+        def place(number: int) -> str:
+            file = f"{number}-{state.seq}-{secrets.token_hex(4)}.safetensors"
+            os.replace(path, self.folder / file)
+            placed.append(file)
+            sync_folder(self.folder)
+            return file
+
+        start = Start(state.seq, state.chain)
+        try:
+            return self._service.journal.create(kept.name, kept.task, kept.parameters, start, place)
+        except (FullError, ConflictError):  # nothing is committed for certain
+            self.remove(placed)
+            raise
+
+    def remove_unlisted(self, model: int) -> None:
+        """Remove the snapshots of a model that the journal no longer lists."""
+        listed = {name for _, name in self._service.journal.snapshots(model)}
+        self.remove({path.name for path in snapshot_files(self.folder).get(model, ())} - listed)
+
+    def remove_all(self, model: int) -> None:
+        """Remove the snapshots of a model that is gone."""
+        self.remove(path.name for path in snapshot_files(self.folder).get(model, ()))
+
+    def remove_unfinished(self) -> None:
+        self.remove(path.name for path in self.folder.iterdir() if UNFINISHED.fullmatch(path.name))
+
+    def remove(self, files: Iterable[str]) -> None:
+        for file in files:
+            with suppress(OSError):  # what stays is removed with the next snapshot
+                (self.folder / file).unlink()

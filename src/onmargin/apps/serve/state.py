@@ -1,0 +1,244 @@
+"""The state of a model: its learner, how far it has come, and how well its predictions did.
+
+The same examples make the same state, to the last bit: a state is a snapshot and the examples after it.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from onmargin.apps.serve import schema
+from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.json_learner import JsonLearner, Room
+from onmargin.confidence import QuantileTracker
+from onmargin.io import ModelFileError, load_with_notes, save
+
+MOST_CELLS = 2500  # of the confusion matrix
+MOST_POINTS = 400  # of the curve
+FOREIGN = ("features", "settings")  # notes of `onmargin train`, which `onmargin predict` needs
+
+encode = msgspec.json.encode
+decode = msgspec.json.Decoder(schema.Recorded).decode
+
+
+@dataclass
+class Curve:
+    """Sums of mistakes and losses after some numbers of examples; the more there are, the further apart."""
+
+    stride: int = 1
+    points: list[tuple[int, int, float]] = field(default_factory=list)
+
+    def add(self, seq: int, mistakes: int, loss: float) -> None:
+        if seq % self.stride == 0:
+            self.points.append((seq, mistakes, loss))
+            if len(self.points) >= MOST_POINTS:
+                self.stride *= 2
+                self.points = [point for point in self.points if point[0] % self.stride == 0]
+
+
+def _mistaken(task: str, prediction: Any, y: Any) -> bool:
+    """Whether a prediction that was made earlier is a mistake, as the learner counts them."""
+    if prediction is None:
+        return True
+    if task == "rank":  # labels in order, or the relevant ones: the right ones must come first
+        return set(prediction[: len(y)]) != set(y) or len(prediction) < len(y)
+    return bool(prediction != y)
+
+
+@dataclass
+class State:
+    """What was learned by the first `seq` examples, and their checksum.
+
+    `corrected` is how many more mistakes there were than the learner has counted: an example whose label came later is
+    judged by the prediction that was made then. `errors` are the number and the sum of absolute errors, for numbers.
+    """
+
+    learner: JsonLearner
+    seq: int = 0
+    chain: int = 0
+    skipped: int = 0
+    curve: Curve = field(default_factory=Curve)
+    confusion: Counter[tuple[Any, Any]] = field(default_factory=Counter)
+    corrected: int = 0
+    errors: tuple[int, float] = (0, 0.0)
+    covering: "Covering | None" = None
+    notes: dict[str, Any] = field(default_factory=dict)  # of the file that the model came from
+
+    def learn(self, example: schema.Example) -> Any:
+        """Learn the next example; return what was predicted of it, before or when the prediction was kept."""
+        self.seq += 1
+        given = getattr(example, "given", msgspec.UNSET)
+        task = self.learner.task
+        before = 0 if given is msgspec.UNSET else self.totals.mistakes
+        try:
+            judged = None if self.covering is None else self.covering.shares(self.learner, example.x)
+            prediction = self.learner.learn(example)
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            # What was checked is learned. If a check has a hole, the example is passed over, here and in every replay.
+            self.skipped += 1
+            return None
+        totals = self.totals
+        if self.covering is not None:
+            self.covering.judge(judged, example.y)
+        if given is not msgspec.UNSET:
+            prediction = given.prediction
+            if task not in {"regress", "novelty"}:
+                self.corrected += _mistaken(task, prediction, example.y) - (totals.mistakes - before)
+        self.curve.add(self.seq, totals.mistakes + self.corrected, totals.loss)
+        if task == "regress" and prediction is not None:
+            self.errors = self.errors[0] + 1, self.errors[1] + abs(example.y - prediction)
+        if task in {"classify", "ordinal"} and prediction is not None:
+            cell = (example.y, prediction)
+            if len(self.confusion) < MOST_CELLS or cell in self.confusion:
+                self.confusion[cell] += 1
+        return prediction
+
+    @property
+    def totals(self) -> schema.Totals:
+        if not self.learner.begun:
+            return schema.Totals(0, 0, 0, 0.0, 0.0, 0.0)
+        totals = self.learner.model.totals_
+        return schema.Totals(
+            totals.rounds, totals.mistakes, totals.updates, totals.loss, totals.squared_loss, totals.dual_value
+        )
+
+    @property
+    def progressive(self) -> schema.Progressive:
+        """How well examples were predicted before they were learned, or when their predictions were kept."""
+        totals = self.totals
+        if self.learner.task == "regress":
+            return schema.Progressive(self.errors[0], None, self.errors[1])
+        return schema.Progressive(totals.rounds, totals.mistakes + self.corrected, None)
+
+    def save(self, path: Path, kept: Kept) -> None:
+        """Write a snapshot, in one step; it says of which model it is, and how often that was rewound."""
+        notes = self.notes | {
+            "name": kept.name,
+            "task": self.learner.task,
+            "parameters": msgspec.json.decode(kept.parameters),
+            "rewinds": kept.rewinds,
+            "seq": self.seq,
+            "chain": self.chain,
+            "skipped": self.skipped,
+            "stride": self.curve.stride,
+            "points": [list(point) for point in self.curve.points],
+            "confusion": [[*cell, count] for cell, count in self.confusion.items()],
+            "corrected": self.corrected,
+            "errors": list(self.errors),
+        }
+        if self.covering is not None:
+            notes["covering"] = self.covering.numbers()
+        save(self.learner.model, path, notes=notes)
+
+
+class Covering:
+    """Sets of labels, or intervals, that contain the target as often as asked: see `onmargin.confidence`."""
+
+    def __init__(self, task: str, coverage: float) -> None:
+        self._task = task
+        self.tracker = QuantileTracker(coverage, scores="positive" if task == "regress" else "bounded")
+        self.size = 0.0  # sum of the sizes of sets, or of the widths of intervals that are finite
+        self.sized = 0
+
+    @classmethod
+    def of(cls, task: str, numbers: Mapping[str, float]) -> "Covering":
+        """The same from numbers."""
+        made = cls(task, numbers["coverage"])
+        for name in ("rounds", "misses", "level", "unit"):
+            setattr(made.tracker, name, numbers[name])
+        made.size, made.sized = numbers["size"], int(numbers["sized"])
+        return made
+
+    def numbers(self) -> dict[str, float]:
+        tracker = self.tracker
+        return {
+            "coverage": tracker.coverage,
+            "rounds": tracker.rounds,
+            "misses": tracker.misses,
+            "level": tracker.level,
+            "unit": tracker.unit,
+            "size": self.size,
+            "sized": self.sized,
+        }
+
+    def shares(self, learner: JsonLearner, x: Any) -> Any:
+        """Return what an example is judged by: the probabilities of its classes, or its prediction."""
+        if not learner.begun:
+            return None
+        return learner.predict(x) if self._task == "regress" else dict(learner.probabilities(x))
+
+    def judge(self, shares: Any, y: Any) -> None:
+        """Count an example, and move the threshold."""
+        if shares is None:
+            return
+        tracker = self.tracker
+        if self._task == "regress":
+            if tracker.threshold < inf:
+                self.size += 2 * max(tracker.threshold, 0.0)
+                self.sized += 1
+            tracker.update(abs(y - shares))
+            return
+        self.size += len(self.labels(shares))
+        self.sized += 1
+        tracker.update(1 - shares[y] if y in shares else inf)
+
+    def labels(self, shares: Mapping[Any, float]) -> list[Any]:
+        """Return the labels of a set, the most likely first."""
+        ranked = sorted(shares, key=lambda label: -shares[label])
+        return [label for label in ranked if 1 - shares[label] <= self.tracker.threshold]
+
+    def interval(self, prediction: float) -> tuple[float | None, float | None]:
+        """Return the ends of an interval; None where it has no end."""
+        radius = self.tracker.threshold
+        return (None, None) if radius == inf else (prediction - max(radius, 0.0), prediction + max(radius, 0.0))
+
+    def answer(self, learner: JsonLearner, x: Any) -> Any:
+        """Return the set or the interval of an example; None if nothing was learned yet."""
+        shares = self.shares(learner, x)
+        if shares is None:
+            return None
+        return self.interval(shares) if self._task == "regress" else self.labels(shares)
+
+    def describe(self) -> schema.Coverage:
+        tracker = self.tracker
+        covered = 1 - tracker.misses / tracker.rounds if tracker.rounds else None
+        size = self.size / self.sized if self.sized else None
+        return schema.Coverage(tracker.coverage, tracker.rounds, covered, size)
+
+
+@dataclass
+class Snapshot:
+    """A snapshot that was read: a state, and what the file says of its model; files of version 1 say less."""
+
+    state: State
+    rewinds: int
+    name: str | None
+    parameters: dict[str, Any] | None
+
+    @classmethod
+    def load(cls, path: Path, room: Room) -> "Snapshot | None":
+        """Read a snapshot; None if it is damaged or missing."""
+        try:
+            model, notes = load_with_notes(path)
+            state = State(JsonLearner(notes["task"], model, room), notes["seq"], notes["chain"], notes["skipped"])
+            _read_notes(state, notes)
+        except (OSError, ModelFileError, KeyError, TypeError, ValueError):
+            return None
+        return cls(state, notes.get("rewinds", 0), notes.get("name"), notes.get("parameters"))
+
+
+def _read_notes(state: State, notes: Mapping[str, Any]) -> None:
+    """Set what a snapshot says beside its model. Those of earlier versions have no errors and no coverage."""
+    state.curve = Curve(notes["stride"], [tuple(point) for point in notes["points"]])
+    state.confusion = Counter({(y, prediction): count for y, prediction, count in notes["confusion"]})
+    state.corrected = notes.get("corrected", 0)
+    n, errors = notes.get("errors", (0, 0.0))
+    state.errors = n, errors
+    if "covering" in notes:
+        state.covering = Covering.of(state.learner.task, notes["covering"])
+    state.notes = {name: notes[name] for name in FOREIGN if name in notes}

@@ -1,0 +1,69 @@
+"""Models in and out: files of `onmargin train` and of other services become models, and models become files."""
+
+from math import isinf
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from onmargin.apps.learners import learner_class
+from onmargin.apps.serve.journal import Kept
+from onmargin.apps.serve.json_learner import JsonLearner, Room
+from onmargin.apps.serve.problems import ProblemError
+from onmargin.apps.serve.restoring import COVERAGE
+from onmargin.apps.serve.service import check_ngrams
+from onmargin.apps.serve.state import FOREIGN, Snapshot, State
+from onmargin.io import ModelFileError, load_with_notes
+
+
+def read_model(path: Path, name: str, room: Room) -> tuple[Kept, State]:
+    """Return the model of a file that was uploaded, as the journal has it, and its state."""
+    try:
+        model, notes = load_with_notes(path)
+    except ModelFileError as error:
+        words = str(error).replace(repr(str(path)), "the file")
+        raise ProblemError(f"the body is not a model file that can be served: {words}", 422) from error
+    kind = type(model).__name__
+    try:
+        known = learner_class(kind, None) is type(model)
+    except ValueError:
+        known = False
+    if not known:
+        raise ProblemError(
+            f"the file has {type(model).__module__}.{kind}; learners of onmargin.stream and SequenceTagger can be "
+            "served, as `onmargin train` writes them",
+            422,
+        )
+    learner = JsonLearner(model.task, model, room)
+    if not learner.begun:
+        raise ProblemError("the model of the file has learned nothing: create one with POST /v1/models", 422)
+    check_ngrams(learner)
+    learner.check_size()
+    found = Snapshot.load(path, room)
+    if found is None:
+        state = State(learner, max(1, model.totals_.rounds))
+        state.notes = {key: notes[key] for key in FOREIGN if key in notes}
+    else:
+        state = found.state
+    parameters = {"model": kind} | _parameters(model)
+    if state.covering is not None:
+        parameters[COVERAGE] = state.covering.tracker.coverage
+    return Kept(0, name, model.task, msgspec.json.encode(parameters)), state
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """Return the parameters of a model that JSON can hold, with those of how it reads examples."""
+    given = dict(model.get_params(deep=False))
+    reading = given.pop("features", None)
+    if hasattr(reading, "get_params"):
+        given |= reading.get_params(deep=False)
+    found = {name: "inf" if isinstance(value, float) and isinf(value) else value for name, value in given.items()}
+    return {name: value for name, value in found.items() if value is not None and _is_plain(value)}
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        msgspec.json.encode(value)
+    except (TypeError, ValueError, msgspec.MsgspecError):
+        return False
+    return True

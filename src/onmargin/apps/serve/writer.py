@@ -1,0 +1,343 @@
+"""The writer: learns all that waits, in groups.
+
+All models are touched by one thread, that of the event loop. A second one writes the journal: predictions go on while
+the writer waits for the disk. A group is checked, written, learned and answered, in this order:
+
+    check every example against the models as they are      refuse what cannot be learned
+    journal.append(group)                                   one transaction
+    learn in order of sequence numbers                      each predicted before
+    answer
+"""
+
+import asyncio
+import secrets
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from onmargin.apps.serve import schema
+from onmargin.apps.serve.held import Hold
+from onmargin.apps.serve.journal import Entry, chained
+from onmargin.apps.serve.journal_file import FullError
+from onmargin.apps.serve.json_learner import NotYetError
+from onmargin.apps.serve.problems import BadExampleError, BusyError, DiskError, NoModelError, ProblemError
+from onmargin.apps.serve.served_model import ServedModel
+from onmargin.apps.serve.slices import SECONDS, in_slices
+from onmargin.apps.serve.state import encode
+
+if TYPE_CHECKING:
+    from onmargin.apps.serve.service import Service
+
+
+class Held(msgspec.Struct):
+    """A prediction that is kept, as the journal has it."""
+
+    id: str
+    x: schema.X
+    prediction: Any
+
+
+_decode_held = msgspec.json.Decoder(Held).decode
+
+
+@dataclass
+class _Learning:
+    """A request that waits to be learned."""
+
+    model: ServedModel
+    examples: list[schema.Example]
+    key: str | None
+    answer: asyncio.Future[schema.Learned]
+    labeled: list[int] = field(default_factory=list)  # numbers of kept predictions
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def release(self) -> None:
+        self.model.claimed.difference_update(self.labeled)
+
+
+@dataclass
+class _Keeping:
+    """Predictions that wait to be kept."""
+
+    model: ServedModel
+    held: list[Held]
+    answer: asyncio.Future[list[str]]
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def release(self) -> None:
+        """Nothing is claimed."""
+
+
+_Request = _Learning | _Keeping
+
+
+class Writer:
+    """The queue of a service, and the task that empties it."""
+
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+        self._waiting: deque[_Request] = deque()
+        self.n_waiting = 0  # examples
+        self._arrived = asyncio.Event()
+        self._closing = False
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._write())
+
+    async def close(self) -> None:
+        """Learn and answer what waits, and take no more."""
+        self._closing = True
+        self._arrived.set()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def learn(self, model: ServedModel, request: schema.Learn) -> schema.Learned:
+        """Have examples learned in their turn; return once they are on the disk and learned."""
+        known = None if request.key is None else model.keys.get(request.key)
+        if known is not None:
+            return known
+        examples = request.examples
+        labeled: list[int] = []
+        if any(example.id is not msgspec.UNSET or example.x is msgspec.UNSET for example in examples):
+            examples, labeled = await self._with_features(model, examples)
+        model.state.learner.costs.check_answer([example.x for example in examples])
+        answer: asyncio.Future[schema.Learned] = asyncio.get_running_loop().create_future()
+        learning = _Learning(model, examples, request.key, answer, labeled)
+        self._enqueue(learning)
+        model.claimed.update(labeled)
+        return await answer
+
+    async def keep(self, model: ServedModel, xs: list[Any], predictions: list[Any]) -> list[str]:
+        """Keep predictions for their labels; return their ids once they are on the disk."""
+        held = [Held("", x, prediction) for x, prediction in zip(xs, predictions, strict=True)]
+        answer: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
+        self._enqueue(_Keeping(model, held, answer))
+        return await answer
+
+    def _enqueue(self, request: _Request) -> None:
+        self._service.check_writable()
+        if self.n_waiting + len(request) > self._service.settings.waiting and self.n_waiting:
+            raise BusyError(f"{self.n_waiting} examples wait to be learned: try again later")
+        self._waiting.append(request)
+        self.n_waiting += len(request)
+        self._arrived.set()
+
+    async def _with_features(
+        self, model: ServedModel, examples: list[schema.Example]
+    ) -> tuple[list[schema.Example], list[int]]:
+        """Return examples with the features that were kept, and the numbers of what was kept."""
+        numbers: dict[str, int] = {}
+        for k, example in enumerate(examples):
+            if (example.id is msgspec.UNSET) == (example.x is msgspec.UNSET):
+                raise BadExampleError(f"example {k}: give either x or the id of a kept prediction")
+            if isinstance(example.id, str):
+                if example.id in numbers:
+                    raise BadExampleError(f"example {k}: the id {example.id!r} is given twice")
+                numbers[example.id] = _number(example.id)
+        bodies = await self._service.on_disk(self._bodies, model, numbers)
+        if not model.claimed.isdisjoint(numbers.values()):
+            raise BusyError("the label of one of these ids is being learned: try again later")
+        found: list[schema.Example] = []
+        for example in examples:
+            if isinstance(example.id, str):
+                held = bodies[example.id]
+                given = schema.Given(held.prediction)
+                found.append(schema.Recorded(held.x, example.y, example.weight, given=given))
+            else:
+                found.append(example)
+        return found, list(numbers.values())
+
+    def _bodies(self, model: ServedModel, numbers: dict[str, int]) -> dict[str, Held]:
+        """Read what was kept, in the thread of the journal."""
+        found = {}
+        for name, number in numbers.items():
+            body = self._service.journal.held.body(model.id, number) if number else None
+            held = None if body is None else _decode_held(body)
+            if held is None or held.id != name:
+                raise NoModelError(
+                    f"model {model.name!r} keeps no prediction {name!r}: it was labeled before, has expired, or was "
+                    "never kept"
+                )
+            found[name] = held
+        return found
+
+    def refuse_all(self, problem: Exception) -> None:
+        self._refuse(self._waiting, problem)
+
+    @staticmethod
+    def _refuse(requests: Iterable[_Request], problem: Exception) -> None:
+        """Answer those that nobody has answered."""
+        for request in requests:
+            request.release()
+            if not request.answer.done():
+                request.answer.set_exception(problem)
+
+    async def _write(self) -> None:
+        try:
+            await self._write_on()
+        except BaseException as error:
+            self._service.end_learning("learning has ended: restart the service", f"{error!r:.200}")
+            raise
+
+    async def _write_on(self) -> None:
+        while self._waiting or not self._closing:
+            if not self._waiting:
+                self._arrived.clear()
+                await self._arrived.wait()
+                continue
+            async with self._service.turn:
+                if group := await self._next_group():
+                    try:
+                        await self._learn(group)
+                    finally:
+                        self._refuse(
+                            group, DiskError("learning has ended: a retry with its key tells what was learned")
+                        )
+
+    async def _next_group(self) -> list[_Request]:
+        """Requests that are accepted, up to one that others must wait for."""
+        group: list[_Request] = []
+        keys, models = set(), set()
+        n = 0
+        while self._waiting and n < self._service.settings.group:
+            request = self._waiting[0]
+            if isinstance(request, _Learning):
+                if request.key is not None and (request.model.id, request.key) in keys:
+                    break  # its answer is known once the group is learned
+                if request.model.id not in models:  # none of its examples is between check and learning
+                    models.add(request.model.id)
+                    request.model.state.learner.promised = 0
+            self._waiting.popleft()
+            self.n_waiting -= len(request)
+            try:
+                alone = await self._accepted(request)
+            except NotYetError:
+                self._waiting.appendleft(request)
+                self.n_waiting += len(request)
+                break
+            if alone is None:
+                continue
+            group.append(request)
+            if isinstance(request, _Learning):
+                keys.add((request.model.id, request.key))
+            n += len(request)
+            if alone:
+                break
+        return group
+
+    async def _accepted(self, request: _Request) -> bool | None:
+        """Whether a request must be learned before others are checked; None if there is nothing to do for it."""
+        if request.answer.done():  # nobody waits for it any more
+            request.release()
+            return None
+        if isinstance(request, _Learning) and request.key is not None:
+            known = request.model.keys.get(request.key)
+            if known is not None:
+                request.release()
+                request.answer.set_result(known)
+                return None
+        try:
+            if request.model.deleted:
+                raise NoModelError(f"there is no model {request.model.name!r}")
+            if isinstance(request, _Keeping):
+                return False
+            checking = request.model.state.learner.checking(request.examples)
+            return await in_slices(checking, self._service.settings.computing)
+        except NotYetError:
+            raise
+        except ProblemError as problem:
+            self._service.metrics.refused += 1
+            self._refuse([request], problem)
+        except Exception as error:  # a check that fails must not end the writer
+            self._refuse([request], error)
+        return None
+
+    async def _learn(self, group: list[_Request]) -> None:
+        """Write a group, learn it and answer."""
+        entries: dict[int, Entry] = {}
+        holds: list[Hold] = []
+        ends: dict[int, tuple[int, int, int]] = {}
+        counts: dict[int, int] = {}
+        for k, request in enumerate(group):
+            if isinstance(request, _Learning):
+                entries[k] = self._entry(request, ends)
+            else:
+                holds += self._holds(request, counts)
+        started = time.perf_counter()
+        try:
+            dropped = await self._service.on_disk(
+                self._service.journal.append, list(entries.values()), holds, self._service.settings.held
+            )
+        except DiskError as error:
+            if not isinstance(error, FullError):
+                self._service.fail(error)
+            self._refuse(group, error)
+            return
+        self._service.metrics.commits.observe(time.perf_counter() - started)
+        self._service.metrics.dropped += dropped
+        self._service.sync_later()
+        for k, request in enumerate(group):
+            if isinstance(request, _Learning):
+                await self._apply(request, entries[k])
+            else:
+                request.model.n_held += len(request)
+                if not request.answer.done():
+                    request.answer.set_result([held.id for held in request.held])
+
+    @staticmethod
+    def _entry(request: _Learning, ends: dict[int, tuple[int, int, int]]) -> Entry:
+        """Return the examples of a request as they are written; `ends` is where the models of the group are then."""
+        model = request.model
+        seq, chain, keys = ends.get(model.id, (model.state.seq, model.state.chain, model.n_keys))
+        keys += request.key is not None
+        bodies = []
+        for example in request.examples:
+            body = encode(example)
+            chain = chained(chain, body)
+            bodies.append((chain, body))
+        ends[model.id] = seq + len(bodies), chain, keys
+        return Entry(model.id, seq + 1, bodies, request.key, keys, labeled=request.labeled)
+
+    @staticmethod
+    def _holds(request: _Keeping, counts: dict[int, int]) -> Iterable[Hold]:
+        """Yield what is kept as it is written, each with an id."""
+        model = request.model
+        for held in request.held:
+            number = counts[model.id] = counts.get(model.id, model.n_held) + 1
+            held.id = f"{number}-{secrets.token_hex(8)}"
+            yield Hold(model.id, number, encode(held))
+
+    async def _apply(self, request: _Learning, entry: Entry) -> None:
+        """Learn what is in the journal, and answer."""
+        model, predictions = request.model, []
+        started = time.perf_counter()
+        for k, example in enumerate(request.examples):
+            if time.perf_counter() - started > SECONDS:
+                await asyncio.sleep(0)
+                started = time.perf_counter()
+            predictions.append(model.state.learn(example))
+            model.state.chain = entry.bodies[k][0]
+        request.release()
+        model.throughput.count(learned=len(predictions))
+        self._service.metrics.learned += len(predictions)
+        self._service.learned(entry)
+        learned = schema.Learned(entry.first, model.state.seq, predictions)
+        if request.key is not None:
+            model.remember(request.key, learned)
+        if not request.answer.done():
+            request.answer.set_result(learned)
+        if model.state.seq - model.saved >= self._service.settings.snapshot_every:
+            self._service.snapshots.begin(model)
+
+
+def _number(name: str) -> int:
+    """Return the number in the id of a kept prediction; 0 if it has none."""
+    digits = name.partition("-")[0]
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else 0

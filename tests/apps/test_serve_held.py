@@ -1,0 +1,175 @@
+"""Labels that come later: predictions are kept on the disk, and the error counts the prediction that was made then."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from onmargin.apps.serve.held import HeldLimits
+from onmargin.apps.serve.journal_file import JournalError
+from onmargin.apps.serve.service import Service, Settings
+from onmargin.apps.serve.witness import Witness, read_witness
+from tests.apps.program import onmargin as command
+from tests.apps.serving import alone, create, learn, learned, predict, records, served
+
+PAIRS = list(records(60))
+
+
+def label(client, ids, ys, name="m", **options):
+    examples = [{"id": one, "y": y} for one, y in zip(ids, ys, strict=True)]
+    return client.post(f"/v1/models/{name}/learn", json={"examples": examples, **options})
+
+
+def kept(client, *xs, name="m"):
+    answer = predict(client, name, *xs, keep=True)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_label_that_comes_later(tmp_path):
+    """The same weights as without a delay, and the mistakes of the predictions that were given."""
+    first, second = PAIRS[:30], PAIRS[30:]
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *first)
+        before = client.get("/v1/models/m").json()["progressive"]
+        given = kept(client, *(x for x, _ in second))
+        answer = label(client, given["ids"], [y for _, y in second])
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["predictions"] == given["predictions"]
+        model, _ = alone(PAIRS)
+        found = client.get("/v1/models/m").json()
+        assert client.service.models["m"].state.learner.model.weights() == model.weights()
+        assert found["totals"]["mistakes"] == model.totals_.mistakes
+        wrong = sum(p != y for p, (_, y) in zip(given["predictions"], second, strict=True))
+        assert found["progressive"] == {
+            "examples": 60, "mistakes": before["mistakes"] + wrong, "absolute_error": None
+        }  # fmt: skip
+        assert found["progressive"]["mistakes"] != found["totals"]["mistakes"]
+        curve = client.get("/v1/models/m/progress").json()["curve"]
+        assert curve[-1][1] == found["progressive"]["mistakes"]
+        state = learned(client.service)
+    with served(tmp_path) as client:  # the journal says which prediction was given
+        assert learned(client.service) == state
+        assert client.get("/v1/models/m").json() == found
+
+
+def test_kept_predictions_outlive_the_service(tmp_path):
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:10])
+        given = kept(client, PAIRS[10][0], PAIRS[11][0])
+    with served(tmp_path) as client:
+        assert label(client, given["ids"][:1], ["yes"]).json()["predictions"] == given["predictions"][:1]
+        assert label(client, given["ids"][:1], ["yes"]).status_code == 404  # it has its label
+        more = kept(client, PAIRS[12][0])
+        assert more["ids"][0] not in given["ids"]
+    with served(tmp_path) as client:
+        assert label(client, [given["ids"][1], *more["ids"]], ["no", "no"]).status_code == 200
+
+
+def test_a_retry_with_its_key_is_learned_once(tmp_path):
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:10])
+        given = kept(client, PAIRS[10][0])
+        first = label(client, given["ids"], ["yes"], key="k").json()
+        again = label(client, given["ids"], ["yes"], key="k").json()
+        assert again == first | {"repeated": True}
+        assert client.get("/v1/models/m").json()["seq"] == 11
+
+
+@pytest.mark.parametrize(
+    ("examples", "status", "words"),
+    [
+        ([{"y": "yes"}], 422, "either x or the id"),
+        ([{"id": "1-0000000000000000", "x": {}, "y": "yes"}], 422, "either x or the id"),
+        ([{"id": "1-0000000000000000", "y": "yes"}], 404, "keeps no prediction '1-0000000000000000'"),
+        ([{"id": "2-0000000000000000", "y": "yes"}, {"id": "nonsense", "y": "yes"}], 404, "keeps no prediction"),
+        ([{"id": "1-0000000000000000", "y": "yes"}] * 2, 422, "given twice"),
+    ],
+)
+def test_ids_that_are_refused(tmp_path, examples, status, words):
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:10])
+        kept(client, PAIRS[10][0])
+        answer = client.post("/v1/models/m/learn", json={"examples": examples})
+        assert answer.status_code == status
+        assert words in answer.json()["error"]
+        assert client.get("/v1/models/m").json()["seq"] == 10
+
+
+def test_what_is_kept_is_bounded(tmp_path):
+    settings = Settings(held=HeldLimits(number=3))
+    with served(tmp_path, settings) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:10])
+        ids = kept(client, *(x for x, _ in PAIRS[:5]))["ids"]
+        assert label(client, ids[:1], ["yes"]).status_code == 404
+        assert label(client, ids[4:], ["yes"]).status_code == 200
+        assert "onmargin_dropped_predictions_total 2" in client.get("/metrics").text
+        client.service.settings = replace(settings, held=HeldLimits(size=600))
+        ids = kept(client, *(x for x, _ in PAIRS[:20]))["ids"]
+        n, size = client.service.journal.held.size(1)
+        assert 0 < n < 8
+        assert size <= 600
+        client.service.settings = replace(settings, held=HeldLimits(seconds=0.05))
+        time.sleep(0.1)
+        kept(client, PAIRS[0][0])
+        assert label(client, ids[-1:], ["yes"]).status_code == 404
+
+
+def test_to_keep_needs_the_scope_to_learn(tmp_path):
+    from onmargin.apps.serve.tokens import Tokens, line
+
+    path = tmp_path / "tokens"
+    path.write_text("\n".join(line(scope, scope) for scope in ("read", "learn", "admin")))
+    with served(tmp_path / "data", tokens=Tokens.read(path)) as client:
+        client.headers["Authorization"] = "Bearer admin"
+        create(client)
+        for scope, status in (("read", 403), ("learn", 200)):
+            client.headers["Authorization"] = f"Bearer {scope}"
+            assert predict(client, "m", "words").status_code == 200
+            assert predict(client, "m", "words", keep=True).status_code == status
+
+
+def test_numbers_have_an_absolute_error(tmp_path):
+    with served(tmp_path) as client:
+        create(client, task="regress")
+        learn(client, "m", ({"a": 1.0}, 2.0))
+        given = kept(client, {"a": 1.0})
+        learn(client, "m", *[({"a": 1.0}, 2.0)] * 5)
+        label(client, given["ids"], [5.0])
+        found = client.get("/v1/models/m").json()["progressive"]
+        assert found["mistakes"] is None
+        assert found["examples"] == 6  # the first has no prediction
+        assert found["absolute_error"] >= abs(5.0 - given["predictions"][0])
+
+
+def test_lost_kept_predictions_are_damage(tmp_path):
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:10])
+        kept(client, PAIRS[10][0])
+    path = tmp_path / "witness" / "1"
+    seen = read_witness(path)
+    assert seen.point.held == 1
+    witness = Witness(path, seen)
+    witness.advance(seen.point.seq, seen.point.chain, 2)
+    witness.close()
+    with pytest.raises(JournalError, match="2 predictions were kept"):
+        Service.open(tmp_path, Settings())
+
+
+def test_a_repair_keeps_them(tmp_path):
+    with served(tmp_path / "old") as client:
+        create(client)
+        learn(client, "m", *PAIRS[:10])
+        given = kept(client, PAIRS[10][0], PAIRS[11][0])
+        label(client, given["ids"][:1], ["yes"])
+    command("serve", "--data", tmp_path / "old", "--repair", tmp_path / "new")
+    command("serve", "--data", tmp_path / "new", "--check")
+    with served(tmp_path / "new") as client:
+        assert label(client, given["ids"][:1], ["yes"]).status_code == 404
+        assert label(client, given["ids"][1:], ["yes"]).json()["predictions"] == given["predictions"][1:]
