@@ -33,6 +33,7 @@ _PIECE = 0.2  # seconds that a piece of a block takes to learn, about: how long 
 # Names of experts whose predictions are good for what comes next.
 _TRACKERS = ("that forgets", "last value")
 _KEPT = 1 << 26  # values of features that are kept for later passes, at most: 12 bytes each
+_FEW_CLASSES = 10  # whole numbers as labels that are hardly quantities, at most
 _NAMED = 10  # records that are named when they are skipped, at most
 
 
@@ -365,6 +366,8 @@ def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
         parameters = parameters | {"radius": "learn", "max_radius": usual_radius(chunk)}
     run.learner = begin(request.model, task, run.settings, parameters, request.coverage)
     say.task(run.learner)
+    if request.model is None and request.task is None and task == "classify" and run.settings.is_table:
+        say.classes({label for label in chunk.y if isinstance(label, int | float)})
 
 
 def _learn(run: Run, chunk: Chunk, after: Position, digest: Digest | None) -> None:
@@ -450,6 +453,9 @@ class _Silent:
     def task(self, learner: ChunkLearner) -> None:
         pass
 
+    def classes(self, numbers: set[float]) -> None:
+        pass
+
 
 class _Said(_Silent):
     """Says in one line what was guessed, and in another which columns are left out."""
@@ -470,6 +476,15 @@ class _Said(_Silent):
         if self._look.left_out:
             names = ", ".join(f"{name!r} ({reason})" for name, reason in self._look.left_out.items())
             click.echo(f"left out: {names}; --only keeps what it names", err=True)
+
+    def classes(self, numbers: set[float]) -> None:
+        """Say that numbers were taken for classes, if there are more of them than most classifications have."""
+        if len(numbers) > _FEW_CLASSES:
+            click.echo(
+                f"{len(numbers)} different whole numbers as labels are taken for classes; if they are quantities, add "
+                "--task regress",
+                err=True,
+            )
 
 
 class _Pace:
