@@ -234,7 +234,9 @@ def resumed(request: Request, out: str) -> Run:
     """The run that a model file is the checkpoint of."""
     model, notes = load_with_notes(out)
     if "position" not in notes:
-        raise Failure(f"{out} is no checkpoint of onmargin train: to go on from a model with new data say --from")
+        raise Failure(
+            f"{out} is not a checkpoint of onmargin train: use --from to continue training a model with new data"
+        )
     old, new = notes["request"], request.to_notes()
     n_files = len(old["files"])
     if new["files"][:n_files] == old["files"] and (notes["position"][0] == 0 or len(new["files"]) == n_files):
