@@ -318,7 +318,7 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
             if done:
                 digest.update(chunk.part(0, done))
                 if n_read >= skip:
-                    if run.unread not in {"", str(digest)}:
+                    if not digest.agrees(run.unread or ""):
                         raise Failure(
                             f"{path} has changed: its first {skip} records are not those that {run.out} has learned. "
                             "Give the file as it was, or start over without --resume"
@@ -493,7 +493,7 @@ class _Pace:
     """Cuts blocks into pieces that are learned soon, so that a signal is heard between them."""
 
     def __init__(self) -> None:
-        self._size = 100
+        self._size = 10
 
     def pieces(self, chunk: Chunk, after: Position) -> Iterator[tuple[Chunk, Position]]:
         first, start, n = after.records - len(chunk), 0, len(chunk)
