@@ -62,11 +62,14 @@ def test_being_asked_to_stop_leaves_a_checkpoint(tmp_path, number):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     onmargin("train", data, "-o", whole)
     # Data that stop coming: the program waits.
-    process = start("train", "-", "-o", stopped, stdin=-1)
+    process = start("train", "-", "-o", stopped, "--checkpoint-every", 1000, stdin=-1)
     lines = data.read_bytes().splitlines(keepends=True)
     process.stdin.write(b"".join(lines[:1500]))
     process.stdin.flush()
-    time.sleep(1.5)
+    for _ in range(600):  # until it has learned what came
+        if stopped.exists():
+            break
+        time.sleep(0.1)
     process.send_signal(number)
     _, message = process.communicate(timeout=30)
     assert process.returncode == 128 + number

@@ -154,6 +154,7 @@ def test_marks_of_numbers(tmp_path):
         # One decimal comma per line is no delimiter, with a header and without one.
         (["weight;group", "4,17;ctrl", "5,58;ctrl", "5,18;trt"], (";", True, ",")),
         (["4,17;ctrl", "5,58;ctrl", "5,18;trt"], (";", False, ",")),
+        (["L1;S1;B1;0,29", "L2;S1;B1;0,33", "L2;S2;B2;0,31"], (";", False, ",")),
         (["a;b", "1,2e-05;3", "0,5;4"], (";", True, ",")),
         (["a;b", "NA;3", "0,5;NA", "?;4"], (";", True, ",")),
         (["a,b", "x;y,3", "z,4"], (",", True, ".")),

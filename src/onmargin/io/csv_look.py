@@ -8,8 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 DELIMITERS = ",\t;|"
-# Delimiters that explain lines equally well are taken in this order: a comma may be a decimal mark.
-_PREFERRED = ",|;\t"
 # Fields that stand for nothing.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 _ROWS = 500  # rows that are looked at, at most
@@ -146,21 +144,22 @@ def first_row(lines: Sequence[str], delimiter: str, quote: str | None) -> list[s
     return next(iter(_rows([line for line in lines if line.strip()], delimiter, quote)), [])
 
 
-def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, float, int, int]:
+def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, bool, float, int]:
     """How well a delimiter explains lines.
 
     The criteria are, in this order: how many rows have the same width, whether the first row has it, too (a header
-    has no decimal commas), how many fields are numbers, the width, and the preference among delimiters.
+    has no decimal commas), whether it is not a comma (which may be the decimal mark of one column), how many fields
+    are numbers, and the width.
     """
     rows = _rows(lines, delimiter, '"' if delimiter != "\t" or _has_quotes(lines) else None)
     if not rows:
-        return 0.0, False, 0.0, 0, 0
+        return 0.0, False, False, 0.0, 0
     (width, n_rows), *_ = Counter(map(len, rows)).most_common(1)
     if width == 1:
-        return 0.0, False, 0.0, 1, 0
+        return 0.0, False, False, 0.0, 1
     fields = [field for row in rows for field in row]
     share = sum(map(_looks_numeric, fields)) / len(fields)
-    return round(n_rows / len(lines), 1), len(rows[0]) == width, share, width, _PREFERRED.index(delimiter)
+    return round(n_rows / len(lines), 1), len(rows[0]) == width, delimiter != ",", share, width
 
 
 def is_number(field: str) -> bool:
