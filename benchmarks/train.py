@@ -1,6 +1,7 @@
 """Training from files as they lie on disk, by the code of `onmargin train`, against Vowpal Wabbit on the same text.
 
-The learner is `--model PassiveAggressiveClassifier`; the default one trains several kinds of learners at once.
+The learner is `--model PassiveAggressiveClassifier`, or `PassiveAggressiveRegressor` for numbers; the default one
+trains several kinds of learners at once.
 
 Both learn in this process, so that what a program takes to start counts for neither; it is in the last lines.
 """
@@ -25,12 +26,13 @@ from onmargin.apps.train import Request, train
 
 ROWS = 50_000
 DOCUMENTS = 20_000
+CLASSIFIER = "PassiveAggressiveClassifier"
 CODE = "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onmargin')"
 
 
-def onmargin(path: Path, out: Path, **parameters: object) -> Callable[[], object]:
+def onmargin(path: Path, out: Path, model: str = CLASSIFIER, **parameters: object) -> Callable[[], object]:
     """A run of training of the passive-aggressive learner, which does what Vowpal Wabbit does: one model."""
-    request = Request((str(path),), parameters=parameters, model="PassiveAggressiveClassifier")
+    request = Request((str(path),), parameters=parameters, model=model)
     return lambda: train(request, str(out), resume=False, start=None, every=None, quiet=True)
 
 
@@ -56,7 +58,8 @@ def rows(name: str, digits: str, folder: Path, repeats: int) -> None:
     vw = VowpalWabbit(work, folder)
     if digits == "six":
         shorten(vw.text)
-    runs = {"onmargin": onmargin(path, folder / "model"), "vw": vw.learn_text}
+    model = "PassiveAggressiveRegressor" if work.classes is None else CLASSIFIER
+    runs = {"onmargin": onmargin(path, folder / "model", model), "vw": vw.learn_text}
     measure(f"{name}, {digits} digits", path.stat().st_size / 1e6, runs, repeats)
 
 

@@ -45,16 +45,13 @@ def _fit_shards(*arguments: object, **options: object) -> object:
 
 
 def _public_modules() -> object:
-    """The modules whose public names model files use, each after the prefix that files give those names."""
-    from importlib import import_module
-
-    for prefix, module in (
+    """The names of the modules whose public names model files use, each after the prefix of those names in files."""
+    return (
         ("", "onmargin"),
         ("", "onmargin.features"),
         ("stream.", "onmargin.stream"),
         ("confidence.", "onmargin.confidence"),
-    ):
-        yield prefix, import_module(module)
+    )
 
 
 _late.fit_shards.connect(_fit_shards)

@@ -30,5 +30,6 @@ class LateFunction:
 
 # fit_shards(model, shards, **options): train a model on shards of data.
 fit_shards = LateFunction()
-# public_modules(): the modules whose public names model files use, each after the prefix that files give those names.
+# public_modules(): the names of the modules whose public names model files use, each after the prefix of those names in
+# files.
 public_modules = LateFunction()

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from onmargin.apps.chunks import Chunk, Digest
 from onmargin.io import load_with_notes
 from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
 
@@ -61,11 +62,14 @@ def test_being_asked_to_stop_leaves_a_checkpoint(tmp_path, number):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     onmargin("train", data, "-o", whole)
     # Data that stop coming: the program waits.
-    process = start("train", "-", "-o", stopped, stdin=-1)
+    process = start("train", "-", "-o", stopped, "--checkpoint-every", 1000, stdin=-1)
     lines = data.read_bytes().splitlines(keepends=True)
     process.stdin.write(b"".join(lines[:1500]))
     process.stdin.flush()
-    time.sleep(1.5)
+    for _ in range(600):  # until it has learned what came
+        if stopped.exists():
+            break
+        time.sleep(0.1)
     process.send_signal(number)
     _, message = process.communicate(timeout=30)
     assert process.returncode == 128 + number
@@ -184,3 +188,34 @@ def test_records_that_were_learned_must_not_change(tmp_path, make):
     whole = tmp_path / "whole"
     onmargin("train", data, "-o", whole)
     assert out.read_bytes() == whole.read_bytes()
+
+
+def test_digests_tell_examples_apart_and_not_how_they_are_cut():
+    mixed = Chunk(["a", {"x": 1.0}, "b\n", ["c"]], ["y", "n", "y", "n"], [1.0, 2.0, 1.0, 1.0])
+
+    def digest(*chunks):
+        made = Digest()
+        for chunk in chunks:
+            made.update(chunk)
+        return str(made)
+
+    whole = digest(mixed)
+    assert all(digest(mixed.part(0, k), mixed.part(k, 4)) == whole for k in range(5))
+    others = [
+        mixed._replace(X=["a", {"x": 1.0}, "b", ["c"]]),
+        mixed._replace(X=["a", {"x": 1.5}, "b\n", ["c"]]),
+        mixed._replace(y=["y", "y", "y", "n"]),
+        mixed._replace(weights=None),
+    ]
+    assert len({whole, *map(digest, others)}) == 5
+
+
+def test_a_checkpoint_with_a_digest_of_version_0_1_is_resumed():
+    digest = Digest()
+    digest.update(Chunk(["a"], ["y"]))
+    assert digest.agrees(str(digest))
+    assert digest.agrees("")
+    assert digest.agrees("5d3bbb2c000000000000000000000000")
+    changed = Digest()
+    changed.update(Chunk(["b"], ["y"]))
+    assert not digest.agrees(str(changed))

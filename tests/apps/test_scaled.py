@@ -62,7 +62,7 @@ def test_more_passes_are_made_of_a_checkpoint(parts, tmp_path):
     assert (tmp_path / "half").read_bytes() == (tmp_path / "whole").read_bytes()
     wrong = onmargin("train", *parts[:2], "-o", tmp_path / "half", *local, "--resume", code=1)
     assert "a run with other shards" in wrong
-    assert "is no checkpoint" in onmargin("train", *parts, "-o", tmp_path / "half", "--resume", code=1)
+    assert "is not a checkpoint" in onmargin("train", *parts, "-o", tmp_path / "half", "--resume", code=1)
 
 
 def test_what_is_wrong_ends_in_one_line(parts, tmp_path):
@@ -72,7 +72,7 @@ def test_what_is_wrong_ends_in_one_line(parts, tmp_path):
     assert f"{parts[1]}, line 2, record 2" in onmargin("train", *parts, *out, *local, code=1)
     assert not (tmp_path / "model").exists()
     assert "--workers is for --engine" in onmargin("train", *parts, *out, "--workers", 2, code=2)
-    assert "the standard input is not one" in onmargin("train", "-", *out, *local, code=2)
+    assert "the standard input is not a file" in onmargin("train", "-", *out, *local, code=2)
     assert "no --from" in onmargin("train", parts[0], *out, *local, "--from", "x", code=2)
     assert "say engine='ray' too" in onmargin("train", parts[0], *out, *local, "--address", "auto", code=1)
     novelty = onmargin("train", parts[0], *out, *local, "--task", "novelty", code=1)

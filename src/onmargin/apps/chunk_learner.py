@@ -41,6 +41,8 @@ def begin(
         parameters["n_features"] = 2**bits
     if settings.kind == "rows":
         parameters.setdefault("dtype", settings.dtype)
+    if task == "tag":
+        parameters.setdefault("average", True)  # as `SequenceTagger.fit` does
     learner = made(model, task, parameters)
     return ChunkLearner(task, learner if coverage is None else covering(learner, coverage), token_features(settings))
 

@@ -1,7 +1,7 @@
 """Examples of files, some at a time, and how far one has come."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,6 +18,7 @@ from onmargin.io import ReadError, prefetch
 from onmargin.io.grouping import grouped
 from onmargin.io.svmlight import SparseRows
 
+_SCHEME = "2:"  # digests of version 0.1 have no scheme
 CHUNK = 1000  # records of formats that have them one at a time
 
 
@@ -99,10 +100,12 @@ def joined(chunks: list[Chunk]) -> Chunk:
 class Digest:
     """Tells whether examples have changed since they were learned. How they were cut into chunks makes no difference.
 
-    Of rows of numbers the labels, the lengths, the indices and the values have a checksum each, in their order.
+    Of rows of numbers the labels, the lengths, the indices and the values have a checksum each, in their order. Of
+    other examples the texts, the examples that are not texts, the labels and the weights have.
     """
 
     checksums: tuple[int, ...] = (0, 0, 0, 0)
+    scheme: str = ""  # what the text of the digest begins with
 
     def update(self, chunk: Chunk) -> None:
         """Take in more examples."""
@@ -111,12 +114,30 @@ class Digest:
             labels: Any = y.data if isinstance(y, np.ndarray) else "".join(map(repr, y)).encode()
             seen: tuple[Any, ...] = labels, np.diff(X.indptr).data, X.indices.data, X.data.data
         else:
-            examples = zip(X, y or [None] * n, chunk.weights or [1.0] * n, strict=True)
-            seen = ("".join(map(repr, examples)).encode("utf-8", "surrogatepass"), b"", b"", b"")
+            # A text is taken in as it is: its repr takes as long as reading it.
+            texts = [x for x in X if type(x) is str]
+            others = [x for x in X if type(x) is not str] if len(texts) < n else []
+            ends = "\n" if texts else ""
+            parts = (
+                "\n".join(texts) + ends,
+                _shown(others),
+                _shown(y or [None] * n),
+                _shown(chunk.weights or [1.0] * n),
+            )
+            seen = tuple(part.encode("utf-8", "surrogatepass") for part in parts)
+            self.scheme = _SCHEME
         self.checksums = tuple(map(crc32, seen, self.checksums))
 
     def __str__(self) -> str:
-        return "".join(f"{checksum:08x}" for checksum in self.checksums)
+        return self.scheme + "".join(f"{checksum:08x}" for checksum in self.checksums)
+
+    def agrees(self, other: str) -> bool:
+        """Return whether this may be the digest that a checkpoint has; one without a digest, or an old one, may."""
+        return other in {"", str(self)} or not other.startswith(self.scheme)
+
+
+def _shown(values: Iterable[Any]) -> str:
+    return "".join(map(repr, values))
 
 
 @dataclass

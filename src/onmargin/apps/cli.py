@@ -41,8 +41,8 @@ class Program(click.Group):
 files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
 model_file = click.argument("model", type=click.Path())
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-force = click.option("--force", is_flag=True, help="Replace a file that is there.")
-quiet = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+force = click.option("--force", is_flag=True, help="Replace an existing output file.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Do not show progress.")
 format_option = click.option(
     "--format", "format", type=click.Choice(["auto", *FORMATS]), default="auto", help="File format (default: detected)."
 )
@@ -52,13 +52,22 @@ label_option = click.option(
     help="Column or JSON key of the label, header of a mail, or column number of CoNLL (default: the last column).",
 )
 text_option = click.option(
-    "--text", multiple=True, metavar="COLUMN", help="Column of a table that is a text; may be repeated."
+    "--text",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of a table that contains text (default: detected); may be repeated.",
 )
 ignore_option = click.option(
-    "--ignore", multiple=True, metavar="COLUMN", help="Column of a table to leave out; may be repeated."
+    "--ignore",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of a table to leave out (default: ids, dates, row numbers); may be repeated.",
 )
 only_option = click.option(
-    "--only", multiple=True, metavar="COLUMN", help="Column of a table to keep, and no others; may be repeated."
+    "--only",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of a table to keep; all others are left out; may be repeated.",
 )
 abstain_option = click.option(
     "--abstain",
@@ -82,16 +91,18 @@ def reading(command: Any) -> Any:
     """Options about where in a file things are."""
     for option in (
         click.option("--zero-based", is_flag=True, help="Indices of svmlight files start at 0."),
-        click.option("--thousands", metavar="MARK", help="Mark between thousands in numbers of CSV files."),
+        click.option(
+            "--thousands", metavar="MARK", help="Thousands separator in numbers of CSV files (default: detected)."
+        ),
         click.option("--decimal", metavar="MARK", help="Decimal mark in numbers of CSV files (default: detected)."),
         click.option(
             "--header/--no-header",
             default=None,
-            help="Whether the first row of a CSV file has the names of columns (default: detected). Without names, "
-            "columns have numbers, from 0.",
+            help="Whether the first row of a CSV file has the column names (default: detected). Without a header the "
+            "columns are named 0, 1 and so on.",
         ),
         click.option("--delimiter", help="CSV field separator (default: detected)."),
-        click.option("--weight", metavar="COLUMN", help="Column of a table that has the weights."),
+        click.option("--weight", metavar="COLUMN", help="Column of a table with the weights of the examples."),
     ):
         command = option(command)
     return table_options(command)
@@ -152,8 +163,8 @@ def _parameters(options: dict[str, Any], others: tuple[str, ...]) -> dict[str, A
 def main() -> None:
     """Online learning on the margin.
 
-    FILES are svmlight, CSV, TSV, JSON, JSON lines, ARFF, Vowpal Wabbit text, lines of label, tab and text, Parquet,
-    Arrow, folders of texts, mailboxes, CoNLL or CRFsuite files, compressed or not; - is the standard input.
+    FILES may be svmlight, CSV, TSV, JSON, JSON lines, ARFF, Vowpal Wabbit text, lines of label, tab and text, Parquet,
+    Arrow, folders of texts, mailboxes, CoNLL or CRFsuite files, compressed or not. Use - for the standard input.
     """
     # Nothing here uses the threads that NumPy's OpenBLAS would start, which takes a sixth of a prediction's time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -163,13 +174,18 @@ def main() -> None:
 
 @main.command()
 @files
-@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="Where the model goes.")
-@click.option("--task", type=click.Choice(["auto", *TASKS]), default="auto", help="By default guessed from the labels.")
+@click.option("-o", "--out", required=True, type=click.Path(dir_okay=False), help="File to write the model to.")
+@click.option(
+    "--task",
+    type=click.Choice(["auto", *TASKS]),
+    default="auto",
+    help="What to learn (default: detected by the labels).",
+)
 @click.option(
     "--model",
     metavar="NAME",
-    help="The learner, a name of onmargin.stream such as AROWClassifier (default: AutoClassifier or AutoRegressor by "
-    "the labels; the passive-aggressive learner if a parameter of it is given, such as --C).",
+    help="Learner: a class of onmargin.stream, such as AROWClassifier, or SequenceTagger (default: AutoClassifier or "
+    "AutoRegressor, or the passive-aggressive learner if one of its parameters is given, such as --C).",
 )
 @format_option
 @reading
@@ -181,33 +197,45 @@ def main() -> None:
     metavar="COLUMN COLUMN",
     help="Add the product of two columns as a feature; may be repeated.",
 )
+@click.option("--passes", type=click.IntRange(1), default=1, show_default=True, help="Number of passes over the files.")
 @click.option(
-    "--passes", type=click.IntRange(1), default=1, show_default=True, help="How often to go through all files."
+    "--shuffle", is_flag=True, help="Shuffle the examples of all files before each pass; they must fit in memory."
 )
-@click.option("--shuffle", is_flag=True, help="Shuffle the examples of all files before each pass, in memory.")
 @click.option(
     "--holdout",
     type=click.IntRange(2),
     metavar="N",
-    help="Do not learn every N-th example, but measure the model on those after each pass.",
+    help="Hold out every N-th example, and measure the model on them after each pass.",
 )
 @click.option(
     "--on-error",
     type=click.Choice(["stop", "skip"]),
     default="stop",
     show_default=True,
-    help="What to do about a record that cannot be read or learned; those skipped are counted and named.",
+    help="What to do with a record that cannot be read or learned. Skipped records are counted, and the first "
+    "are shown.",
 )
 @click.option(
     "--C",
     "C",
     type=Aggressiveness(),
-    help="Aggressiveness of the passive-aggressive learner, above 0. With auto, nine values are trained at once.",
+    help="Aggressiveness of the passive-aggressive learner, greater than 0. With auto, one model per value of "
+    "a grid is trained, and the best so far predicts.",
 )
-@click.option("--loss", help="hinge (PA-I) or squared_hinge (PA-II), and the corresponding losses of other tasks.")
-@click.option("--update", help="Which rivals move the weights, such as max, simproj or exact.")
-@click.option("--average", is_flag=True, help="Predict with the mean of the weights.")
-@click.option("--hash", "bits", type=click.IntRange(1, 31), metavar="BITS", help="Hash features to so many bits.")
+@click.option(
+    "--loss",
+    help="Loss: hinge (PA-I) or squared_hinge (PA-II); epsilon_insensitive or squared_epsilon_insensitive for "
+    "regression.",
+)
+@click.option("--update", help="Update of multiclass and ranking learners, such as max, simproj or exact.")
+@click.option("--average", is_flag=True, help="Predict with averaged weights (taggers always do).")
+@click.option(
+    "--hash",
+    "bits",
+    type=click.IntRange(1, 31),
+    metavar="BITS",
+    help="Hash features to 2^BITS columns, which bounds the memory.",
+)
 @click.option(
     "--template",
     "templates",
@@ -222,24 +250,36 @@ def main() -> None:
     help="Keep prediction sets (or intervals, for numbers) that contain the truth in this fraction of the examples, "
     "such as 0.9. The model file has them; predict and evaluate show them.",
 )
-@click.option("--set", "others", multiple=True, metavar="NAME=VALUE", help="Any other parameter of the model.")
-@click.option("--from", "start", type=click.Path(), metavar="MODEL", help="Go on from this model.")
 @click.option(
-    "--checkpoint-every", "every", type=click.IntRange(1), metavar="N", help="Examples; by default each minute."
+    "--set",
+    "others",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Any other parameter of the learner or of its features, such as 'ngrams=(1, 2)'.",
+)
+@click.option("--from", "start", type=click.Path(), metavar="MODEL", help="Continue training this model with new data.")
+@click.option(
+    "--checkpoint-every",
+    "every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Write the model after every N examples (default: every minute).",
 )
 @force
-@click.option("--resume", is_flag=True, help="Go on where the checkpoint in --out was made, if there is one.")
+@click.option("--resume", is_flag=True, help="Continue the interrupted run whose checkpoint is --out, if there is one.")
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray"]),
-    help="Train on the files in parallel and average the weights after each pass, with processes or with Ray.",
+    help="Train on the files in parallel and average the models after each pass, with local processes or Ray.",
 )
-@click.option("--workers", type=click.IntRange(1), metavar="N", help="For --engine; by default one a core.")
-@click.option("--address", help="For --engine ray: that of a cluster; by default one is started here.")
+@click.option(
+    "--workers", type=click.IntRange(1), metavar="N", help="For --engine: number of processes (default: one per core)."
+)
+@click.option("--address", help="For --engine ray: address of the cluster (default: started on this machine).")
 @click.option(
     "--mixing",
     type=click.Choice(["updates", "uniform", "examples"]),
-    help="For --engine: what a file counts; by default its updates.",
+    help="For --engine: the weight of each file in the average (default: its number of updates).",
 )
 @quiet
 @as_json
@@ -275,9 +315,9 @@ def train(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Learn a model from FILES, one example at a time.
+    """Train a model on FILES, one example at a time.
 
-    Each example is predicted before it is learned: the error shown is that of the predictions.
+    Each example is predicted before it is learned. The progressive error is the error of these predictions.
     """
     from onmargin.apps import report
     from onmargin.apps.outputs import check_output
@@ -328,7 +368,8 @@ def train(
     "--out",
     type=click.Path(dir_okay=False, allow_dash=True),
     default="-",
-    help="File for the predictions (default: printed). A .csv, .tsv or .jsonl file also gets the columns of FILES.",
+    help="File for the predictions (default: standard output). A .csv, .tsv or .jsonl file gets the columns "
+    "of FILES, too.",
 )
 @click.option(
     "--keep", multiple=True, metavar="COLUMN", help="For -o: column to pass through, such as an id (default: all)."
@@ -354,10 +395,10 @@ def predict(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Print what MODEL predicts for the examples of FILES, one line each.
+    """Predict the examples of FILES with MODEL, one line per example.
 
-    The files may have labels or not. --json adds the scores. A model that was trained with --coverage adds prediction
-    sets or intervals.
+    The files may have labels or not. --json adds the scores of the classes. A model that was trained with --coverage
+    adds prediction sets or intervals.
     """
     from onmargin.apps.outputs import check_output, written
     from onmargin.apps.predict import Order
@@ -392,7 +433,7 @@ def evaluate(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Measure how good the predictions of MODEL are on FILES that have labels.
+    """Measure the predictions of MODEL on labeled FILES.
 
     A model that was trained with --coverage has its prediction sets or intervals measured too.
     """
@@ -405,10 +446,16 @@ def evaluate(
 
 @main.command()
 @model_file
-@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="How many of the heaviest features.")
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Number of features to show, those with the largest weights.",
+)
 @as_json
 def inspect(model: str, top: int, as_json: bool) -> None:
-    """Show what is in MODEL: parameters, totals, classes, and the heaviest features."""
+    """Show the parameters, totals, classes and heaviest features of MODEL."""
     from onmargin.apps import report
     from onmargin.apps.inspect import inspect as run
 
@@ -417,13 +464,23 @@ def inspect(model: str, top: int, as_json: bool) -> None:
 
 @main.command()
 @files
-@click.option("--to", "target", type=click.Choice(WRITTEN), required=True, help="The format to write.")
-@click.option("-o", "--out", type=click.Path(dir_okay=False, allow_dash=True), default="-", help="By default printed.")
-@click.option("--names", type=click.Path(dir_okay=False), help="For svmlight: the names of its features.")
+@click.option("--to", "target", type=click.Choice(WRITTEN), required=True, help="Format to write.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    default="-",
+    help="Output file (default: standard output).",
+)
+@click.option(
+    "--names",
+    type=click.Path(dir_okay=False),
+    help="For svmlight: file for the names of the features, one per line; features are numbered by lines, from 1.",
+)
 @click.option(
     "--labels",
     type=click.Path(dir_okay=False),
-    help="For svmlight and vw: the names of labels, one per line; labels are numbered by lines, from 1.",
+    help="For svmlight and vw: file for the names of the labels, one per line; labels are numbered by lines, from 1.",
 )
 @force
 @format_option
@@ -625,7 +682,7 @@ def token(scope: str) -> None:
 
 @main.command()
 def demo() -> None:
-    """Learn a real data set online and show the results."""
+    """Train on a real data set and show the results."""
     from onmargin.apps.demo import run
 
     run()
@@ -634,12 +691,14 @@ def demo() -> None:
 @main.command()
 @click.argument("name")
 @click.option(
-    "-o", "--out", type=click.Path(file_okay=False), default="lab", show_default=True, help="The folder of the results."
+    "-o", "--out", type=click.Path(file_okay=False), default="lab", show_default=True, help="Folder for the results."
 )
-@click.option("--data", type=click.Path(), help="The folder of the data sets, for experiments that read some.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random numbers.")
-@click.option("--repetitions", type=click.IntRange(1), help="By default what each experiment says.")
-@click.option("--jobs", type=click.IntRange(1), help="Processes; by default one a core. They change no result.")
+@click.option("--data", type=click.Path(), help="Folder of the data sets, for experiments that read some.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random numbers.")
+@click.option("--repetitions", type=click.IntRange(1), help="Number of repetitions (default: set by each experiment).")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Number of processes, which changes no result (default: one per core)."
+)
 @quiet
 def lab(
     *, name: str, out: str, data: str | None, seed: int, repetitions: int | None, jobs: int | None, quiet: bool

@@ -56,10 +56,12 @@ def _useless(name: str, values: Sequence[Any]) -> str | None:
         return "different in every row" if len(set(values)) == len(values) else None
     if not all(isinstance(value, int | float) and float(value).is_integer() for value in values):
         return None
+    named = re.fullmatch(_ID, name) is not None
     steps = {b - a for a, b in pairwise(values)}
-    if len(steps) == 1 and steps <= {1.0, -1.0}:
+    # Numbers that go on from another one, such as years, may tell something.
+    if len(steps) == 1 and steps <= {1.0, -1.0} and (named or min(values) in {0, 1}):
         return "row numbers"
-    return "different in every row" if re.fullmatch(_ID, name) and len(set(values)) == len(values) else None
+    return "different in every row" if named and len(set(values)) == len(values) else None
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,11 @@ from onmargin import io
 from onmargin.apps.columns import LABELS, RowFeatures, is_label, is_text, judge
 from onmargin.apps.failure import Failure
 from onmargin.io import Reader, ReadError
+from onmargin.io.csv_look import MISSING, first_row
 from onmargin.io.guess import first_lines, guess_format, head
 
 _BLOCK = 1 << 22  # bytes of svmlight text that are parsed at once
 _SAMPLE = 1000  # rows that columns are judged by, at most
-# Fields of a CSV file that stand for nothing.
-_MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 
 Kind = Literal["rows", "records", "sequences"]
 
@@ -159,7 +158,7 @@ def _read_csv(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
         quote=settings.quote,
         decimal=settings.decimal,
         thousands=settings.thousands,
-        missing=_MISSING,
+        missing=MISSING,
     )
 
 
@@ -445,7 +444,8 @@ def table_columns(path: str, settings: Settings) -> list[str]:
 
         return column_names(path)
     if settings.format == "csv":
-        return _csv_columns(next((line for line in first_lines(head(path)) if line.strip()), ""), settings)
+        fields = first_row(first_lines(head(path)), settings.delimiter or ",", settings.quote)
+        return fields if settings.header else [str(k) for k in range(len(fields))]
     if settings.format == "arff":
         from onmargin.io.arff import attribute_names
 
@@ -508,12 +508,3 @@ def _token_width(path: str) -> int:
     lines = first_lines(head(path))
     first = next((line for line in lines if line.strip() and not line.startswith("-DOCSTART-")), "")
     return len(first.split("\t" if "\t" in first else None))
-
-
-def _csv_columns(first: str, settings: Settings) -> list[str]:
-    import csv
-
-    from onmargin.io.csv_look import dialect
-
-    names = next(csv.reader([first], **dialect(settings.delimiter or ",", settings.quote)), [])  # type: ignore[arg-type]
-    return names if settings.header else [str(k) for k in range(len(names))]

@@ -106,7 +106,7 @@ class _Passed:
         return [{name: row.get(name, "") for name in keep} for row in found] if keep else found
 
     def _raw(self, path: str) -> Iterator[Any] | None:
-        """The fields of a CSV file as strings: an id of 007 is no 7."""
+        """The fields of a CSV file as strings: an id of 007 must not become 7."""
         own = settings_for(path, self._settings, self._order.format, self._order.given)
         if own.format != "csv" or path == "-":
             return None

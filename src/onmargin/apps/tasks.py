@@ -63,7 +63,8 @@ def guess_task(chunk: Chunk, settings: Settings) -> str:
         return "rank"
     n_different = len(set(labels))
     numbers = all(isinstance(label, int | float) for label in labels)
-    if numbers and (n_different > max(_MANY, 0.2 * len(labels)) or not all(float(y).is_integer() for y in labels)):
+    most = _MANY if settings.is_table else max(_MANY, 0.2 * len(labels))  # rows of numbers often have many classes
+    if numbers and (n_different > most or not all(float(y).is_integer() for y in labels)):
         return "regress"
     if len(labels) >= 20 and n_different > 0.5 * len(labels):
         column = "" if settings.label is None else f" {settings.label!r}"

@@ -33,6 +33,7 @@ _PIECE = 0.2  # seconds that a piece of a block takes to learn, about: how long 
 # Names of experts whose predictions are good for what comes next.
 _TRACKERS = ("that forgets", "last value")
 _KEPT = 1 << 26  # values of features that are kept for later passes, at most: 12 bytes each
+_FEW_CLASSES = 10  # whole numbers as labels that are hardly quantities, at most
 _NAMED = 10  # records that are named when they are skipped, at most
 
 
@@ -233,7 +234,9 @@ def resumed(request: Request, out: str) -> Run:
     """The run that a model file is the checkpoint of."""
     model, notes = load_with_notes(out)
     if "position" not in notes:
-        raise Failure(f"{out} is no checkpoint of onmargin train: to go on from a model with new data say --from")
+        raise Failure(
+            f"{out} is not a checkpoint of onmargin train: use --from to continue training a model with new data"
+        )
     old, new = notes["request"], request.to_notes()
     n_files = len(old["files"])
     if new["files"][:n_files] == old["files"] and (notes["position"][0] == 0 or len(new["files"]) == n_files):
@@ -315,7 +318,7 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
             if done:
                 digest.update(chunk.part(0, done))
                 if n_read >= skip:
-                    if run.unread not in {"", str(digest)}:
+                    if not digest.agrees(run.unread or ""):
                         raise Failure(
                             f"{path} has changed: its first {skip} records are not those that {run.out} has learned. "
                             "Give the file as it was, or start over without --resume"
@@ -365,6 +368,8 @@ def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
         parameters = parameters | {"radius": "learn", "max_radius": usual_radius(chunk)}
     run.learner = begin(request.model, task, run.settings, parameters, request.coverage)
     say.task(run.learner)
+    if request.model is None and request.task is None and task == "classify" and run.settings.is_table:
+        say.classes({label for label in chunk.y if isinstance(label, int | float)})
 
 
 def _learn(run: Run, chunk: Chunk, after: Position, digest: Digest | None) -> None:
@@ -450,6 +455,9 @@ class _Silent:
     def task(self, learner: ChunkLearner) -> None:
         pass
 
+    def classes(self, numbers: set[float]) -> None:
+        pass
+
 
 class _Said(_Silent):
     """Says in one line what was guessed, and in another which columns are left out."""
@@ -471,12 +479,21 @@ class _Said(_Silent):
             names = ", ".join(f"{name!r} ({reason})" for name, reason in self._look.left_out.items())
             click.echo(f"left out: {names}; --only keeps what it names", err=True)
 
+    def classes(self, numbers: set[float]) -> None:
+        """Say that numbers were taken for classes, if there are more of them than most classifications have."""
+        if len(numbers) > _FEW_CLASSES:
+            click.echo(
+                f"{len(numbers)} different whole numbers as labels are taken for classes; if they are quantities, add "
+                "--task regress",
+                err=True,
+            )
+
 
 class _Pace:
     """Cuts blocks into pieces that are learned soon, so that a signal is heard between them."""
 
     def __init__(self) -> None:
-        self._size = 100
+        self._size = 10
 
     def pieces(self, chunk: Chunk, after: Position) -> Iterator[tuple[Chunk, Position]]:
         first, start, n = after.records - len(chunk), 0, len(chunk)

@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from inspect import signature
 from math import inf, isfinite, nan
 from typing import Any
@@ -71,8 +72,10 @@ class UnsavableError(TypeError):
 
 def public_class(name: str) -> type | None:
     """The public model or transformer of that name; None: there is none."""
-    for prefix, module in public_modules():
-        found = getattr(module, name[len(prefix) :], None) if name in {prefix + n for n in module.__all__} else None
+    # Only the modules that may have it are imported.
+    start = name[: name.find(".") + 1]
+    for module in (import_module(module) for prefix, module in public_modules() if prefix == start):
+        found = getattr(module, name[len(start) :], None) if name[len(start) :] in module.__all__ else None
         if isinstance(found, type) and hasattr(found, "_check_parameters"):
             return found
     return None
@@ -81,13 +84,13 @@ def public_class(name: str) -> type | None:
 def public_name(kind: type) -> str | None:
     """The name under which a file speaks of a class; None: of that one it does not."""
     # The module that has the class comes first: another one would be imported for a name that both have.
-    modules = sorted(public_modules(), key=lambda pair: -len(pair[1].__name__) * _is_in(kind, pair[1]))
+    modules = sorted(public_modules(), key=lambda pair: -len(pair[1]) * _is_in(kind, pair[1]))
     names = (prefix + kind.__name__ for prefix, _ in modules)
     return next((name for name in names if public_class(name) is kind), None)
 
 
-def _is_in(kind: type, module: Any) -> bool:
-    return f"{kind.__module__}.".startswith(f"{module.__name__}.")
+def _is_in(kind: type, module: str) -> bool:
+    return f"{kind.__module__}.".startswith(f"{module}.")
 
 
 def sha256(array: NDArray[Any]) -> str:

@@ -8,10 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 DELIMITERS = ",\t;|"
+# Fields that stand for nothing.
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 _ROWS = 500  # rows that are looked at, at most
 # Patterns, which are compiled when they are used.
 _COMMA_GROUPS = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
-_DECIMAL_COMMA = r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+"
+_DECIMAL_COMMA = r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+(?:[eE][-+]?\d+)?"
 _OTHER_GROUPS = r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?P<rest>[.,]\d+)?"
 _NAME = r"[^\W\d][\w.\-]{0,40}"
 
@@ -122,16 +124,42 @@ def _has_quotes(lines: Sequence[str]) -> bool:
     return bool(quoted) and all(len(field) > 1 and field.endswith('"') for field in quoted)
 
 
-def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, float, int]:
-    """How well a delimiter explains lines: rows of one width, fields that are numbers, and the width."""
+def first_row(lines: Sequence[str], delimiter: str, quote: str | None) -> list[str]:
+    """Return the fields of the first row, which may go over several lines.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The first lines, without their ends.
+    delimiter : str
+        The character between fields.
+    quote : str or None
+        The character around fields.
+
+    Returns
+    -------
+    fields : list of str
+        The fields; empty if there is no row.
+    """
+    return next(iter(_rows([line for line in lines if line.strip()], delimiter, quote)), [])
+
+
+def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, bool, float, int]:
+    """How well a delimiter explains lines.
+
+    The criteria are, in this order: how many rows have the same width, whether the first row has it, too (a header
+    has no decimal commas), whether it is not a comma (which may be the decimal mark of one column), how many fields
+    are numbers, and the width.
+    """
     rows = _rows(lines, delimiter, '"' if delimiter != "\t" or _has_quotes(lines) else None)
     if not rows:
-        return 0.0, 0.0, 0
+        return 0.0, False, False, 0.0, 0
     (width, n_rows), *_ = Counter(map(len, rows)).most_common(1)
     if width == 1:
-        return 0.0, 0.0, 1
+        return 0.0, False, False, 0.0, 1
     fields = [field for row in rows for field in row]
-    return round(n_rows / len(lines), 1), sum(map(_looks_numeric, fields)) / len(fields), width
+    share = sum(map(_looks_numeric, fields)) / len(fields)
+    return round(n_rows / len(lines), 1), len(rows[0]) == width, delimiter != ",", share, width
 
 
 def is_number(field: str) -> bool:
@@ -181,7 +209,7 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         return len(first) > 2 and list(first) == [str(k) for k in range(len(first))]
     if len(set(first)) < len(first):
         return False
-    columns = [[row[k] for row in rows if len(row) == len(first) and row[k]] for k in range(len(first))]
+    columns = [[row[k] for row in rows if len(row) == len(first) and row[k] not in MISSING] for k in range(len(first))]
     if any(column and all(map(_looks_numeric, column)) for column in columns):
         return True
     if any(name in column for name, column in zip(first, columns, strict=True)):
@@ -194,7 +222,7 @@ def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | No
     """The decimal mark and the thousands mark of the columns of numbers."""
     marked: list[str] = []
     for k in range(max(map(len, rows), default=0)):
-        column = [row[k].strip() for row in rows if k < len(row) and row[k].strip()]
+        column = [field for row in rows if k < len(row) and (field := row[k].strip()) not in MISSING]
         if column and all(map(_looks_numeric, column)):
             marked.extend(field for field in column if not is_number(field))
     if not marked:

@@ -255,8 +255,8 @@ def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None =
     Raises
     ------
     ModelFileError
-        If the file is damaged, is no model file or was written by a later version of onmargin, or if `parameters` are
-        not what it asks for.
+        If the file is damaged, is not a model file or was written by a later version of onmargin, or if `parameters`
+        are not what it asks for.
     OSError
         If it cannot be read.
 
