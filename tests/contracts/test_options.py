@@ -80,7 +80,12 @@ OF_STRUCTURES = {
     "average": [True, 3],
     "check_rounds": [0],
 }
-OF_NUMBERS = {"loss": ["squared_epsilon_insensitive"], "epsilon": [0.0]}
+OF_NUMBERS = {
+    "loss": ["squared_epsilon_insensitive"],
+    "epsilon": [0.0],
+    "geometry": ["entropic", "pnorm", "adaptive", "normalized"],
+    "line_search": [True],
+}
 
 
 def pairs(values):

@@ -93,6 +93,7 @@ TWINS = {
     "SeveralPaths": "vote",
     "SideBySide": "several",
     "SimplexCenter": "simplex_uniclass",
+    "PNormCenter": "linked_uniclass",
     "Smallest": "smallest",
     "SmallestBall": "smallest",
     "Standardized": "running_standardization",

@@ -99,14 +99,14 @@ TABLE = (
             equal("update", "max"),
             absent("cost"),
             absent("kernel"),
-            other_than("geometry", "entropic"),
+            other_than("geometry", "entropic", "pnorm"),
             absent("target_loss"),
         ),
         "the models of a grid share one pass over linear weights, and differ in C alone",
     ),
     Requirement(
         BOTH_AVERAGES,
-        (ONE_C, absent("kernel"), other_than("geometry", "entropic"), absent("target_loss")),
+        (ONE_C, absent("kernel"), other_than("geometry", "entropic", "pnorm"), absent("target_loss")),
         "current and averaged weights are two models, which predict in turn",
     ),
     Requirement(
@@ -161,7 +161,14 @@ TABLE = (
         "the step is taken in the metric of the weights, one rival at a time",
     ),
     Requirement(
-        equal("geometry", "pnorm"), (absent("kernel"),), "an expansion in the space of a kernel has Euclidean weights"
+        equal("geometry", "pnorm"),
+        (absent("kernel"), off("average"), absent("target_loss"), equal("radius", "fixed")),
+        "an expansion in the space of a kernel has Euclidean weights, and weights that are a link are kept as sums",
+    ),
+    Requirement(
+        on("line_search"),
+        (equal("geometry", "entropic", "pnorm"), equal("loss", "epsilon_insensitive")),
+        "plain steps are exact without a search, and the search is for capped steps",
     ),
     Requirement(
         AN_INTERCEPT,

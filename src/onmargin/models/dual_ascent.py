@@ -19,7 +19,7 @@ from onmargin.learner import Learner, Offsets, Vector, as_rows, matrix_of
 from onmargin.models import options as shared
 from onmargin.models import quasi_additive
 from onmargin.models import weights as kernels
-from onmargin.models.links import link
+from onmargin.models.links import link, norm
 from onmargin.models.options import option
 from onmargin.models.plan import Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Number
@@ -72,7 +72,7 @@ class DualAscentOptions:
     """
 
     geometry: str = quasi_additive.geometry()
-    p: float | None = quasi_additive.norm()
+    p: float | None = norm()
     C: float = quasi_additive.size_of_step()
     margin: float | None = quasi_additive.margin()
     window: int | None = option(8, WHOLE, NONE)

@@ -7,7 +7,9 @@ import numpy as np
 
 from onmargin._core.geometries.additive import Balanced, Entropic, PNorm
 from onmargin._core.geometries.geometry import Euclidean, Geometry
+from onmargin.models.options import option
 from onmargin.models.plan import Shape
+from onmargin.models.rules import NONE, Number
 from onmargin.models.several import Kind
 
 LINKS = ("euclidean", "entropic", "pnorm")
@@ -17,20 +19,27 @@ LINKS = ("euclidean", "entropic", "pnorm")
 OF_SIMPLEX = "weights on the simplex begin at 1 / n_features:"
 
 
+def norm() -> Any:
+    """Return the option p of the p-norm geometry."""
+    return option(None, Number(2, 500), NONE)
+
+
 def default_p(n_features: int) -> float:
     """Return 2 ln n, where the p-norm geometry does best for sparse targets."""
     return max(2.0, 2 * log(max(n_features, 1)))
+
+
+def sized_by(geometry: str, p: float | None) -> str:
+    """Return why a geometry must know the number of features, if it must."""
+    if geometry == "entropic":
+        return OF_SIMPLEX
+    return "p=None is 2 ln(n_features): set p," if geometry == "pnorm" and p is None else ""
 
 
 def link(
     geometry: str, *, bias: float = 0.0, p: float | None = None, balanced: bool = True, threshold: float = 0.0
 ) -> dict[str, Any]:
     """Return what a plan says of weights in a geometry; `balanced` and `threshold` are of the entropic one."""
-    sized = ""
-    if geometry == "entropic":
-        sized = OF_SIMPLEX
-    elif geometry == "pnorm" and p is None:
-        sized = "p=None is 2 ln(n_features): set p,"
 
     def make(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
         n_features = shape.n_features
@@ -43,7 +52,7 @@ def link(
         return Entropic(n_features, n_columns, threshold=threshold if n_columns == 1 else 0.0)
 
     plain = geometry == "euclidean"
-    return {"weights": make, "dtypes": (np.dtype(np.float64),), "sized": sized, "plain": plain}
+    return {"weights": make, "dtypes": (np.dtype(np.float64),), "sized": sized_by(geometry, p), "plain": plain}
 
 
 def half(geometry: Any) -> float:

@@ -14,9 +14,10 @@ from onmargin.models import options as shared
 from onmargin.models.columns import class_columns
 from onmargin.models.compatible import several
 from onmargin.models.costs import check_cost
+from onmargin.models.links import norm
 from onmargin.models.options import option, optional
 from onmargin.models.plan import Labels, Plan
-from onmargin.models.rules import CLASS_MARGINS, Number, Numbers, Word
+from onmargin.models.rules import CLASS_MARGINS, FLAG, Number, Numbers, Word
 from onmargin.models.updates import RIVALS, class_margins, class_task, projection
 from onmargin.models.weights import budget, budget_policy, coef0, degree, gamma, geometry, kernel, space
 
@@ -137,11 +138,19 @@ class RegressorOptions:
     average : bool, int, "mean" or "best", default=False
         Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
         and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
-    geometry : {"euclidean", "entropic", "adaptive", "normalized"}, default="euclidean"
+    geometry : {"euclidean", "entropic", "pnorm", "adaptive", "normalized"}, default="euclidean"
         "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to.
-        Where few of very many features matter. No intercept, no averaging.
+        Where few of very many features matter. No intercept, no averaging. "pnorm": weights of any sign and size, in
+        between; the same limits.
         "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further.
         "normalized": the like, whatever the units of each feature.
+    p : float or None, default=None
+        Of "pnorm", from 2 to 500: 2 is plain weights, larger ones are nearer to the entropic. If None, 2 ln(n_features)
+        of the first call.
+    line_search : bool, default=False
+        With "entropic" and "pnorm", whether a step goes exactly as far as the Bregman projection onto the tube, at most
+        C, which a search along the row finds. If False, it goes as far as a bound on the curvature allows, which is
+        shorter. The search is for the first `loss`.
     combine : {"leader", "hedge"}, default="leader"
         With several C, or ``average="best"``, predict with the model of the least loss so far, or the mean of all that
         AdaHedge weighs.
@@ -153,7 +162,9 @@ class RegressorOptions:
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
     average: bool | int | str = shared.average("mean", "best")
-    geometry: str = geometry()
+    geometry: str = geometry("pnorm")
+    p: float | None = norm()
+    line_search: bool = option(False, FLAG)
     kernel: str | Callable[[Any, Any], Any] | None = kernel()
     gamma: float | str = gamma()
     degree: int = degree()

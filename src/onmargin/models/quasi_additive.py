@@ -7,7 +7,7 @@ from typing import Any
 from onmargin._core.steps.step import Aggressive, Fixed, Optimal, Step
 from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value
-from onmargin.models.links import LINKS, half, link
+from onmargin.models.links import LINKS, half, link, norm
 from onmargin.models.options import option
 from onmargin.models.plan import Plan
 from onmargin.models.rules import FLAG, NONE, Number, Word
@@ -19,10 +19,6 @@ POSITIVE = Number(0, above=True, below=True)
 
 def size_of_step() -> Any:
     return option(1.0, POSITIVE)
-
-
-def norm() -> Any:
-    return option(None, Number(2, 500), NONE)
 
 
 def geometry() -> Any:

@@ -14,17 +14,19 @@ from onmargin._core.geometries.ball import (
     BudgetedBall,
     Center,
     OldestBall,
+    PNormCenter,
     ProjectedBall,
     SimplexCenter,
     SmallestBall,
 )
 from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.steps.step import Optimal
 from onmargin._core.tasks.task import Uniclass
 from onmargin.learner import Learner
-from onmargin.models.links import OF_SIMPLEX
+from onmargin.models.links import default_p, norm, sized_by
 from onmargin.models.options import option, optional
 from onmargin.models.plan import Plan, Shape
-from onmargin.models.rules import Number, Word
+from onmargin.models.rules import FLAG, Number, Word
 from onmargin.models.several import Kind
 from onmargin.models.updates import projection
 from onmargin.models.weights import (
@@ -68,10 +70,18 @@ class UniclassOptions:
         Where the center starts: at the first example ([NIPS]), which is then no round, or at the origin ([JMLR]).
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
         The first is PA-I, the second PA-II.
-    geometry : {"euclidean", "entropic"}, default="euclidean"
+    geometry : {"euclidean", "entropic", "pnorm"}, default="euclidean"
         "entropic": the center is on the simplex, its numbers at least 0 and of sum 1, and they are multiplied instead
         of added to: for proportions and histograms. It starts uniform, whatever `init` says, and needs
-        ``radius="fixed"``.
+        ``radius="fixed"``. "pnorm": what was added to the start is a link of the sum of the directions, which is
+        between the two; it needs ``radius="fixed"`` as well.
+    p : float or None, default=None
+        Of "pnorm", from 2 to 500: 2 is a plain center, larger ones are nearer to the entropic. If None, 2
+        ln(n_features) of the first call.
+    line_search : bool, default=False
+        With "entropic" and "pnorm", whether a step goes exactly as far as the Bregman projection onto the half-space
+        that holds the ball, at most C, which a search finds. If False, it goes as far as a bound on the curvature
+        allows, which is shorter. The search is for the first `loss`.
     kernel : {"linear", "poly", "rbf", "sigmoid"}, callable or None, default=None
         Learn in the feature space of a kernel: the center is an expansion over the examples that moved it, and a round
         costs as much as there are of those. A callable gives the kernel values of the rows of two matrices.
@@ -87,7 +97,9 @@ class UniclassOptions:
     max_radius: float | None = optional(None, Number(0, above=True, below=True))
     init: str = option("first", Word("first", "zero"))
     loss: str = option("epsilon_insensitive", Word("epsilon_insensitive", "squared_epsilon_insensitive"))
-    geometry: str = option("euclidean", Word("euclidean", "entropic"))
+    geometry: str = option("euclidean", Word("euclidean", "entropic", "pnorm"))
+    p: float | None = norm()
+    line_search: bool = option(False, FLAG)
     # The distance of a new example needs K(x, x) too, which is not among its kernel values with those learned.
     kernel: str | Callable[[Any, Any], Any] | None = kernel("linear", "poly", "rbf", "sigmoid")
     gamma: float | str = gamma()
@@ -100,22 +112,25 @@ class UniclassOptions:
         """Return how these options learn. A distance is a small difference of large numbers: rows are float64."""
         height = 0.0 if self.max_radius is None else float(self.max_radius)
         limit = float(self.epsilon) if self.max_radius is None else height
+        of_link = {"p": self.p} if self.geometry == "pnorm" else {}
 
         def center(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
             if self.kernel is not None:
                 return _in_feature_space(self, shape, height)
             if self.geometry == "entropic":
                 return SimplexCenter(shape.n_features)
+            if self.geometry == "pnorm":
+                return PNormCenter(shape.n_features, default_p(shape.n_features) if self.p is None else float(self.p))
             return Center(shape.n_features, height=height)
 
         return Plan(
             task=lambda labels: Uniclass(limit),
-            step=projection(self.C, self.loss),
+            step=Optimal(self.C) if self.line_search else projection(self.C, self.loss),
             weights=center,
             dtypes=(np.dtype(np.float64),),
             learner=None if self.kernel is None else kernel_learner(self),
-            fixed=kernel_options(self) | {"geometry": self.geometry},
-            sized=OF_SIMPLEX if self.geometry == "entropic" else by_size(self),
+            fixed=kernel_options(self) | {"geometry": self.geometry} | of_link,
+            sized=sized_by(self.geometry, self.p) or by_size(self),
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from onmargin._core.geometries.geometry import Geometry
-from onmargin._core.steps.step import Step
+from onmargin._core.steps.step import Optimal, Step
 from onmargin.learner import Learner
 from onmargin.models.linear import GEOMETRIES, METRICS, alternatives, swept, weights
 from onmargin.models.links import link
@@ -21,8 +21,8 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 POLICIES = ("oldest", "smallest", "projection", "forgetron")
 
 
-def geometry() -> Any:
-    return option("euclidean", Word("euclidean", "entropic", *METRICS))
+def geometry(*words: str) -> Any:
+    return option("euclidean", Word("euclidean", "entropic", *words, *METRICS))
 
 
 def kernel(*words: str) -> Any:
@@ -114,8 +114,12 @@ def space(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
             "fixed": fixed,
             "sized": by_size(options),
         }
-    if word == "entropic":
-        return {"step": step, "fixed": fixed, **link("entropic", balanced=False)}
+    if word in {"entropic", "pnorm"}:
+        if getattr(options, "line_search", False):
+            step = Optimal(options.C)
+        p = getattr(options, "p", None)
+        fixed |= {"p": p} if word == "pnorm" else {}
+        return {"step": step, "fixed": fixed, **link(word, balanced=False, p=p)}
     kind: Kind = GEOMETRIES[word]
     ensemble = alternatives(options, kind, step, by_loss=by_loss)
     return {"step": step, "weights": weights(options, kind), "ensemble": ensemble, "fixed": fixed}

@@ -103,7 +103,7 @@ from onmargin.reference.trials import (
     play_trials,
     priced,
 )
-from onmargin.reference.uniclass import Ball, simplex_uniclass, uniclass
+from onmargin.reference.uniclass import Ball, linked_uniclass, simplex_uniclass, uniclass
 
 __all__ = [
     "Adaptive",
@@ -153,6 +153,7 @@ __all__ = [
     "label_ranking",
     "largest",
     "levels",
+    "linked_uniclass",
     "log_loss",
     "mix_epochs",
     "mixed",

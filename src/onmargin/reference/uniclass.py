@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin.reference.additive import Link, bounded, optimal
 from onmargin.reference.step import Step, pa
+from onmargin.reference.task import HalfSpace
 
 Vector = NDArray[np.float64]
 
@@ -89,4 +91,38 @@ def simplex_uniclass(X: NDArray[np.float64], radius: float, step: Step = pa, *, 
                 log_w += tau[0] * v - raised
                 ball.updates += 1
     ball.center, ball.distance = np.exp(log_w), ball.loss
+    return ball
+
+
+def linked_uniclass(
+    X: NDArray[np.float64],
+    radius: float,
+    link: Link,
+    *,
+    C: float = np.inf,
+    search: bool = True,
+    start: Vector | None = None,
+) -> Ball:
+    """Follow the rows of X with a ball whose center, counted from `start`, is a link of a sum ([NIPS] sec. 6).
+
+    The direction is that of `uniclass`. With `search` a step goes as far as the loss is made up for, at most C;
+    otherwise as far as the curvature of the link allows.
+    """
+    theta, origin = np.zeros(X.shape[1]), np.zeros(X.shape[1]) if start is None else start
+    ball = Ball(origin + link.weights(theta), radius)
+    for x in X:
+        w = link.weights(theta)
+        d = float(np.linalg.norm(x - origin - w))
+        ball.rounds += 1
+        if d > radius:
+            v, loss = (x - origin - w) / d, d - radius
+            asked = HalfSpace(np.ones(1), loss, True)
+            tau = (optimal if search else bounded)(link, theta, v, asked, C)
+            rise = link.potential(theta + tau * v) - link.potential(theta)
+            ball.dual_value += tau * loss - (rise - tau * float(w @ v))
+            theta = theta + tau * v
+            ball.updates += 1
+            ball.loss += loss
+            ball.squared_loss += loss**2
+    ball.center, ball.distance = origin + link.weights(theta), ball.loss
     return ball

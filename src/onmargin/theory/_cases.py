@@ -199,9 +199,14 @@ def _longest(lengths: Vector) -> float:
 def _regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     X = _rows(run, X)
     problem = _tube(X, np.asarray(y, dtype=np.float64), run.epsilon)
-    size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=None, columns=1)
-    step = _passive_aggressive(run, lengths)
+    size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=_norm(run), columns=1)
+    # Steps of a length of 1 have a theorem of their own in Euclidean geometry alone.
+    step = _passive_aggressive(run, np.zeros(1) if run.geometry == "pnorm" else lengths)
     return Case(step, "loss", problem, size, run.C, _longest(lengths))
+
+
+def _norm(run: Any) -> float | None:
+    return getattr(run._learner.geometry, "p", None)
 
 
 def _dual_regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
@@ -331,6 +336,12 @@ def _uniclass(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
         return Case(_passive_aggressive(run, np.zeros(1)), "loss", problem, of_simplex(n), run.C, 0.5)
     start, X = (X[0], X[1:]) if run.init == "first" else (np.zeros(X.shape[1]), X)
     points, limit = X - start, run.epsilon
+    if run.geometry == "pnorm":
+        p = run._learner.geometry.p
+        # Directions have length 1, and so a p-norm of at most 1.
+        return Case(
+            _passive_aggressive(run, np.zeros(1)), "loss", Balls(points, float(limit), start), of_pnorm(p), run.C, p - 1
+        )
     if run.max_radius is not None:
         limit = run.max_radius
         points = np.hstack([points, np.full((len(points), 1), -limit)])

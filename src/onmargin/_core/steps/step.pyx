@@ -106,9 +106,14 @@ cdef class Aggressive(Single):
 cdef class Optimal(Single):
     """The maximizer of the dual along the half-space ([PD] eq. 32)."""
 
-    cdef double length(self, Round* r, const HalfSpace* h, Geometry geometry, double C) noexcept nogil:
+    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        """Directions of balls have a curvature where rows are zero, too."""
+        cdef HalfSpace* h = r.halfspaces
         geometry.curvatures(r)
-        return geometry.line_search(r, h, C) if 0 < h.q < INFINITY else 0
+        h.tau = 0
+        if 0 < h.q < INFINITY and r.x.squared_norm < INFINITY:
+            h.tau = geometry.line_search(r, h, self.C * r.weight)
+        return h.tau * h.loss
 
 
 cdef class Proportional(Step):
