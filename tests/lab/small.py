@@ -22,6 +22,7 @@ SETTINGS = {
     "block-sparsity": BLOCKS | {"relevant": [50, 150, 250], "sizes": [2, 5]},
     "block-noise": BLOCKS | {"contaminated": [0.0, 0.1, 0.2], "sizes": [2, 5]},
     "mail": {"C": [0.03125, 1.0], "margins": [0.01]},
+    "mail-seen": {"C": [0.03125, 1.0], "margins": [0.01]},
     "mail-course": {"C": [0.03125, 1.0]},
     "sparse-targets": {"features": 100, "relevant": [1, 10, 100], "rounds": 500},
     "irrelevant-features": {"features": [8, 16, 32, 64, 128, 256, 512, 1024]},
