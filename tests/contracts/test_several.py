@@ -269,7 +269,7 @@ def test_certify_points_to_the_regret(model):
 
 
 @pytest.mark.parametrize(
-    "model", [onmargin.AROWClassifier(), PassiveAggressiveClassifier(geometry="adaptive")], ids=str
+    "model", [onmargin.SCWClassifier(), PassiveAggressiveClassifier(geometry="adaptive")], ids=str
 )
 def test_certify_has_nothing_to_say_of_metrics(model):
     with pytest.raises(NoTheorem, match="rate of their own"):

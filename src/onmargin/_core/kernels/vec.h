@@ -23,7 +23,7 @@
 #define VEC_FURTHER 48
 /* Columns of one pass over the row are kept in this many vector registers at most. */
 #define VEC_REGISTERS 8
-/* Chains of one pass over a dense row, beside those of its norm. */
+/* Chains of one pass over a dense row, apart from those of its norm. */
 #define VEC_CHAINS 10
 
 #if defined(__GNUC__)

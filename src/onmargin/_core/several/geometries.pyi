@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from onmargin._core.geometries.chain import Paths
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 
+def is_whole(geometry: Geometry) -> bool: ...
+
 class SideBySide(Geometry):
     def __init__(self, left: Geometry, right: Geometry) -> None: ...
     @property

@@ -39,6 +39,10 @@ cdef class Several(Task):
     gap so large that all votes counted the same ever after. The judge holds the prediction to targets as they are.
     """
 
+    def __cinit__(self, *arguments, **options):
+        # Compiled code does not check for None: an object that is not initialized needs these parts, too.
+        self.votes, self.targets = Hedge.__new__(Hedge), Origin.__new__(Origin)
+
     def __init__(self, tasks, places, Py_ssize_t width, Task judge, *, bint hedge=False, bint by_loss=False,
                  double ceiling=INFINITY, Py_ssize_t experts=0, bint from_first=False, bint tempered=False,
                  double per_norm=0, bint in_targets=False, groups=None):
@@ -73,7 +77,7 @@ cdef class Several(Task):
         return "loss" if self.by_loss else "mistake"
 
     def settings(self):
-        """What it was made with, beside tasks and places."""
+        """What it was made with, apart from tasks and places."""
         return {
             "hedge": self.hedge, "by_loss": self.by_loss, "ceiling": self.ceiling, "experts": self.experts,
             **self.targets.settings(), **self.units(),

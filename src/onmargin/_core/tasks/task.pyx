@@ -25,7 +25,7 @@ cdef inline Py_ssize_t best_rival(const double* s, Py_ssize_t n_columns, Py_ssiz
         for c in range(rival, n_columns):
             if s[c] == best and c != right:
                 return c
-        return rival  # scores that are no numbers
+        return rival  # scores that are NaN
     for c in range(rival + 1, n_columns):
         if s[c] > s[rival] and c != right:
             rival = c

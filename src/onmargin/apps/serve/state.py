@@ -233,7 +233,7 @@ class Snapshot:
 
 
 def _read_notes(state: State, notes: Mapping[str, Any]) -> None:
-    """Set what a snapshot says beside its model. Those of earlier versions have no errors and no coverage."""
+    """Set what a snapshot says apart from its model. Snapshots of earlier versions have no errors and no coverage."""
     state.curve = Curve(notes["stride"], [tuple(point) for point in notes["points"]])
     state.confusion = Counter({(y, prediction): count for y, prediction, count in notes["confusion"]})
     state.corrected = notes.get("corrected", 0)
