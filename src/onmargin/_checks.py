@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-# scikit-learn is imported where it is used: models do without it.
+# SciPy and scikit-learn are imported where they are used: streams and models do without them.
 
 
 def check_sparse(X: Any, dtypes: Container[Any] = (), name: str = "X") -> Any:
@@ -15,6 +14,8 @@ def check_sparse(X: Any, dtypes: Container[Any] = (), name: str = "X") -> Any:
 
     A CSR matrix of one of `dtypes` is not: what reads it checks it.
     """
+    from scipy import sparse
+
     if sparse.issparse(X) and (X.format in {"csc", "coo"} or (X.format == "csr" and X.dtype not in dtypes)):
         try:
             # scipy looks at a COO matrix when it is built, and at no indices if the last item of indptr is negative.

@@ -268,9 +268,7 @@ def test_certify_points_to_the_regret(model):
         certify(model, X, CODES)
 
 
-@pytest.mark.parametrize(
-    "model", [onmargin.SCWClassifier(), PassiveAggressiveClassifier(geometry="adaptive")], ids=str
-)
+@pytest.mark.parametrize("model", [onmargin.SCWClassifier(), PassiveAggressiveClassifier(geometry="adaptive")], ids=str)
 def test_certify_has_nothing_to_say_of_metrics(model):
     with pytest.raises(NoTheorem, match="rate of their own"):
         certify(model, X, CODES)

@@ -5,12 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from onmargin._checks import plain
 from onmargin.confidence.tracking import QuantileTracker
-
-
-def plain(label: Any) -> Any:
-    """Return a label of NumPy as Python's."""
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def takes_records(model: Any) -> bool:

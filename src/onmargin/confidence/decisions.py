@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onmargin.confidence._wrapper import JudgingWrapper, plain, require
+from onmargin._checks import plain
+from onmargin.confidence._wrapper import JudgingWrapper, require
 
 __all__ = ["Decisions", "DecisionsReport"]
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onmargin.confidence._wrapper import JudgingWrapper, plain, require, takes_records
+from onmargin._checks import plain
+from onmargin.confidence._wrapper import JudgingWrapper, require, takes_records
 from onmargin.confidence.tracking import Coverage, QuantileTracker, check_options
 
 __all__ = ["PredictionSets"]
