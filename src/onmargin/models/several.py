@@ -27,9 +27,10 @@ Kind = Callable[..., Geometry]
 MAX_COLUMNS = 16
 # The grid of C="auto", in units of 1 / |x|^2: from steps that hardly move to steps that nothing caps.
 AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
-# Of the rate at which votes shrink with mistakes. The bound pays ln(M) / 0.1 for it; the vote of several that are about
-# as good is better than any, where a faster rate would leave one alone.
-CEILING = 0.1
+# The largest rate at which votes shrink with mistakes. The bound pays ln(M) / 0.2 for it. The vote of several models that
+# are about as good is better than any of them, where a faster rate would leave one alone; with a slower one, poor models
+# keep their votes for too long where mistakes are few.
+CEILING = 0.2
 
 
 @dataclass(frozen=True, repr=False)
