@@ -149,6 +149,7 @@ def test_the_leading_expert_is_named(client, opened):
     create(client, "experts", model="AutoClassifier")
     learn(client, "experts", *PAIRS)
     page = opened()
+    page.select_option("#models", "m")
     expect(page.locator("#experts")).to_be_hidden()
     page.select_option("#models", "experts")
     expect(page.locator("#votes tr")).to_have_count(23)

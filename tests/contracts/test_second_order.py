@@ -45,7 +45,10 @@ every_classifier = pytest.mark.parametrize("kind", CLASSIFIERS)
         (PassiveAggressiveClassifier(geometry="adaptive", update="simproj"), "geometry='adaptive' needs update='max'"),
         (PassiveAggressiveClassifier(geometry="normalized", target_loss=0.5), "needs target_loss=None"),
         (PassiveAggressiveRegressor(geometry="adaptive", target_loss=0.5), "needs target_loss=None"),
-        (PassiveAggressiveRegressor(geometry="diagonal"), "geometry must be 'euclidean' or 'entropic' or 'adaptive'"),
+        (
+            PassiveAggressiveRegressor(geometry="diagonal"),
+            "geometry must be 'euclidean' or 'entropic' or 'pnorm' or 'adaptive'",
+        ),
     ],
     ids=repr,
 )

@@ -71,7 +71,7 @@ def test_all_runs_what_the_folder_has(tmp_path, monkeypatch):
         (
             ["all", "--data", "."],
             1,
-            "for digits-usps, digits-mnist, mail, mail-course it should have usps/usps.npz",
+            "for digits-usps, digits-mnist, mail, mail-seen, mail-course it should have usps/usps.npz",
         ),
         (["errata", "--repetitions", "0"], 2, "--repetitions"),
         (["errata", "--jobs", "0"], 2, "--jobs"),

@@ -273,7 +273,8 @@ far_targets = st.lists(st.integers(-9, 9) | st.sampled_from([1e3, -1e3, 2e6, 1e1
 def test_outliers_are_learned_as_by_the_twin(y, first, container, cut):
     """Bit for bit, however the stream is cut; the judge sees targets as they are."""
     y = np.array([first, *y], dtype=np.float64)
-    assume(not (len(y) > 1 and 1e6 * abs(y[1]) < abs(y[0])))
+    near = [target for target in y if 0 < abs(target - y[0]) <= 100 * abs(y[0])]
+    assume(not (near and 1e6 * abs(near[0]) < abs(y[0])))  # the origin gives way to such a target
     X = container(np.random.default_rng(0).integers(-3, 4, (len(y), 3)).astype(float))
     ordinary = np.array([y[0], *reference.tempered(y[1:], y[0])])
     model, twin = AutoRegressor().partial_fit(X[: cut + 1], y[: cut + 1]), Untempered().partial_fit(X, ordinary)

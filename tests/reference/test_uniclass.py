@@ -52,7 +52,7 @@ def test_estimator_equals_twin(*, rule, learn, init, weighted, container):
     assert_same(model, ball)
     distances = np.linalg.norm(X - ball.center, axis=1)
     np.testing.assert_allclose(model.score_samples(X), -distances, atol=1e-7)
-    np.testing.assert_allclose(model.decision_function(X), ball.radius - distances, atol=1e-7)
+    np.testing.assert_allclose(model.decision_function(X), -model.offset_ - distances, atol=1e-7)
 
 
 def test_fit_makes_passes():

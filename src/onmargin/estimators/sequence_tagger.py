@@ -743,7 +743,8 @@ class SequenceTagger(Estimator, TaggerOptions):
         hidden = self.__dict__.pop("_hidden", frozenset())
         if hidden:
             met = [label for label in self._codes if label not in hidden]
-            Chain(self._model).keep([self._codes[label] for label in met], len(self._codes))
+            if met:
+                Chain(self._model).keep([self._codes[label] for label in met], len(self._codes))
             self.classes_, self._codes = np.array(met), {label: code for code, label in enumerate(met)}
             self._model.arrange(met)
 

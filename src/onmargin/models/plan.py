@@ -34,7 +34,6 @@ from onmargin.models.several import (
     keep_some,
     leading_linear,
     leading_weights,
-    leaves,
     outcomes,
     recombined,
     standing,
@@ -383,7 +382,7 @@ class Model(Part):
     @property
     def is_table(self) -> bool:
         """Whether rows are records that may be those of a table: zeros are numbers there, and absent ones are not."""
-        return any(isinstance(leaf, StandardizedEntries) for leaf in leaves(self.learner.geometry))
+        return any(isinstance(leaf, StandardizedEntries) for leaf in self.learner.geometry.leaves())
 
     @property
     def most_names(self) -> int:

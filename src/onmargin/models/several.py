@@ -14,7 +14,7 @@ from onmargin._core.geometries.featureless import Featureless
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
-from onmargin._core.several.geometries import SeveralPaths, SideBySide, WithAverage
+from onmargin._core.several.geometries import SideBySide, WithAverage
 from onmargin._core.several.packed import PackedColumns
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Task
@@ -27,9 +27,9 @@ Kind = Callable[..., Geometry]
 MAX_COLUMNS = 16
 # The grid of C="auto", in units of 1 / |x|^2: from steps that hardly move to steps that nothing caps.
 AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
-# The largest rate at which votes shrink with mistakes. The bound pays ln(M) / 0.2 for it. The vote of several models that
-# are about as good is better than any of them, where a faster rate would leave one alone; with a slower one, poor models
-# keep their votes for too long where mistakes are few.
+# The largest rate at which votes shrink with mistakes. The bound pays ln(M) / 0.2 for it. The vote of several models
+# that are about as good is better than any of them, where a faster rate would leave one alone; with a slower one, poor
+# models keep their votes for too long where mistakes are few.
 CEILING = 0.2
 
 
@@ -171,11 +171,6 @@ def with_average(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
     return WithAverage(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
 
 
-def leaves(geometry: Geometry) -> list[Any]:
-    """The geometries that are side by side in one."""
-    return geometry.leaves() if isinstance(geometry, SideBySide | SeveralPaths) else [geometry]
-
-
 def abreast(geometries: Sequence[Geometry]) -> Geometry:
     """Return one geometry of several, as a balanced tree of pairs."""
     made = list(geometries)
@@ -256,7 +251,7 @@ class Model(NamedTuple):
 def models(geometry: Geometry, width: int, place: int = 0, before: tuple[Changed, ...] = ()) -> list[Model]:
     """Return the models of a geometry, in the order of their scores, which begin at `place`."""
     found = []
-    for leaf in leaves(geometry):
+    for leaf in geometry.leaves():
         if isinstance(leaf, Changed):
             found += models(leaf.inner, width, place, (*before, leaf))
         elif isinstance(leaf, WithAverage):
@@ -272,7 +267,7 @@ def models(geometry: Geometry, width: int, place: int = 0, before: tuple[Changed
 def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> Geometry:
     """The same models, each with combinations of its columns."""
     made: list[Geometry] = []
-    for leaf in leaves(geometry):
+    for leaf in geometry.leaves():
         if isinstance(leaf, Changed):
             made.append(leaf.alike(recombined(leaf.inner, width, mixing)))
         elif isinstance(leaf, WithAverage):
@@ -383,7 +378,7 @@ def _joined(geometries: list[Geometry], width: int) -> Geometry:
 def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
     """The geometries of the models that stay, by what is said of each in turn."""
     made: list[Any] = []
-    for leaf in leaves(geometry):
+    for leaf in geometry.leaves():
         if isinstance(leaf, Changed):
             if inner := _chosen(leaf.inner, width, stays):
                 made.append(leaf.alike(_joined(inner, width)))

@@ -33,11 +33,17 @@ def adahedge(losses: Matrix, ceiling: float = inf) -> Hedged:
         excess = loss - loss[p > 0].min()
         eta = min(ceiling, _rate(losses.shape[1], gap))
         mixed += float(p @ loss)
-        gap += max(float(p @ excess) + (log1p(p @ np.expm1(-eta * excess)) / eta if eta < inf else 0.0), 0.0)
+        gap += max(float(p @ excess) + (_log_mean(p, -eta * excess) / eta if eta < inf else 0.0), 0.0)
         total += loss
         p = _shrunk(min(ceiling, _rate(losses.shape[1], gap)), total - total.min())
         weights.append(p := p / p.sum())
     return Hedged(np.array(weights), mixed, gap)
+
+
+def _log_mean(p: Vector, exponents: Vector) -> float:
+    """Return ln <p, exp(exponents)>, exact where that is near 0 and where it is far below."""
+    shrunk = float(p @ np.expm1(exponents))
+    return log1p(shrunk) if shrunk > -0.5 else log(float(p @ np.exp(exponents)))
 
 
 class Slept(NamedTuple):
@@ -97,7 +103,7 @@ def sleeping_hedge(
         excess = suffered - low
         eta = min(ceiling, _rate(models, gap))
         mixed += expected
-        gap += max(float(v @ excess) + (log1p(p @ np.expm1(-eta * excess)) / eta if eta < inf else 0.0), 0.0)
+        gap += max(float(v @ excess) + (_log_mean(p, -eta * excess) / eta if eta < inf else 0.0), 0.0)
         lost = lost + suffered
         charged = charged + expected * asleep
         behind, since = behind + (loss - expected) * ~asleep, since + 1

@@ -53,6 +53,10 @@ cdef class Geometry:
     move         go tau along every half-space; answer the squared length of the move
     """
 
+    def leaves(self):
+        """The geometries that are side by side in this one: itself, if it is not made of others."""
+        return [self]
+
     def room(self, Py_ssize_t n_features):
         """The number of features to become, where so many must have weights and more may come."""
         return max(2 * self.n_features, n_features)

@@ -57,7 +57,7 @@ cdef class SideBySide(Geometry):
         """The geometries side by side, in the order of their scores."""
         return [
             leaf for side in (self.left, self.right)
-            for leaf in (side.leaves() if isinstance(side, SideBySide) else [side])
+            for leaf in side.leaves()
         ]
 
     def resized(self, Py_ssize_t n_features):

@@ -152,12 +152,13 @@ cdef class Grading:
 
     cdef void keep(self, const Round* r, Py_ssize_t label) noexcept nogil:
         """Have later rounds be compared with this one, instead of the oldest of its half of the labels."""
-        cdef Py_ssize_t half = label % 2, m, size = 1 + self.n * self.width
+        cdef Py_ssize_t half = label % 2, m, c, size = 1 + self.n * self.width
         cdef double* count = self.ranks + self.n + 1 + half
         cdef double* row = self.recent + (half * KEPT + <Py_ssize_t>count[0] % KEPT) * size
         row[0] = label + 1
         for m in range(self.n):
-            memcpy(row + 1 + m * self.width, r.s + self.place[m], self.width * sizeof(double))
+            for c in range(self.width):
+                row[1 + m * self.width + c] = finite(r.s[self.place[m] + c])
         count[0] += 1
 
     cdef void refresh(self) noexcept nogil:

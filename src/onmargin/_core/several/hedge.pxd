@@ -40,6 +40,7 @@ cdef class Hedge:
     cdef double rate(self) noexcept nogil
     cdef void weigh(self) noexcept nogil
     cdef void reweigh(self, double low, double expected) noexcept nogil
+    cdef double log_mean(self, double eta, double low, double expected) noexcept nogil
     cdef void share(self) noexcept nogil
     cdef bint far_behind(self, double lost) noexcept nogil
     cdef void look(self) noexcept nogil

@@ -188,11 +188,12 @@ cdef class Hedge:
 
     cdef void reweigh(self, double low, double expected) noexcept nogil:
         """Set gap and weights after a round in which the least loss of a vote was `low`, and the mean `expected`."""
-        cdef double eta = self.rate(), shrunk = 0, least, sum = 0
+        cdef double eta = self.rate(), least, sum = 0
         cdef Py_ssize_t m
-        for m in range(self.n):
-            shrunk += self.p[m] * fall(eta, (expected if self.asleep[m] else self.lost_now(m)) - low)
-        self.gap = finite(self.gap + max(expected - low + (log1p(shrunk) / eta if eta < INFINITY else 0), 0))
+        if eta < INFINITY:
+            self.gap = finite(self.gap + max(expected - low + self.log_mean(eta, low, expected) / eta, 0))
+        else:
+            self.gap = finite(self.gap + max(expected - low, 0))
         least, eta = self.lost(self.leader), self.rate()
         for m in range(self.n):
             self.p[m] = fallen(eta, self.lost(m) - least)
@@ -200,6 +201,18 @@ cdef class Hedge:
         for m in range(self.n):
             self.p[m] /= sum
         self.share()
+
+    cdef double log_mean(self, double eta, double low, double expected) noexcept nogil:
+        """ln <p, exp(-eta (l - low))>, exact where that is near 0 and where it is far below."""
+        cdef double shrunk = 0, left = 0
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            shrunk += self.p[m] * fall(eta, (expected if self.asleep[m] else self.lost_now(m)) - low)
+        if shrunk > -0.5:
+            return log1p(shrunk)
+        for m in range(self.n):
+            left += self.p[m] * fallen(eta, (expected if self.asleep[m] else self.lost_now(m)) - low)
+        return log(left)
 
     cdef void share(self) noexcept nogil:
         """The weights of the votes: of those that are awake, with a sum of 1."""

@@ -10,7 +10,7 @@ from libc.math cimport NAN, copysign, fabs, isnan
 cdef double FAR = 100
 # So many targets that are so far, one after the other, are no outliers: the targets have changed.
 cdef Py_ssize_t CHANGED = 3
-# How many times as large as the second target a first one is that was an outlier, at least.
+# How many times as large as the first target that differs from it a first one is that was an outlier, at least.
 cdef double WRONG_ORIGIN = 1e6
 
 
@@ -19,7 +19,7 @@ cdef class Origin:
 
     With `from_first` the origin is the first target; otherwise it is 0. With `tempered` an outlier among targets counts
     as if it were no farther from the origin than the farthest before. A first target that may be an outlier itself,
-    since the second is a million times smaller or 0, is given up for the second.
+    since the first ordinary one that differs from it is a million times smaller or 0, gives way to that one.
     """
 
     def __init__(self, *, bint from_first=False, bint tempered=False):
@@ -67,6 +67,6 @@ cdef class Origin:
         return self.temper(distance)
 
     cdef bint is_wrong(self, double target) noexcept nogil:
-        """Whether a second target shows that the first was an outlier; a second target of 0 always takes its place."""
+        """Whether a target shows that all before, which are the same, were outliers; one of 0 always does."""
         return self.from_first and self.tempered and self.reach == 0 \
             and fabs(self.value) > WRONG_ORIGIN * fabs(target)

@@ -6,7 +6,6 @@ last bit. When the service ends, the reader ends.
 """
 
 import asyncio
-import os
 import socket
 import sys
 import time
@@ -138,7 +137,6 @@ def main() -> None:
         asyncio.run(_run(told))
     else:
         uvloop.run(_run(told))
-    os._exit(0)
 
 
 if __name__ == "__main__":
