@@ -62,8 +62,8 @@ def twin(kind, C, X, Y, weight):
 @pytest.mark.parametrize("C", [0.05, 0.7])
 @every_kind
 def test_twin(kind, C, weighted, scaling, average):
-    X, Y = examples(1)
     exact = kind.get("update") == "exact"
+    X, Y = examples(2 if exact else 1)  # margins of the former are not so near 0 that solvers differ in their sign
     if exact:  # the twin wants pairs in every trial
         X, Y = (part[(Y.sum(axis=1) > 0) & (Y.sum(axis=1) < Y.shape[1])] for part in (X, Y))
     weight = uneven_weights(len(X)) if weighted else np.ones(len(X))
