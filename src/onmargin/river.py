@@ -157,7 +157,7 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
         Returns
         -------
         label : bool or int or str or None
-            A label. None: nothing was learned yet.
+            The label, or None if nothing was learned yet.
         """
         return self.model.predict_one(_named(x))
 
@@ -545,7 +545,7 @@ class AROWRegressor(Regressor, AROWRegressorOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuasiAdditiveClassifier(Classifier, QuasiAdditiveOptions):
-    """Quasi-additive classifier: examples are added up, and the weights are a link of the sum.
+    """Quasi-additive classifier: the weights are a link function of a weighted sum of the examples.
 
     Use the entropic geometry, with hashed names, or a p-norm, with `p` or hashed names, where few of very many features
     matter. Where most matter a little, :class:`PassiveAggressiveClassifier` has more to offer.
@@ -631,7 +631,7 @@ class PNormPerceptron(Classifier, PNormPerceptronOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class Winnow(Classifier, WinnowOptions):
-    """Winnow: weights on the simplex, multiplied up and down on mistakes.
+    """Winnow: multiplicative updates on mistakes, with weights on the simplex.
 
     Use it where few of very many features matter. It needs hashed names, and features that are not negative unless
     `balanced` is on.
@@ -716,7 +716,7 @@ class OnlineRidgeRegressor(Regressor, OnlineRidgeOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentRegressor(Regressor, DualAscentRegressorOptions):
-    """Dual ascent for numbers: each round maximizes the dual again over the last examples.
+    """Dual ascent for regression: each round maximizes the dual over the most recent examples.
 
     Use it on short streams, where examples are dear and computing is cheap.
 

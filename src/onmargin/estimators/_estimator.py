@@ -162,20 +162,20 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
+        Maximum number of passes that `fit` makes. `partial_fit` makes one pass.
     tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. If None, all `max_iter` passes are made.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss did not improve on the best so far by at
+        least `tol`. If None, all `max_iter` passes are made.
     n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
+        Number of consecutive passes without improvement after which `fit` stops.
     shuffle : bool, default=True
         Whether `fit` shuffles before each pass. `partial_fit` never does.
     verbose : int, default=0
         If above 0, `fit` prints one line per pass.
     random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
+        Seed for shuffling.
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
+        Whether `fit` continues from the current weights.
     """
 
     max_iter: int = max_iter()
@@ -201,7 +201,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def model_outcomes_(self) -> list[ModelOutcome]:
-        """How each of the models side by side does: name, what it has lost, its vote, and whether it leads."""
+        """Name, loss, vote and leadership of each model trained side by side."""
         self._fitted()
         return self._model.outcomes(self.plan())
 
@@ -467,7 +467,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def totals_(self) -> Totals:
-        """What the rounds so far came to."""
+        """Totals of the rounds so far."""
         return self._fitted().totals
 
     @property

@@ -145,13 +145,13 @@ class LinearEstimator(Estimator):
 
     @property
     def intercept_scaling_(self) -> float:
-        """Value of the intercept coordinate in use; nan as long as "auto" has seen no row that is not zero."""
+        """Value of the intercept coordinate in use; nan until "auto" has seen a non-zero row."""
         return float(self._fitted().geometry.bias)
 
     # A learner that has no other geometry than one of links, or keeps a matrix, does not have the method.
     @available_if(lambda self: hasattr(self, "geometry") or (self.plan().plain and self.plan().sparsifiable))  # type: ignore[untyped-decorator]
     def sparsify(self) -> Self:
-        """Keep the weights as a sparse matrix: less memory where most are zero; learning on makes them dense again.
+        """Convert the weights to a sparse matrix, which saves memory if most are zero; training makes them dense again.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class LinearEstimator(Estimator):
         return self
 
     def densify(self) -> Self:
-        """Keep the weights as a dense array, as after fitting.
+        """Convert the weights back to a dense array.
 
         Returns
         -------

@@ -50,7 +50,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
-        Weights; a view of those that are learned, unless they are averaged or on the simplex.
+        Weights; a view of the learned weights, unless they are averaged or on the simplex.
     intercept_ : ndarray of shape (1,)
         Intercept, in score units.
     classes_ : ndarray of shape (2,)
@@ -58,9 +58,9 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of trials.
     intercept_scaling_ : float
@@ -68,8 +68,8 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     totals_ : Totals
         Rounds (trials), mistakes (imperfect trials: at least one row was wrong), updates, losses, dual value, largest
         squared norm of a row (on the simplex, the square of its largest number), and cost: the sum over the trials of
-        the part of their sets that were imperfect. Without `sets` the cost is the number of mistakes. All of the
-        weights that learn, not of their mean.
+        the part of their sets that were imperfect. Without `sets` the cost is the number of mistakes. All are of the
+        current weights, not of the averaged ones.
 
     See Also
     --------
@@ -149,12 +149,12 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         sample_weight: ArrayLike | None = None,
         prices: ArrayLike | None = None,
     ) -> Self:
-        """Learn from all the trials in as many passes as it takes.
+        """Fit the model to all trials, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Instances; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Instances. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Labels, of two classes.
         groups : array-like of shape (n_samples,), default=None
@@ -205,7 +205,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         sample_weight: ArrayLike | None = None,
         prices: ArrayLike | None = None,
     ) -> Self:
-        """Learn these trials in the given order, one round each. How a stream is cut between trials does not matter.
+        """Learn trials in the given order, one round each; splitting a stream between trials does not change the result.
 
         All rows of a trial must come in one call. A first group with the id of the last one of the call before is taken
         for the rest of that trial, and refused.
@@ -213,7 +213,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Instances; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Instances. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Labels.
         groups : array-like of shape (n_samples,), default=None
@@ -231,7 +231,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
@@ -295,7 +295,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            A label for each row; a score of zero is ``classes_[1]``.
+            One label per row. A score of zero predicts ``classes_[1]``.
         """
         scores = self._scores(X)
         labels: NDArray[Any] = self.classes_[self._learner.task.decode(scores)]

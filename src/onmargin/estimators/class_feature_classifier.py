@@ -50,18 +50,18 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned, unless they are averaged or on the simplex.
+        Weights; a view of the learned weights, unless they are averaged or on the simplex.
     classes_ : ndarray of shape (n_classes,)
         The labels known so far.
     n_features_in_ : int
         Number of features of an example and class.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes, updates, losses, dual value and largest squared norm of a feature vector so far, of the
-        weights that learn, not of their mean.
+        current weights, not of the averaged ones.
 
     See Also
     --------
@@ -105,7 +105,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     def fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         A transformer goes through the data once: each example has the features that it had before it was learned.
 
@@ -117,7 +117,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
             Labels, one per example. With any number of labels per example, an indicator matrix of 0 and 1 with one
             column per class, or for each example a set, list or tuple of labels.
         classes : array-like of shape (n_classes,), default=None
-            Labels to count with from the start. For an array of features, the labels of its classes in their order;
+            Labels that are classes from the start. For an array of features, the labels of its classes in their order;
             by default 0, 1, 2 and so on.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
@@ -145,7 +145,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         y : array-like of shape (n_samples,), indicator matrix or list of label sets
             Labels, as for `fit`; with `phi` ones not seen before may come at any time.
         classes : array-like of shape (n_classes,), default=None
-            Labels to count with from the start. For an array of features, the labels of its classes in their order;
+            Labels that are classes from the start. For an array of features, the labels of its classes in their order;
             by default 0, 1, 2 and so on.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
@@ -162,7 +162,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
@@ -234,7 +234,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            A label for each example; of equal scores the first class wins.
+            One label per example. Ties go to the first class.
         """
         scores = self.decision_function(X)
         labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]

@@ -57,26 +57,26 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
     intercept_ : ndarray of shape (n_labels,)
         Intercepts, likewise.
     support_ : ndarray of shape (n_support,)
-        With a kernel: which rows, counted over all calls, the supports are.
+        With a kernel: indices of the supports among the rows of all calls.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-        Those rows.
+        With a kernel: the rows that are supports.
     dual_coef_ : ndarray of shape (n_labels, n_support)
-        Their coefficients.
+        With a kernel: the coefficients of the supports.
     n_support_ : int
-        Their number.
+        With a kernel: the number of supports.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
         Rounds, mistakes (examples with a pair of labels in the wrong order, or equal), updates, losses, dual value and
-        largest squared norm so far, of the weights that learn, not of their mean.
+        largest squared norm so far, of the current weights, not of the averaged ones.
 
     See Also
     --------
@@ -123,12 +123,12 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
     def fit(self, X: MatrixLike, Y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         Y : {ndarray, sparse matrix} of shape (n_samples, n_labels), or list of label sets
             What is relevant: an indicator matrix of 0 and 1, or for each example a set, list or tuple of labels, all
             strings or all integers. A list is always read as label sets.
@@ -160,24 +160,24 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
     def partial_fit(
         self, X: MatrixLike, Y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         Y : {ndarray, sparse matrix} of shape (n_samples, n_labels), or list of label sets
             What is relevant, as for `fit`. Labels in sets that were not seen before are learned from where they first
             occur. The width of an indicator matrix is fixed by the first call.
         classes : array-like of shape (n_labels,), default=None
-            Labels to count with from the start, for label sets.
+            Labels that are known from the start, for label sets.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)

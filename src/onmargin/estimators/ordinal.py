@@ -39,7 +39,7 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of the learned weights, unless they are averaged.
     thresholds_ : ndarray of shape (n_ranks - 1,)
         Thresholds as learned. "simproj", "simopt" and "exact" keep them in order; the other updates may not, and where
         one is below those before it, the rank between is never predicted.
@@ -50,9 +50,9 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
@@ -95,12 +95,12 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
     _flat = True
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Ranks: integers without gaps, at least two.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -127,12 +127,12 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Ranks.
         classes : array-like of shape (n_ranks,), default=None
@@ -144,7 +144,7 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)

@@ -70,10 +70,10 @@ class SequenceTagger(Estimator, TaggerOptions):
     Parameters
     ----------
     max_iter : int, default=10
-        Most passes that `fit` makes. `partial_fit` makes one.
+        Maximum number of passes that `fit` makes. `partial_fit` makes one pass.
     tol : float or None, default=None
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. If None, all `max_iter` passes are made.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss did not improve on the best so far by at
+        least `tol`. If None, all `max_iter` passes are made.
     shuffle : bool, default=True
         Whether `fit` shuffles the sequences before each pass. `partial_fit` never does.
 
@@ -94,13 +94,14 @@ class SequenceTagger(Estimator, TaggerOptions):
     temperature_ : float
         That of `predict_marginals`, found by `calibrate`. Not there before.
     sweep_ : ChainStanding
-        With several C: mistakes, losses, cost, vote and weights of each; ``coef_`` and the others are of the leader.
+        With several values of C: mistakes, losses, cost, vote and weights of each chain; ``coef_`` and the other
+        attributes are those of the leader.
     feature_names_ : list of str
         Names of the features, in the order of ``coef_``. Not there if X was a matrix.
     n_features_in_ : int
         Number of features.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of sequences learned.
     totals_ : Totals
@@ -200,7 +201,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         lengths: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn these sequences in the given order, one round each. How a stream is cut into calls does not matter.
+        """Learn sequences in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
@@ -209,7 +210,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         y : list of lists of labels
             As in `fit`. Labels not met before are learned from where they first occur.
         classes : array-like of shape (n_classes,), default=None
-            Labels to count with from the start.
+            Labels that are classes from the start.
         lengths : array-like of shape (n_sequences,), default=None
             For a matrix: the number of tokens of each sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
@@ -218,7 +219,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         Returns
         -------
         self : object
-            The tagger, having learned.
+            The updated tagger.
         """
         with self._in_stretches() as (plan, point):
             if "_model" in vars(self):
@@ -268,7 +269,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         Returns
         -------
         self : object
-            The tagger, having learned.
+            The updated tagger.
         """
         return self.partial_fit([sequence], [labels])
 

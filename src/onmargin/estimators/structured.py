@@ -46,19 +46,19 @@ class StructuredPredictor(Estimator, StructureOptions):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of the learned weights, unless they are averaged.
     feature_names_ : list
         Names of the features in the order of ``coef_``, if they have names.
     weights_ : mapping or ndarray
         The weights as `argmax` takes them.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes, cost, updates, losses and dual value so far, of the weights that learn, not of their mean, and
-        the largest :math:`\|v\|^2`. A mistake is a prediction that costs something: structures are never compared, so
-        they may be of any type.
+        Rounds, mistakes, cost, updates, losses and dual value so far, of the current weights, not of the averaged ones,
+        and the largest :math:`\|v\|^2`. A mistake is a prediction with a cost above 0: structures are never compared,
+        so they may be of any type.
 
     See Also
     --------
@@ -111,7 +111,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         _features: Features = field(init=False)
 
     def fit(self, X: Sequence[Any], Y: Sequence[Any], sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         return self
 
     def partial_fit(self, X: Sequence[Any], Y: Sequence[Any], sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             examples, weight = self._read(X, Y, sample_weight)
@@ -175,7 +175,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, _):
             check_model(self.model, self.update)

@@ -55,14 +55,16 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         losses so far, which at most a fifth of the rows exceeded when they came. If a number up to 0.5, `fit` sets
         `offset_` so that this part of its rows is called outliers; `partial_fit` takes "auto" only.
     target_loss : float or None, default=None
-        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
-        conversion. With a fixed radius the loss is the distance from the ball. None: passes as above.
+        Batch training to a target loss: `fit` makes plain PA steps, whatever `C` and `loss` are, until no example has a
+        larger loss than this. With a fixed radius the loss is the distance from the ball. If None, `fit` makes passes
+        as described above.
     selection : {"cyclic", "largest"}, default="cyclic"
-        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
+        With `target_loss`, which example to learn next: "cyclic" takes one after the other, "largest" the one of
+        largest loss.
     max_updates : int, default=100000
-        Most steps made for `target_loss`, which need not be possible to reach.
+        Maximum number of steps for `target_loss`, which may be impossible to reach.
     warm_start : bool, default=False
-        Whether `fit` goes on from the ball it finds.
+        Whether `fit` continues from the current ball.
 
     Attributes
     ----------
@@ -73,21 +75,21 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     offset_ : float
         ``decision_function`` is ``score_samples`` less this: minus the radius, or as `contamination` says.
     support_ : ndarray of shape (n_support,)
-        With a kernel: which rows, counted over all calls, the supports are.
+        With a kernel: indices of the supports among the rows of all calls.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-        Those rows.
+        With a kernel: the rows that are supports.
     dual_coef_ : ndarray of shape (1, n_support)
-        Their coefficients.
+        With a kernel: the coefficients of the supports.
     n_support_ : int
-        Their number.
+        With a kernel: the number of supports.
     converged_ : bool
-        Whether the last `fit` with `target_loss` reached it.
+        Whether the last `fit` with `target_loss` reached the target.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
@@ -150,12 +152,12 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float64 are not copied.
         y : ignored
             Not used, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -187,12 +189,12 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         return self
 
     def partial_fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float64 are not copied.
         y : ignored
             Not used, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -201,7 +203,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             check_combination("partial_fit", {"contamination='auto'": self.contamination == "auto"})

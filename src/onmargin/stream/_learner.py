@@ -348,8 +348,8 @@ class StreamLearner:
         Returns
         -------
         self : object
-            The model, having learned. If an example is refused, those before it are learned, and the error says which
-            one it was. After an interrupt (Ctrl-C) those are learned whose rounds ``totals_`` counts.
+            The updated model. If an example is invalid, the examples before it stay learned, and the error says which
+            one it was. After an interrupt (Ctrl-C), the examples whose rounds ``totals_`` counts are learned.
         """
         for i, x, target, weight in self._one_by_one(X, y, weights):
             try:
@@ -516,7 +516,7 @@ class StreamLearner:
 
     @property
     def model_outcomes_(self) -> list[ModelOutcome]:
-        """How each of the models side by side does: name, what it has lost, its vote, and whether it leads."""
+        """Name, loss, vote and leadership of each model trained side by side."""
         return self._model.outcomes(self.plan()) if "_model" in vars(self) else []
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -545,5 +545,5 @@ class StreamLearner:
 
     @property
     def totals_(self) -> Totals:
-        """What the rounds so far came to."""
+        """Totals of the rounds so far."""
         return self._learner.totals if "_model" in vars(self) else Totals(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -67,7 +67,7 @@ class LinearClassifier(StreamLearner):
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         if self._by_class() is not None:
             with self._turns:
@@ -133,8 +133,8 @@ class LinearClassifier(StreamLearner):
         Returns
         -------
         label : str or int or None
-            A label; of equal scores the first class wins, and with two classes a score of zero is ``classes_[1]``.
-            None: nothing was learned yet.
+            The label. Ties go to the first class; with two classes, a score of zero predicts ``classes_[1]``. None if
+            nothing was learned yet.
         """
         player = self._player or self._opened()
         if player is None:
@@ -170,8 +170,7 @@ class LinearClassifier(StreamLearner):
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
         """Return the probability of each class, calibrated on the stream learned so far.
 
-        The class of highest score need not be the most likely one: the probabilities correct scores that favor a
-        class.
+        The class of highest score need not be the most probable one: calibration corrects scores that favor a class.
 
         Parameters
         ----------
@@ -193,7 +192,7 @@ class LinearClassifier(StreamLearner):
 
     @property
     def reliability_(self) -> Reliability:
-        """How good the probabilities were, each judged before its example was learned."""
+        """Reliability of the probabilities, each computed before its example was learned."""
         return Reliability.of(self._model.calibration if "_model" in vars(self) else Calibration())
 
     def _targets(self) -> dict[Any, float]:

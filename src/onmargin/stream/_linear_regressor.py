@@ -34,7 +34,7 @@ class LinearRegressor(StreamLearner):
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         player = self._player
         if player is not None:

@@ -32,8 +32,8 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds, and mistakes and losses of the prediction so far. Updates are rounds in which some expert moved; the
-        dual value is that of no one problem.
+        Rounds, and mistakes and losses of the prediction so far. Updates are rounds in which some expert was updated;
+        the dual value has no meaning here.
 
     See Also
     --------
@@ -87,8 +87,8 @@ class AutoRegressor(LinearRegressor, AutoRegressorOptions):
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds and absolute errors of the prediction so far. Updates are rounds in which some expert moved; the dual
-        value is that of no one problem.
+        Rounds and absolute errors of the prediction so far. Updates are rounds in which some expert was updated; the
+        dual value has no meaning here.
 
     See Also
     --------

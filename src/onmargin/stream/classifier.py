@@ -29,14 +29,14 @@ class PassiveAggressiveClassifier(LinearClassifier, ClassifierOptions):
     sweep_ : Standing
         With several values of C: mistakes, losses, votes and weights of each model, and which one leads.
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     classes_ : list
         The labels met so far, sorted.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the weights that learn, not of
-        their mean.
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
+        the averaged ones.
 
     See Also
     --------

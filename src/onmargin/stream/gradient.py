@@ -20,7 +20,7 @@ class GradientDescentRegressor(LinearRegressor, GradientDescentOptions):
     Attributes
     ----------
     rate_ : float
-        The rate in use.
+        The learning rate in use.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
@@ -61,7 +61,7 @@ class ExponentiatedGradientRegressor(LinearRegressor, ExponentiatedGradientOptio
     Attributes
     ----------
     rate_ : float
-        The rate in use.
+        The learning rate in use.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals

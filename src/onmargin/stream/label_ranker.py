@@ -34,8 +34,8 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the weights that learn, not of
-        their mean.
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
+        the averaged ones.
 
     See Also
     --------
@@ -88,7 +88,7 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         weight = check_weight(weight)
         if weight > 0:

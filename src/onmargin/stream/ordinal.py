@@ -98,7 +98,7 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         player = self._player
         if player is None or not player.learn_label(x, y, weight):
@@ -122,7 +122,7 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         Returns
         -------
         rank : str or int or None
-            One of the ranks. None: nothing was learned yet.
+            One of the ranks, or None if nothing was learned yet.
         """
         player = self._player or self._opened()
         if player is None:

@@ -13,8 +13,8 @@ from onmargin.stream._shown import averages_, sweep_
 class PassiveAggressiveRegressor(LinearRegressor, RegressorOptions):
     r"""Passive-aggressive regressor of examples that come one at a time, with features that may come later.
 
-    An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far enough:
-    to the solution of
+    An example predicted within `epsilon` of its target does not change the weights. Any other example moves them just
+    far enough, to the solution of
 
     .. math::
         \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad |y_t - w \cdot x_t| - \epsilon \le \xi,\ \xi \ge 0
@@ -29,12 +29,12 @@ class PassiveAggressiveRegressor(LinearRegressor, RegressorOptions):
     sweep_ : Standing
         With several values of C: losses, votes and weights of each model, and which one leads.
     averages_ : Standing
-        With ``average="best"``: losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the weights that learn, not of
-        their mean.
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
+        the averaged ones.
 
     See Also
     --------

@@ -22,7 +22,8 @@ class OnlineRidgeRegressor(LinearRegressor, OnlineRidgeOptions):
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds, mistakes (targets that were not hit), updates and losses so far, of the predictions before each update.
+        Rounds, mistakes (targets not predicted exactly), updates and losses so far, of the predictions before each
+        update.
 
     See Also
     --------

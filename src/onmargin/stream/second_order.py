@@ -25,13 +25,13 @@ class AROWClassifier(LinearClassifier, AROWClassifierOptions):
     Attributes
     ----------
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     classes_ : list
         The labels met so far, sorted.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds, mistakes, updates and losses so far, of the weights that learn.
+        Rounds, mistakes, updates and losses so far, of the current weights.
 
     See Also
     --------
@@ -66,13 +66,13 @@ class SCWClassifier(LinearClassifier, SCWClassifierOptions):
     Attributes
     ----------
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     classes_ : list
         The labels met so far, sorted.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds, mistakes, updates and losses so far, of the weights that learn.
+        Rounds, mistakes, updates and losses so far, of the current weights.
 
     See Also
     --------
@@ -106,13 +106,13 @@ class NHERDClassifier(LinearClassifier, NHERDClassifierOptions):
     Attributes
     ----------
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     classes_ : list
         The labels met so far, sorted.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds, mistakes, updates and losses so far, of the weights that learn.
+        Rounds, mistakes, updates and losses so far, of the current weights.
 
     See Also
     --------
@@ -147,11 +147,11 @@ class AROWRegressor(LinearRegressor, AROWRegressorOptions):
     Attributes
     ----------
     averages_ : Standing
-        With ``average="best"``: losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     n_features_ : int
         Number of features: names met so far, places of the table, or numbers in a vector.
     totals_ : Totals
-        Rounds, mistakes (targets outside the tube), updates and losses so far, of the weights that learn.
+        Rounds, mistakes (targets outside the tube), updates and losses so far, of the current weights.
 
     See Also
     --------

@@ -87,7 +87,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         player = self._player
         if player is not None:
@@ -128,7 +128,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         Returns
         -------
         self : object
-            The model, having learned. If an example is refused, those before it are learned, and the error says which
+            The updated model. If an example is invalid, the examples before it stay learned, and the error says which
             one it was.
         """
         return super().learn_many(X, None, weights)
