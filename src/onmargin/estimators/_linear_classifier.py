@@ -1,4 +1,4 @@
-"""Linear classifiers: labels become columns of weights, and may appear at any time."""
+"""Base class of linear classifiers: labels are columns of weights, and may appear at any time."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ class LinearClassifier(LinearEstimator):
             raise ValueError(f"class_counts_ must be one per class; got {self.class_counts_.shape}")
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """The class of each label; any, where a label is not known because its examples weigh nothing."""
+        """Return the class of each label; arbitrary for unknown labels, whose examples have weight 0."""
         return nearest_codes(y, self.classes_)
 
     def _target(self, codes: NDArray[np.intp]) -> Vector:
-        """Classes as the task wants them: -1 and +1 for two, otherwise the column."""
+        """Return the targets of the task: -1 and +1 for two classes, otherwise the column."""
         target = codes.astype(np.float64)
         return 2 * target - 1 if len(self.classes_) == 2 else target
 
     def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
-        """Example weights times class weights, "balanced" ones by the given rule; counts the classes."""
+        """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""
         before, by_class = self.class_counts_, self.class_weight
         if weight is None and by_class is None:
             self.class_counts_ = before + np.bincount(codes, minlength=len(before))
@@ -74,7 +74,7 @@ class LinearClassifier(LinearEstimator):
         return factors if weight is None else weight * factors
 
     def _meet(self, labels: NDArray[Any]) -> None:
-        """Make room for labels not seen before."""
+        """Add columns for new labels."""
         if not len(labels):
             return
         known, classes = self.classes_, np.union1d(self.classes_, labels)
@@ -85,7 +85,7 @@ class LinearClassifier(LinearEstimator):
         self.classes_, self.class_counts_ = classes, counts
 
     def _check_rows(self, plan: Plan, X: Any, weight: Vector | None, *, first: bool) -> None:
-        """Refuse rows that the plan cannot learn from, and warn if the first ones cannot have the margin asked for."""
+        """Refuse rows that the plan cannot learn from, and warn if the first rows cannot have the required margin."""
         if plan.nonnegative is not None and (lowest := live(X, weight).min()) < 0:
             raise ValueError(plan.nonnegative.format(lowest))
         if first and plan.simplex_margin_of_classes is not None:
@@ -185,7 +185,7 @@ class LinearClassifier(LinearEstimator):
         *,
         unchecked: bool,
     ) -> Self:
-        """`partial_fit`, where `unchecked` lets the rounds check a large X."""
+        """Implement `partial_fit`; with `unchecked`, the rounds check a large X."""
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             guarded = unchecked and self._is_guarded(plan, X, sample_weight, self.class_weight)

@@ -1,4 +1,4 @@
-"""Linear regressors."""
+"""Base class of linear regressors."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class LinearRegressor(LinearEstimator):
             return self._learn(X, y, sample_weight, unchecked=False)
 
     def _learn(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, *, unchecked: bool) -> Self:
-        """`partial_fit`, where `unchecked` lets the rounds check a large X."""
+        """Implement `partial_fit`; with `unchecked`, the rounds check a large X."""
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             guarded = unchecked and self._is_guarded(plan, X, sample_weight)

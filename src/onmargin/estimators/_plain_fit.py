@@ -1,4 +1,4 @@
-"""The `fit` of learners that start from no given weights: declared once, and named by the classes that have it."""
+"""The `fit` of learners without initial weights: defined here once and assigned in the classes that have it."""
 
 from __future__ import annotations
 

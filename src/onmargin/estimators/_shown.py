@@ -1,4 +1,4 @@
-"""Fitted attributes that some estimators show: each is declared here once, and named by the classes that have it."""
+"""Fitted attributes shared by some estimators: each is defined here once and assigned in the classes that have it."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def _supports(estimator: Any) -> KernelLearner:
 
 
 def weights_of(estimator: Any, name: str) -> NDArray[Any]:
-    """Return the weights as a matrix, columns by features, which the attribute of this name shows."""
+    """Return the weights as a matrix, columns by features, for the attribute of this name."""
     learner = estimator._learner
     if not isinstance(learner, KernelLearner):
         weights: NDArray[Any] = estimator._model.mean()[0]
@@ -63,7 +63,7 @@ def n_support_(self: Any) -> int:
 
 @property  # type: ignore[misc]
 def dual_coef_(self: Any) -> NDArray[np.float64]:
-    """Coefficients of the supports, one row per column of scores; averaged ones if `average` is on."""
+    """Coefficients of the supports, one row per column of scores; averaged if `average` is on."""
     return coefficients_of_supports(self)
 
 

@@ -1,4 +1,4 @@
-"""Classification of blocks: trials of several instances that must all be right at once."""
+"""Classification of blocks: several instances, predicted together, that must all be right."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ from onmargin.models.trials import BlockOptions
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: ignore[misc]
-    r"""Classifier of blocks: trials of several instances, predicted by one vector of weights and all to be right.
+    r"""Block classifier: binary classification of groups of instances (trials) that must all be right.
 
-    A trial is the rows of X of one group, :math:`x_1, \dots, x_k` with labels :math:`y_j = \pm 1`. If all of them have
-    the margin, it leaves the weights alone; otherwise they move towards the solution of
+    A trial is the rows of X of one group, :math:`x_1, \dots, x_k` with labels :math:`y_j = \pm 1`. If all instances
+    have the margin, the weights do not change; otherwise they move towards the solution of
 
     .. math::
         \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad
         y_j\, w \cdot x_j \ge \text{margin} - \xi\ \ \forall j,\ \xi \ge 0.
 
-    Its loss is the largest of the instances' hinge losses. The schemes of `update` are ways to solve it, from the one
-    constraint that is violated most to all of them jointly.
+    The loss of a trial is the largest hinge loss of its instances. The `update` schemes solve the problem for only the
+    most violated constraint, for all constraints jointly, or in between.
 
     Use it where one decision is a list of binary ones: preferences within a query, the right candidate against each of
-    the others (rows that are differences of feature vectors, labels that are all +1), or an example that comes in
-    several views. Where rows stand alone, use :class:`PassiveAggressiveClassifier`: the rows of a trial share one C,
-    and are learned from the same weights.
+    the others (rows that are differences of feature vectors, labels that are all +1), or an example with several views.
+    For independent rows, use :class:`PassiveAggressiveClassifier`: the rows of a trial share one C and are learned from
+    the same weights.
 
     Parameters
     ----------
     shuffle : bool, default=True
-        Whether `fit` shuffles the trials before each pass; never the rows of a trial. `partial_fit` never does.
+        Whether `fit` shuffles the trials before each pass; the rows of a trial keep their order. `partial_fit` never
+        shuffles.
 
     Attributes
     ----------
@@ -73,7 +74,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
 
     See Also
     --------
-    PassiveAggressiveClassifier : For rows that stand alone, and for several classes.
+    PassiveAggressiveClassifier : For independent rows, and for several classes.
 
     Notes
     -----
@@ -130,7 +131,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     """
 
     if TYPE_CHECKING:
-        _last_group: Any = field(init=False)  # of the call before; None: it had no groups
+        _last_group: Any = field(init=False)  # of the previous call; None if it had no groups
 
     if TYPE_CHECKING:  # at run time annotations would be options
         classes_: NDArray[Any] = field(init=False)
@@ -158,16 +159,16 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         y : array-like of shape (n_samples,)
             Labels, of two classes.
         groups : array-like of shape (n_samples,), default=None
-            The trial of each row: integers, strings or other ids. The rows of a trial must be neighbors. None: every
-            row is a trial of its own.
+            The trial of each row: integers, strings or other ids. The rows of a trial must be adjacent. If None, every
+            row is its own trial.
         sets : array-like of shape (n_samples,), default=None
             Ids that divide each trial into sets. Its loss is then the mean over the sets of the largest loss in each,
-            and every set has an equal share of C. None: a trial is one set.
+            and every set has an equal share of C. If None, a trial is one set.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C, the same for all rows of a trial; a trial of weight 0 is skipped.
         prices : array-like of shape (n_samples,), default=None
-            What a step of size 1 along each row takes of the C of its trial, at least 0: rows of a high price may move
-            the weights less, and a row of price 0 as far as its loss asks for. None: 1 for all rows.
+            Share of its trial's C that a step of size 1 along each row uses, at least 0: rows with a higher price move
+            the weights less, and a row of price 0 is limited only by its loss. If None, all prices are 1.
 
         Returns
         -------
@@ -205,10 +206,10 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         sample_weight: ArrayLike | None = None,
         prices: ArrayLike | None = None,
     ) -> Self:
-        """Learn trials in the given order, one round each; splitting a stream between trials does not change the result.
+        """Learn trials in the given order, one round each; splitting a stream between trials changes nothing.
 
-        All rows of a trial must come in one call. A first group with the id of the last one of the call before is taken
-        for the rest of that trial, and refused.
+        All rows of a trial must be passed in one call. If the first group has the id of the last group of the previous
+        call, it is taken for the rest of that trial, and an error is raised.
 
         Parameters
         ----------
@@ -221,12 +222,12 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         sets : array-like of shape (n_samples,), default=None
             Ids that divide each trial into sets, as in `fit`.
         classes : array-like of shape (2,), default=None
-            Both labels; needed in the first call if its y has one only.
+            Both labels; required in the first call if its y has only one of them.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C, the same for all rows of a trial; a trial of weight 0 is skipped.
         prices : array-like of shape (n_samples,), default=None
-            What a step of size 1 along each row takes of the C of its trial, at least 0: rows of a high price may move
-            the weights less, and a row of price 0 as far as its loss asks for. None: 1 for all rows.
+            Share of its trial's C that a step of size 1 along each row uses, at least 0: rows with a higher price move
+            the weights less, and a row of price 0 is limited only by its loss. If None, all prices are 1.
 
         Returns
         -------
@@ -270,7 +271,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Return the scores of the rows, whatever their trial.
+        """Return the score of each row, independently of its trial.
 
         Parameters
         ----------
@@ -285,7 +286,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         return self._scores(X)[:, 0]
 
     def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """Return the labels of the rows, whatever their trial.
+        """Predict the label of each row, independently of its trial.
 
         Parameters
         ----------
@@ -302,7 +303,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         return labels
 
     def trial_score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """Return the part of the trials that are perfect: every row on its side, and none with a score of zero.
+        """Return the fraction of perfect trials, in which every row is classified correctly with a non-zero score.
 
         Parameters
         ----------
@@ -335,7 +336,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
             )
 
     def _target(self, y: NDArray[Any], numbers: Vector | None) -> Vector:
-        """Labels as the task wants them: -1 and +1, times the number of the row's set."""
+        """Return the labels as -1 and +1, times the number of the row's set."""
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
         return signs if numbers is None else signs * numbers
 
@@ -349,7 +350,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         return joined, targets
 
     def _check_group(self, ids: NDArray[Any] | None) -> None:
-        """Refuse the rest of a trial that was learned in the call before."""
+        """Refuse the rest of a trial that the previous call has learned."""
         if ids is not None and self._last_group is not None and plain(ids[0]) == self._last_group:
             raise ValueError(
                 f"trial {self._last_group!r} was already learned: give all rows of a trial in one call, and another "

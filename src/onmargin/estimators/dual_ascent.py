@@ -49,7 +49,7 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
         `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`, validation score)
         did not improve on the best so far by at least `tol`. If None, all `max_iter` passes are made.
     shuffle : bool, default=False
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
+        Whether `fit` shuffles the examples before each pass. `partial_fit` never shuffles.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOp
         `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`, validation score)
         did not improve on the best so far by at least `tol`. If None, all `max_iter` passes are made.
     shuffle : bool, default=False
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
+        Whether `fit` shuffles the examples before each pass. `partial_fit` never shuffles.
 
     Attributes
     ----------

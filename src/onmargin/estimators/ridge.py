@@ -36,7 +36,7 @@ class OnlineRidgeRegressor(RegressorMixin, LinearRegressor, OnlineRidgeOptions):
         `fit` stops after `n_iter_no_change` passes in a row whose mean loss did not improve on the best so far by at
         least `tol`. If None, all `max_iter` passes are made.
     shuffle : bool, default=False
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
+        Whether `fit` shuffles the examples before each pass. `partial_fit` never shuffles.
     warm_start : bool, default=False
         Whether `fit` continues from the current weights and matrix.
 

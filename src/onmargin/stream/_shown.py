@@ -1,4 +1,4 @@
-"""Attributes and methods that some learners of streams have: declared once, named by the classes that have them."""
+"""Attributes and methods of some stream learners: defined here once and assigned in the classes that have them."""
 
 from typing import Any
 
