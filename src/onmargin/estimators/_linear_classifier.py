@@ -294,7 +294,7 @@ class LinearClassifier(LinearEstimator):
         Returns
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
-            The logarithms of what `predict_proba` returns.
+            The logarithms of the probabilities of `predict_proba`.
         """
         return np.log(self.predict_proba(X))
 

@@ -38,7 +38,7 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     experts_ : Standing
         Names, mistakes, losses, votes and coefficients of the experts, and which one leads.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the best linear expert, for unscaled rows.
+        Weights of the best linear expert, for features in their original units.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts of that expert, in score units.
     classes_ : ndarray of shape (n_classes,)
@@ -125,7 +125,7 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
     experts_ : Standing
         Names, losses, weights and coefficients of the experts, and which one leads.
     coef_ : ndarray of shape (n_features,)
-        Weights of the best expert that has feature weights, for unscaled rows.
+        Weights of the best expert that has feature weights, for features in their original units.
     intercept_ : ndarray of shape (1,)
         Intercept of that expert.
     n_features_in_ : int

@@ -97,8 +97,8 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
 
     .. math:: \frac{\ln n - H(u) + C \sum_t \ell^*_t}{\gamma C' - \tfrac12 C'^2 R^2}, \qquad C' = \min(C, \gamma/R^2),
 
-    and those of "simperc" if :math:`C' = C < 2\gamma/R^2`. If no weights on the simplex give any row of the first call
-    the margin, a warning says so.
+    and those of "simperc" if :math:`C' = C < 2\gamma/R^2`. A warning is issued if no weights on the simplex give any
+    row of the first call the margin.
 
     With prices :math:`\nu_j` the steps of a trial obey :math:`\sum_j \nu_j \tau_j \le C`: the dual of the problem above
     with :math:`1 - \nu_j \xi` for :math:`1 - \xi` ([SIMPROJ] sec. 10). Each row by itself goes at most :math:`C/\nu_j`,

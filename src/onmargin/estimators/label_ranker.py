@@ -55,7 +55,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         Weights of each label, with `calibrate` minus those of the calibration label, so that ``X @ coef_.T +
         intercept_`` is the decision function.
     intercept_ : ndarray of shape (n_labels,)
-        Intercepts, likewise.
+        Intercepts of each label, with `calibrate` minus that of the calibration label.
     support_ : ndarray of shape (n_support,)
         With a kernel: indices of the supports among the rows of all calls.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
@@ -301,7 +301,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         return X, as_rows(X)
 
     def _admit(self, plan: Plan, X: Any, sets: LabelSets, classes: Any = None, *, new: bool) -> None:
-        """Begin if `new`; refuse labels that do not fit those known, and make room for those given as classes."""
+        """Begin a model if `new`; refuse labels that do not match the known ones, and add those given as classes."""
         if new:
             self._indicator = sets.width is not None
             self.classes_ = np.zeros(0, dtype=np.int64)
@@ -319,7 +319,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         self._check_labels(sets.labels, sets.width)
 
     def _check_labels(self, labels: NDArray[Any], width: int | None) -> None:
-        """Refuse an indicator matrix of another width than was learned, and labels of another kind."""
+        """Refuse an indicator matrix of a different width than before, and labels of a different type."""
         n = len(self.classes_)
         numbered = np.array_equal(self.classes_, np.arange(n))
         if width is not None and not (numbered and width == n):
@@ -343,7 +343,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
     def _meet(self, labels: NDArray[Any]) -> None:
         """Add columns for new labels."""
         known = self.classes_
-        # Without known ones the new ones alone say what kind they are. As a list: no strings wider than the widest.
+        # Without known labels, the new ones determine the type. A list avoids strings wider than the widest label.
         classes = np.array(np.union1d(known, labels).tolist() if len(known) else sorted(set(labels.tolist())))
         if len(classes) > len(known):
             self._model.meet(np.searchsorted(classes, known), len(classes))
@@ -351,10 +351,10 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
 
     @property
     def _calibrated(self) -> bool:
-        """Whether there is a calibration label, as when this model began to learn."""
+        """Whether there is a calibration label, as set when training began."""
         return bool((self._model.fixed or {}).get("calibrate", self.calibrate))
 
     def _shown(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """Return the columns of the labels less that of the calibration label, on which alone margins depend."""
+        """Return the columns of the labels minus that of the calibration label; margins depend only on these."""
         n = len(self.classes_)
         return np.asarray(columns[:n] - columns[n:] if self._calibrated else columns[:n])

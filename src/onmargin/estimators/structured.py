@@ -77,8 +77,8 @@ class StructuredPredictor(Estimator, StructureOptions):
     :math:`\|u\|^2 + 2C \sum_t \ell_t(u)` if :math:`R \le 1` and :math:`C^2` is at least the cost of every prediction.
     These bounds require an exact search.
 
-    There is no intercept: add a feature for whatever should have one. Example weights multiply C. A call that raises,
-    even in the model's methods, does not change the learner.
+    There is no intercept: add constant features if you need one. Example weights multiply C. A call that raises, even
+    in the model's methods, does not change the learner.
 
     References
     ----------

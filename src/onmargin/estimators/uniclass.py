@@ -24,7 +24,7 @@ from onmargin.models.rules import NONE, Number, Word
 from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first, threshold_of
 from onmargin.models.updates import check_combination
 
-# With contamination="auto": if more than this part of the rows is outside the ball, this part is called outliers.
+# With contamination="auto": if more than _TOO_MANY of the rows are outside the ball, _USUAL of them are outliers.
 _TOO_MANY = 0.5
 _USUAL = 0.1
 

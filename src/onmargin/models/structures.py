@@ -34,15 +34,15 @@ class StructureOptions:
     Parameters
     ----------
     model : object
-        What structures are. It has
+        Object that defines the structures, with the methods
 
-        - ``joint_features(x, y)``: the features of a structure. A dict of name: value, whose names may be new at any
-          time; or a vector, a sparse row or a pair ``(indices, values)``, of which the model then says in
-          ``n_features`` how many there are;
-        - ``argmax(weights, x)``: a structure of highest score. `weights` is a mapping for features that are named
-          (``weights[name]`` is 0 for an unknown name, ``weights.score(features)`` the score of some), otherwise an
-          array. They are there to be read, and go on learning;
-        - ``cost(y, z)``: a number at least 0, and 0 if z is right;
+        - ``joint_features(x, y)``: the features of a structure. Either a dict of name: value, in which new names may
+          appear at any time; or a vector, a sparse row or a pair ``(indices, values)``, for which the model must have
+          an attribute ``n_features``, the number of features;
+        - ``argmax(weights, x)``: a structure of highest score. `weights` is a mapping for named features
+          (``weights[name]`` is 0 for an unknown name, ``weights.score(features)`` is the score of some features),
+          otherwise an array. Do not modify the weights; they change as learning continues;
+        - ``cost(y, z)``: a number of at least 0, which is 0 if z is right;
         - for ``update="max_loss"``, ``cost_augmented_argmax(weights, x, y)``: the structure z of highest score plus
           :math:`\sqrt{\rho(y, z)}`, the square root of its cost.
     C : float, default=1.0
@@ -83,7 +83,7 @@ class StructureOptions:
 
 @contextmanager
 def noted(example: int) -> Iterator[None]:
-    """Have an error say which example of the call it came from."""
+    """Add the index of the example to any error."""
     try:
         yield
     except Exception as error:
@@ -98,7 +98,7 @@ def play_round(
     example: Example,
     weight: Vector | None = None,
 ) -> None:
-    """Predict, find the rival and learn. What may raise comes before the weights move."""
+    """Predict, find the rival and learn. Everything that may raise comes before the update of the weights."""
     model: Any = options.model
     x, y = example
     weights = features.learning(learner.geometry)

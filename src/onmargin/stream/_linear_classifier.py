@@ -61,7 +61,7 @@ class LinearClassifier(StreamLearner):
             sparse row of numbers. The first example learned determines whether features are identified by name or by
             position.
         y : str or int
-            The label; a new label becomes a class. Refuse labels that are not all strings or all integers.
+            The label; a new label becomes a class. All labels must be strings, or all integers.
         weight : float, default=1.0
             Factor on C, at least 0; an example of weight 0 is skipped.
 

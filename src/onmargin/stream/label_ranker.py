@@ -81,8 +81,8 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
             sparse row of numbers. The first example learned determines whether features are identified by name or by
             position.
         y : set, list or tuple of str or int
-            The relevant labels, possibly none; new labels are added to the ranking. Refuse labels that are not all
-            strings or all integers.
+            The relevant labels, possibly none; new labels are added to the ranking. All labels must be strings, or all
+            integers.
         weight : float, default=1.0
             Factor on C, at least 0; an example of weight 0 is skipped.
 
