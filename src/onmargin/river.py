@@ -812,7 +812,7 @@ class PassiveAggressiveUniclass(AnomalyDetector, UniclassOptions):
     Attributes
     ----------
     model : onmargin.stream.PassiveAggressiveUniclass
-        The learner, with its center and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with its center and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------

@@ -68,9 +68,9 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         Value of the intercept coordinate in use.
     totals_ : Totals
         Rounds (trials), mistakes (imperfect trials: at least one row was wrong), updates, losses, dual value, largest
-        squared norm of a row (on the simplex, the square of its largest number), and cost: the sum over the trials of
-        the part of their sets that were imperfect. Without `sets` the cost is the number of mistakes. All are of the
-        current weights, not of the averaged ones.
+        squared norm of a row (on the simplex, the square of its largest value), and cost: the sum over the trials of
+        the fraction of imperfect sets. Without `sets` the cost is the number of mistakes. All are of the current
+        weights, not of the averaged ones.
 
     See Also
     --------
@@ -87,13 +87,13 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     .. math:: \frac{\tfrac12 \|u\|^2 + C \sum_t \ell^*_t}{C' - \tfrac12 C'^2 R^2}, \qquad C' = \min(C, 1/R^2),
 
     and those of "conopt" and "simperc" if :math:`C' = C < 2/R^2`; the predictions of "simperc" do not depend on C.
-    "simproj" and "simopt" have no such bound, and can make more mistakes than it says; they often make far fewer. With
-    `sets` and :math:`C < 2/R^2` the bound is one on ``totals_.cost``, and "max" has none either.
+    "simproj" and "simopt" have no such bound, and can make more mistakes than it allows; they often make far fewer.
+    With `sets` and :math:`C < 2/R^2` the bound is on ``totals_.cost``, and "max" has no bound either.
 
-    On the simplex a half-space :math:`z \cdot w \ge \gamma` is projected onto by the :math:`\alpha \le C` for which
-    :math:`w_i e^{\alpha z_i} / Z` meets it, in closed form for rows of -1, 0 and 1 and by root finding otherwise. For u
-    on the simplex, H its entropy and R the largest number of a row, the imperfect trials of "max" and "conproj" are at
-    most
+    On the simplex, the projection onto a half-space :math:`z \cdot w \ge \gamma` uses the :math:`\alpha \le C` for
+    which :math:`w_i e^{\alpha z_i} / Z` satisfies it, in closed form for rows of -1, 0 and 1 and by root finding
+    otherwise. For u on the simplex, H its entropy and R the largest value of a row, the imperfect trials of "max" and
+    "conproj" are at most
 
     .. math:: \frac{\ln n - H(u) + C \sum_t \ell^*_t}{\gamma C' - \tfrac12 C'^2 R^2}, \qquad C' = \min(C, \gamma/R^2),
 
@@ -101,15 +101,15 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     row of the first call the margin.
 
     With prices :math:`\nu_j` the steps of a trial obey :math:`\sum_j \nu_j \tau_j \le C`: the dual of the problem above
-    with :math:`1 - \nu_j \xi` for :math:`1 - \xi` ([SIMPROJ] sec. 10). Each row by itself goes at most :math:`C/\nu_j`,
-    and "simopt", "conopt" and "exact" share C under that constraint. ``totals_.loss`` has no prices in it; the dual
-    value is one of losses divided by them.
+    with :math:`1 - \nu_j \xi` instead of :math:`1 - \xi` ([SIMPROJ] sec. 10). The step of a single row is at most
+    :math:`C/\nu_j`, and "simopt", "conopt" and "exact" share C under that constraint. ``totals_.loss`` does not include
+    prices; the dual value is that of losses divided by their prices.
 
-    Deviations from the paper: SimOpt has no guarantee, though Cor. 4 claims one; "conopt" is SimOpt on wrong instances,
-    which has it for small C. Corollary 5 holds for the part of imperfect sets and not for the hinge loss. Thm. 6 and
-    Cor. 8 are printed without the :math:`\gamma` of the denominator, and do not hold so. Rows that are zero, and on the
-    simplex rows whose numbers are all the same, make a trial imperfect and move nothing. The intercept is a constant
-    feature; weights of trials multiply C.
+    Deviations from the paper: SimOpt has no guarantee, although Cor. 4 claims one; "conopt" is SimOpt on wrong
+    instances, which has a guarantee for small C. Corollary 5 holds for the fraction of imperfect sets, not for the
+    hinge loss. Thm. 6 and Cor. 8 are printed without the :math:`\gamma` in the denominator, and do not hold in that
+    form. Zero rows, and on the simplex rows whose values are all equal, make a trial imperfect and do not change the
+    weights. The intercept is a constant feature; weights of trials multiply C.
 
     References
     ----------

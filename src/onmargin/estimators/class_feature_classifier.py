@@ -74,7 +74,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     [JMLR] sec. 7 and 8 and [SIMPROJ] sec. 3. A round costs O(non-zeros of all its rows), and "exact" the inner products
     of all rivals' differences. Rivals with the same features as the right class cannot be separated from it by any
     weights; they count as mistakes. The mistake bounds are those of :class:`BlockClassifier`, with :math:`R^2` the
-    largest :math:`\|\phi(x, y) - \phi(x, r)\|^2`, or on the simplex R the largest number of such a difference.
+    largest :math:`\|\phi(x, y) - \phi(x, r)\|^2`, or, on the simplex, R the largest value of such a difference.
 
     There is no intercept: it would be the same for all classes.
 

@@ -60,7 +60,7 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
         Intercepts.
     dual_coef_ : ndarray of shape (n_kept,) or (n_kept, n_classes)
         The dual variables of the examples that the next round may still change, oldest first; with more than two
-        classes one for each rival, and 0 for the example's own class. With a kernel, the coefficients of the supports
+        classes, one per rival, and 0 for the example's own class. With a kernel, the coefficients of the supports
         instead, of shape (1, n_support) or (n_classes, n_support).
     support_ : ndarray of shape (n_support,)
         With a kernel: indices of the supports among the rows of all calls.
@@ -81,7 +81,7 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes, updates, losses and the dual value so far, which never falls.
+        Rounds, mistakes, updates, losses and the dual value so far, which never decreases.
 
     See Also
     --------
@@ -128,7 +128,7 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        """With a kernel the coefficients of the supports, one row per column of scores; otherwise the dual variables of
+        """With a kernel, the coefficients of the supports, one row per column of scores; otherwise the dual variables of
         the examples that the next round may still change, oldest first."""
         learner: Any = self._fitted()
         if isinstance(learner, KernelLearner):
@@ -182,7 +182,7 @@ class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOp
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes (targets outside the tube), updates, losses and the dual value so far, which never falls.
+        Rounds, mistakes (targets outside the tube), updates, losses and the dual value so far, which never decreases.
 
     See Also
     --------

@@ -47,7 +47,7 @@ class GradientDescentRegressor(RegressorMixin, LinearRegressor, GradientDescentO
     Notes
     -----
     [SLIDES], with E1. For any weights u the sum of the squared losses is at most :math:`2 L(u) + 2 X^2 \|u\|^2`. Rates
-    of :math:`1 / (2\|x_t\|^2)`, as printed there, have no such bound where norms differ. There is no intercept: append
+    of :math:`1 / (2\|x_t\|^2)`, as printed there, have no such bound if the norms differ. There is no intercept: append
     a constant feature. Example weights multiply the rate.
 
     References

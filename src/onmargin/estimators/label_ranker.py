@@ -85,8 +85,8 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
 
     Notes
     -----
-    [JMLR] sec. 7 and [SIMPROJ] sec. 3 and 5. A round costs O(non-zeros times labels), and O(labels log labels) to share
-    out the updates of all pairs. For any weights u, with :math:`R^2` twice the largest squared norm of a row and
+    [JMLR] sec. 7 and [SIMPROJ] sec. 3 and 5. A round costs O(non-zeros times labels), plus O(labels log labels) for the
+    updates of all pairs. For any weights u, with :math:`R^2` twice the largest squared norm of a row and
     :math:`\ell^*_t` the losses of u, the mistakes of "max", "conproj" and "exact" are at most :math:`(\|u\|^2/2 + C
     \sum_t \ell^*_t) / (C' - C'^2 R^2 / 2)` with :math:`C' = \min(C, 1/R^2)`. The same with :math:`C' = C` holds for
     "simperc" and "conopt" if :math:`C < 2/R^2`; with a large C "conopt" may diverge, as "simopt" may. The losses of

@@ -112,9 +112,9 @@ class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions)
 
     Notes
     -----
-    [PD] Thm. 2. The weights have no intercept: append a constant feature for one. If :math:`(p - 1)\|x\|_p^2 \le 1`
-    for all rows, and L is the sum of the hinge losses of any weights u, there are at most :math:`L + \tfrac12
-    \|u\|_q^2 + \tfrac12 \sqrt{\|u\|_q^4 + 4 L \|u\|_q^2}` mistakes, with :math:`1/p + 1/q = 1`.
+    [PD] Thm. 2. There is no intercept: append a constant feature instead. If :math:`(p - 1)\|x\|_p^2 \le 1` for all
+    rows, and L is the sum of the hinge losses of any weights u, there are at most :math:`L + \tfrac12 \|u\|_q^2 +
+    \tfrac12 \sqrt{\|u\|_q^4 + 4 L \|u\|_q^2}` mistakes, with :math:`1/p + 1/q = 1`.
 
     References
     ----------

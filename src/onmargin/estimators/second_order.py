@@ -14,7 +14,7 @@ from onmargin.models.second_order import AROWClassifierOptions, AROWRegressorOpt
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions):  # type: ignore[misc]
-    r"""AROW: weights that are known well move little, those that are not move far.
+    r"""Adaptive regularization of weights (AROW): a robust classifier with a per-weight variance.
 
     Each weight is the mean of a Gaussian with its own variance. An example whose margin m is below 1 moves the means
     :math:`\mu` along :math:`\Sigma x`, and makes the variances :math:`\Sigma` of its features smaller:

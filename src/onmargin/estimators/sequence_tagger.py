@@ -105,7 +105,7 @@ class SequenceTagger(Estimator, TaggerOptions):
     t_ : float
         One plus the number of sequences learned.
     totals_ : Totals
-        Rounds (sequences), mistakes (sequences not labeled right), updates, losses, dual value, cost (the sum of
+        Rounds (sequences), mistakes (sequences with a wrong label), updates, losses, dual value, cost (the sum of
         :math:`\rho`) and the largest squared norm of a difference :math:`\Phi(x, y) - \Phi(x, q)` that was learned.
 
     See Also
@@ -462,16 +462,16 @@ class SequenceTagger(Estimator, TaggerOptions):
         token : int
             Position of the token in the sequence, from 0; negative positions count from the end.
         label : object, default=None
-            One of ``classes_``. If None, the one that is predicted for the token.
+            One of ``classes_``. If None, the label predicted for the token.
         top : int or None, default=None
-            How many. If None, all that are not zero.
+            Maximum number of contributions. If None, all that are not zero.
 
         Returns
         -------
         contributions : dict
-            {feature: weight times value}, with the intercept as "(intercept)" and the steps from the predicted label
-            before and to the one after as "(from LABEL)" and "(to LABEL)". Features of `transition_features` are not
-            among the steps.
+            {feature: weight times value}, largest absolute value first, with the intercept as "(intercept)" and the
+            transitions from the previous and to the next predicted label as "(from LABEL)" and "(to LABEL)". The
+            transitions do not include `transition_features`.
         """
         check_is_fitted(self)
         if self._names is None:

@@ -116,7 +116,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         Parameters
         ----------
         X : sequence
-            Inputs, of any type that the model takes.
+            Inputs, of any type that the model accepts.
         Y : sequence
             The right structure of each.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -139,7 +139,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         Parameters
         ----------
         X : sequence
-            Inputs, of any type that the model takes.
+            Inputs, of any type that the model accepts.
         Y : sequence
             The right structure of each.
         sample_weight : array-like of shape (n_samples,), default=None

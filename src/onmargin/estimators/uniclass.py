@@ -105,10 +105,10 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
 
     Notes
     -----
-    [JMLR] sec. 6 and [NIPS]. A round costs O(non-zeros): the center is kept scaled. Rows are float64, because a
-    distance is a small difference of large numbers. If some ball of radius epsilon around u holds all examples, plain
-    PA obeys :math:`\sum_t \ell_t^2 \le \|u - w_1\|^2`; in general PA-II obeys :math:`\sum_t \ell_t^2 \le (1 + 1/(2C))
-    (\|u - w_1\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`\ell^*_t` the losses of u.
+    [JMLR] sec. 6 and [NIPS]. A round costs O(non-zeros): the center is stored with a scale factor. Rows are float64,
+    because a distance is a small difference of large numbers. If some ball of radius epsilon around u holds all
+    examples, plain PA obeys :math:`\sum_t \ell_t^2 \le \|u - w_1\|^2`; in general PA-II obeys :math:`\sum_t \ell_t^2
+    \le (1 + 1/(2C)) (\|u - w_1\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`\ell^*_t` the losses of u.
 
     On the simplex the step along the same direction :math:`v = (x_t - w_t)/\|x_t - w_t\|` is :math:`w_i \leftarrow w_i
     e^{\tau v_i} / Z` with :math:`\tau = \min(C, 4\ell/r^2)`, where r is the spread :math:`\max v - \min v` (PA-II:
