@@ -816,7 +816,7 @@ class PassiveAggressiveUniclass(AnomalyDetector, UniclassOptions):
 
     See Also
     --------
-    onmargin.stream.PassiveAggressiveUniclass : The same with text, vectors and explanations.
+    onmargin.stream.PassiveAggressiveUniclass : The stream learner, with text, vectors and explanations.
 
     Examples
     --------
@@ -846,7 +846,7 @@ class LabelRanker(MultiLabelClassifier, LabelRankerOptions):
 
     See Also
     --------
-    onmargin.stream.LabelRanker : The same with text, vectors and explanations.
+    onmargin.stream.LabelRanker : The stream learner, with text, vectors and explanations.
 
     Examples
     --------
@@ -881,7 +881,7 @@ class OrdinalRegressor(Classifier, OrdinalRegressorOptions):
 
     See Also
     --------
-    onmargin.stream.OrdinalRegressor : The same with text, vectors and explanations.
+    onmargin.stream.OrdinalRegressor : The stream learner, with text, vectors and explanations.
 
     Examples
     --------

@@ -128,8 +128,8 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        """With a kernel, the coefficients of the supports, one row per column of scores; otherwise the dual variables of
-        the examples that the next round may still change, oldest first."""
+        """With a kernel, the coefficients of the supports, one row per column of scores; otherwise the dual variables
+        of the examples that the next round may still change, oldest first."""
         learner: Any = self._fitted()
         if isinstance(learner, KernelLearner):
             return coefficients_of_supports(self)
