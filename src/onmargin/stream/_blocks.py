@@ -61,7 +61,7 @@ def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
 
 
 def learn_readily(model: Any, X: tuple[Any, ...], y: list[Any], weights: list[float] | None) -> Iterator[int]:
-    """Do the same for examples with named features; the caller adds the new label, or gets the error."""
+    """Do the same as `learn_known` for examples with named features; the caller adds the label or gets the error."""
     done = 0
     while done < len(X):
         player = model._opened()
