@@ -22,31 +22,33 @@ Vector = NDArray[np.float64]
 Offsets = NDArray[np.intp]
 SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
 
-# Numbers touched between two looks at signals: some 10 ms of work, and of the slowest learners a few seconds.
+# Numbers processed between two checks for signals: about 10 ms of work, a few seconds for the slowest learners.
 STRETCH = 2**25
-# What a row costs besides its numbers, in numbers touched, and how often a round goes through a small window, at most.
+# Cost of a row besides its numbers, in numbers processed, and the most times a round goes through a small window.
 ROW, MOST_EFFORT = 32, 128
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a learner's rounds so far came to; ``dict(totals)`` for a plain mapping.
+    """Totals of a learner's rounds so far; ``dict(totals)`` gives a plain mapping.
 
     Attributes
     ----------
     rounds, mistakes, updates : int
-        Examples learned, examples whose prediction was wrong before learning them, and examples that moved the
-        weights. A margin of exactly zero is a mistake; a regression mistake is a target outside the tube.
+        Number of examples learned, of examples that were predicted wrong before they were learned, and of examples that
+        changed the weights. A margin of exactly zero is a mistake; in regression, a target outside the tube is a
+        mistake.
     loss, squared_loss : float
-        Sums over the rounds of the loss suffered before each update, and of its square.
+        Sums over the rounds of the loss before each update, and of its square.
     dual_value : float
-        The dual objective that the updates climbed: no fixed weights had a smaller regularized loss on these rounds.
+        The dual objective, which the updates increase: no fixed weights have a smaller regularized loss on these
+        rounds.
     max_squared_norm : float
-        The largest squared norm of a row, intercept coordinate included; of structures, that of the difference between
-        the features of the right one and of its rival.
+        The largest squared norm of a row, including the intercept coordinate; for structures, of the difference between
+        the features of the right structure and of its rival.
     cost : float
-        Sum of what the predictions cost: of a cost matrix, or of structures; of ranks, their distance; of blocks, the
-        part of the sets that are imperfect; of balls, the distance from the ball. 0 for other tasks.
+        Total cost of the predictions: by a cost matrix, or by the cost of structures; for ranks, their distance; for
+        blocks, the fraction of imperfect sets; for balls, the distance from the ball. 0 for other tasks.
     """
 
     rounds: int
@@ -66,28 +68,28 @@ class Totals:
 
 
 class UnsoundRowError(Exception):
-    """A row that was not checked before its round is not sound: what the call has learned must be dropped."""
+    """An unchecked row turned out to be invalid during its round: what the call has learned must be dropped."""
 
 
 class Learner(Part, Generic[SomeGeometry]):
-    """Plays rounds: a task says what is asked, a step how far to go for it, a geometry holds the weights.
+    """A task, a step and a geometry that together play rounds, with their totals.
 
     The step and the task may be replaced between calls; the geometry carries the state.
 
-    An interrupt (Ctrl-C) never comes between two rounds of `learn`, unless `heed` is set; so `stretches` cuts long
-    work into pieces between which it can come.
+    An interrupt (Ctrl-C) never comes between two rounds of `learn`, unless `heed` is set; therefore `stretches` splits
+    long work into pieces between which it can come.
 
     Parameters
     ----------
     task : Task
         Turns scores and targets into half-spaces, and scores into predictions.
     step : Step
-        Says how far to move along each violated half-space.
+        Determines how far to move along each violated half-space.
     geometry : Geometry
-        Holds the weights and moves them.
+        Holds the weights and updates them.
     """
 
-    forks: ClassVar[bool] = False  # whether a copy has weights of its own, so that what it learned can be dropped
+    forks: ClassVar[bool] = False  # whether a copy has its own weights, so that what it learned can be dropped
 
     def __init__(self, task: Task, step: Step, geometry: SomeGeometry) -> None:
         self.task = task
@@ -102,21 +104,21 @@ class Learner(Part, Generic[SomeGeometry]):
         self._totals = totals
 
     def check(self) -> None:
-        """Refuse parts, as a file may name them, that do not fit together."""
+        """Refuse parts loaded from a file that do not fit together."""
         kinds = {"task": Task, "step": Step, "geometry": Geometry, "_totals": rounds.Totals}
         for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"the {name.strip('_')} of a learner is a {type(getattr(self, name)).__name__}")
 
     def check_like(self, other: "Learner[Any]") -> None:
-        """Refuse another learner of the same kind that the same parameters would not have made."""
+        """Refuse another learner of the same kind that the same parameters could not have made."""
 
     def example(self) -> Any:
-        """Return a matrix of one row, if a learner is made for the rows of a matrix."""
+        """Return a matrix of one row, if the learner was created for the rows of a matrix."""
         return None
 
     def __copy__(self) -> Self:
-        """A learner to go on with: it has totals of its own, and moves the same weights."""
+        """Return a learner with its own totals that updates the same weights."""
         other = type(self).__new__(type(self))
         other.__dict__ = vars(self).copy()
         other._totals = copy(self._totals)
@@ -133,19 +135,19 @@ class Learner(Part, Generic[SomeGeometry]):
         targets: Offsets | None = None,
         heed: bool = False,
     ) -> None:
-        """Play one round for each row, in the given order; `weight` scales C row by row and 0 skips a row.
+        """Play one round per row, in the given order; `weight` scales C row by row, and 0 skips a row.
 
         `trials` are the offsets of trials of several rows in X, `targets` those of targets of several numbers in y.
-        With `heed` an interrupt may come between rounds: the caller drops the learner then.
+        With `heed`, an interrupt may come between rounds; the caller must then drop the learner.
         """
         pace = self.pace(X, trials) if heed else 0
         parts = self.task, self.step, self.geometry, self._totals
         rounds.play(*parts, X, y, weight, order, trials=trials, targets=targets, pace=pace)
 
     def learn_unchecked(self, X: Rows, y: Vector) -> None:
-        """Play one round for each row of an X that was not checked, with plain weights.
+        """Play one round per row of an unchecked X, with plain weights.
 
-        A row that is not sound raises `UnsoundRowError`, and the caller drops what was learned.
+        An invalid row raises `UnsoundRowError`, and the caller must drop what was learned.
         """
         if not rounds.play(self.task, self.step, self.geometry, self._totals, X, y, guarded=True):
             raise UnsoundRowError
@@ -161,52 +163,52 @@ class Learner(Part, Generic[SomeGeometry]):
         targets: Offsets | None = None,
         heed: bool,
     ) -> None:
-        """Play rounds by a step made for these rows, as `learn` does."""
+        """Play rounds like `learn`, with a step made for these rows."""
         pace = self.pace(X) if heed else 0
         rounds.play(self.task, step, self.geometry, self._totals, X, y, weight, order, targets=targets, pace=pace)
 
     def pace(self, X: Rows, trials: Offsets | None = None) -> int:
-        """Return how many of these rounds to play between two looks at signals."""
+        """Return how many of these rounds to play between two checks for signals."""
         geometry = self.geometry
         if X.n_rows * (X.n_features + ROW) * geometry.n_scores * MOST_EFFORT < STRETCH:
             return STRETCH  # all of them
-        by_stored = X.is_sparse() and not hasattr(geometry, "theta")  # a link of a sum moves all weights
+        by_stored = X.is_sparse() and not hasattr(geometry, "theta")  # with a link function, all weights change
         stored = len(X.owners[0]) / max(X.total, 1) if by_stored else geometry.n_features
         rows = X.n_rows / max(len(trials) - 1, 1) if trials is not None else 1
         return max(int(STRETCH / ((stored + ROW) * geometry.n_scores * rows * self._effort())), 1)
 
     def _effort(self) -> int:
-        """Return how often a round goes through its rows."""
+        """Return how many times a round goes through its rows."""
         return 1
 
     def stretches(self, X: Rows, start: int, stop: int, trials: Offsets | None = None) -> list[tuple[int, int]]:
-        """Cut the rows (or trials) from start up to stop into pieces that take some milliseconds each.
+        """Split the rows (or trials) from start up to stop into pieces that take some milliseconds each.
 
-        A learner that forks needs no cuts: what it learned before an interrupt is dropped.
+        A learner that forks is not split: what it learned before an interrupt is dropped.
         """
         pace = STRETCH if self.forks else self.pace(X, trials)
         return [(first, min(first + pace, stop)) for first in range(start, stop, pace)]
 
     def recombine(self, mixing: NDArray[np.float64]) -> None:
-        """Have columns that are combinations of those there are: column c is sum_k mixing[c, k] times column k."""
+        """Replace the columns by combinations: the new column c is the sum over k of mixing[c, k] times column k."""
         geometry: Any = self.geometry
         self.geometry = geometry.recombined(mixing)
 
     @property
     def plain(self) -> bool:
-        """Whether weights are plain: then scores of rows that are not finite are not, and threads can share them."""
+        """Whether weights are plain: non-finite rows then have non-finite scores, and threads can share the weights."""
         return type(self.geometry) is Euclidean
 
     def scores(self, X: Rows) -> NDArray[np.float64]:
-        """Rows by columns; of the averaged weights where the geometry averages."""
+        """Return the scores, rows by columns; of the averaged weights if the geometry averages."""
         out = np.empty((X.n_rows, self.geometry.n_scores))
         rounds.score(self.geometry, X, out, task=self.task, pace=self.pace(X))
         return out[:, : self.geometry.n_columns]
 
     def scores_in_threads(self, X: Rows, n_jobs: int | None, *, guarded: bool) -> NDArray[np.float64]:
-        """Return the same scores of plain weights, from up to `n_jobs` threads (None: one per core) where it pays.
+        """Return the scores of plain weights, with up to `n_jobs` threads (one per core if None) if it is faster.
 
-        With `guarded` X was not checked: if a row is not sound, `UnsoundRowError` is raised.
+        With `guarded`, X was not checked: an invalid row raises `UnsoundRowError`.
         """
         out = np.empty((X.n_rows, self.geometry.n_scores))
         pace = self.pace(X)
@@ -234,23 +236,23 @@ class Learner(Part, Generic[SomeGeometry]):
         return scores
 
     def losses(self, X: Rows, y: Vector) -> Vector:
-        """The loss that each row would suffer now."""
+        """Return the current loss of each row."""
         out = np.empty(X.n_rows)
         rounds.losses(self.task, self.geometry, X, y, out, pace=self.pace(X))
         return out
 
     def predict(self, X: Rows) -> NDArray[Any]:
-        """What the task makes of the scores: an index of a class, or a number."""
+        """Return the prediction of the task for each row: the index of a class, or a number."""
         return self.task.decode(self.scores(X))
 
     def calibrate(self, *, on: bool) -> None:
-        """Learn probabilities from the scores of the next rounds, if there are classes, or do not."""
+        """Turn on or off the calibration of probabilities by the scores of the next rounds, if there are classes."""
         calibration = self._totals.calibration
         if calibration is not None and calibration.learning != on:
             calibration.learning, calibration.wait = on, 0
 
     def close(self) -> None:
-        """The rows learned last were seen for the last time: scores of those to come are honest again."""
+        """Mark the end of repeated passes over the same rows: scores of the next rows can be used for calibration."""
         self.calibrate(on=True)
 
     def record_mistakes(self, n: int) -> NDArray[np.bool_]:
@@ -261,12 +263,12 @@ class Learner(Part, Generic[SomeGeometry]):
 
     @property
     def totals(self) -> Totals:
-        """A record of the totals as they are now."""
+        """The current totals."""
         return Totals(**self._totals.__getstate__())
 
 
 def threads(n_jobs: int | None) -> int:
-    """Return how many threads `n_jobs` are, as scikit-learn counts: -1 is one per core, and None is too."""
+    """Return the number of threads for `n_jobs`, as in scikit-learn; None and -1 both mean one per core."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return cores
@@ -274,10 +276,10 @@ def threads(n_jobs: int | None) -> int:
 
 
 def as_rows(X: Any, *, guarded: bool = False) -> Rows:
-    """Rows of a C-contiguous array or CSR matrix of float32 or float64.
+    """Return the rows of a C-contiguous array or CSR matrix of float32 or float64.
 
     Nothing is copied, unless an array is not aligned, or a CSR matrix has wide, unsorted or repeated indices. A
-    malformed one is refused. With `guarded` indices are not looked at: the rounds do that.
+    malformed matrix is refused. With `guarded`, indices are not checked here: the rounds do that.
     """
     if not hasattr(X, "indptr"):
         return Rows(X if X.flags.aligned else X.copy(), X.shape[1])
@@ -302,7 +304,7 @@ def as_rows(X: Any, *, guarded: bool = False) -> Rows:
 
 
 def matrix_of(X: Rows) -> Any:
-    """The rows as an array or CSR matrix, not copied."""
+    """Return the rows as an array or CSR matrix, without a copy."""
     values, indices, indptr = X.owners
     if indices is None or indptr is None:
         return values

@@ -1,4 +1,4 @@
-"""Learners for river: its interface, and the compiled learners of ``onmargin.stream`` behind it."""
+"""Models with the interface of river, backed by the compiled learners of ``onmargin.stream``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ __all__ = [
 
 
 def _named(x: dict[Any, Any]) -> dict[Any, Any]:
-    """Return an example whose features have strings for names; river takes anything for one."""
+    """Return the example with strings as feature names; river accepts any type of name."""
     if not x or type(next(iter(x))) is str:
         return x
     return {str(name): value for name, value in x.items()}
@@ -73,13 +73,12 @@ def _records(X: pd.DataFrame) -> list[dict[str, Any]]:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Learner:
-    """What all models here share: they hold a learner of `onmargin.stream`, whose options they inherit.
+    """Base class of the river models: each wraps a learner of `onmargin.stream` and has its options.
 
     Parameters
     ----------
     features : RecordFeatures or None, default=None
-        How examples are read: names that are kept or hashed, the type of the weights. None: as ``RecordFeatures()``
-        says.
+        How examples are read: whether names are kept or hashed, the type of the weights. If None, ``RecordFeatures()``.
     """
 
     features: RecordFeatures | None = reading()
@@ -90,7 +89,7 @@ class Learner:
         self.model = self.learner(**self._get_params())  # type: ignore[attr-defined]
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """Predict the rows of a frame: the same as so many calls of `predict_one`.
+        """Predict the rows of a frame; the same as calling `predict_one` for each.
 
         Parameters
         ----------
@@ -100,7 +99,7 @@ class Learner:
         Returns
         -------
         predictions : Series
-            One for each row.
+            One prediction per row.
         """
         import pandas as pd
 
@@ -108,7 +107,7 @@ class Learner:
 
 
 class _Supervised(Learner):
-    """A model that learns from targets."""
+    """Base class of models that learn from targets."""
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn an example.
@@ -118,27 +117,27 @@ class _Supervised(Learner):
         x : dict
             Features by name: numbers or categories.
         y : bool, int, str or float
-            Its label or its target.
+            Label or target of the example.
         w : float, default=1.0
-            Its weight, a factor on C.
+            Weight of the example, a factor on C.
         """
         self.model.learn_one(_named(x), y, w)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn the rows of a frame: the same as so many calls of `learn_one`.
+        """Learn the rows of a frame; the same as calling `learn_one` for each.
 
         Parameters
         ----------
         X : DataFrame
             Features by name.
         y : Series
-            Their labels or their targets.
+            Labels or targets of the rows.
         """
         self.model.learn_many(_records(X), y.tolist())
 
 
 class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
-    """A classifier of river."""
+    """Base class of river classifiers."""
 
     @property
     def _multiclass(self) -> bool:
@@ -152,12 +151,12 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
         x : dict
             Features by name.
         **kwargs : dict
-            Not used, present for river's sake.
+            Not used, present for compatibility with river.
 
         Returns
         -------
         label : bool or int or str or None
-            A label. None: nothing was learned yet.
+            The label, or None if nothing was learned yet.
         """
         return self.model.predict_one(_named(x))
 
@@ -169,18 +168,18 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
         x : dict
             Features by name.
         **kwargs : dict
-            Not used, present for river's sake.
+            Not used, present for compatibility with river.
 
         Returns
         -------
         probabilities : dict
-            Probabilities by label; no labels if nothing was learned yet.
+            Probabilities by label; empty if nothing was learned yet.
         """
         probabilities: dict[Any, float] = self.model.predict_proba_one(_named(x))
         return probabilities
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return the probabilities of the rows of a frame: the same as so many calls of `predict_proba_one`.
+        """Return the probabilities of the rows of a frame; the same as calling `predict_proba_one` for each.
 
         Parameters
         ----------
@@ -198,7 +197,7 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
 
 
 class Regressor(_Supervised, base.MiniBatchRegressor):  # type: ignore[misc]
-    """A regressor of river."""
+    """Base class of river regressors."""
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Return the predicted target.
@@ -211,18 +210,18 @@ class Regressor(_Supervised, base.MiniBatchRegressor):  # type: ignore[misc]
         Returns
         -------
         y : float
-            A number; 0 if nothing was learned yet.
+            The prediction; 0 if nothing was learned yet.
         """
         prediction: float = self.model.predict_one(_named(x))
         return prediction
 
 
 class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[misc]
-    """A multi-label classifier of river."""
+    """Base class of river multi-label classifiers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.labels: dict[Any, None] = {}  # all that examples spoke of, in their order
+        self.labels: dict[Any, None] = {}  # all labels of the examples, in order of appearance
 
     def learn_one(self, x: dict[Any, Any], y: dict[Any, bool], w: float = 1.0) -> None:
         """Learn an example.
@@ -234,7 +233,7 @@ class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[
         y : dict
             Whether each label is relevant.
         w : float, default=1.0
-            Its weight, a factor on C.
+            Weight of the example, a factor on C.
         """
         self.model.learn_one(_named(x), [label for label, relevant in y.items() if relevant], w)
         self.labels.update(dict.fromkeys(y))
@@ -247,7 +246,7 @@ class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[
         x : dict
             Features by name.
         **kwargs : dict
-            Not used, present for river's sake.
+            Not used, present for compatibility with river.
 
         Returns
         -------
@@ -259,7 +258,7 @@ class MultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[
 
 
 class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
-    """An anomaly detector of river."""
+    """Base class of river anomaly detectors."""
 
     def learn_one(self, x: dict[Any, Any], w: float = 1.0) -> None:
         """Learn an example.
@@ -269,12 +268,12 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
         x : dict
             Features by name: numbers or categories.
         w : float, default=1.0
-            Its weight, a factor on C.
+            Weight of the example, a factor on C.
         """
         self.model.learn_one(_named(x), weight=w)
 
     def learn_many(self, X: pd.DataFrame) -> None:
-        """Learn the rows of a frame: the same as so many calls of `learn_one`.
+        """Learn the rows of a frame; the same as calling `learn_one` for each.
 
         Parameters
         ----------
@@ -284,7 +283,7 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
         self.model.learn_many(_records(X))
 
     def predict_one(self, x: dict[Any, Any]) -> int:
-        """Return whether an example is usual.
+        """Return whether an example is normal.
 
         Parameters
         ----------
@@ -294,7 +293,7 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
         Returns
         -------
         inlier : int
-            1 for a usual example, -1 for an anomaly.
+            1 for a normal example, -1 for an anomaly.
         """
         return int(self.model.predict_one(_named(x)))
 
@@ -309,7 +308,8 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
         Returns
         -------
         score : float
-            The distance from the center less the radius: the higher, the more unusual; 0 if nothing was learned yet.
+            The distance from the center minus the radius; higher scores are more anomalous. 0 if nothing was learned
+            yet.
         """
         score: float = -self.model.scores_one(_named(x))
         return score
@@ -320,18 +320,18 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
 class PassiveAggressiveClassifier(Classifier, ClassifierOptions):
     """Passive-aggressive classifier, binary and multiclass.
 
-    Use it as any classifier of river: in pipelines, in ``evaluate.progressive_val_score``, next to other models. Unlike
-    ``river.linear_model.PAClassifier`` it learns any number of classes, jointly, and counts the intercept in the norm
-    of an example.
+    Use it like any river classifier: in pipelines, in ``evaluate.progressive_val_score``, next to other models. Unlike
+    ``river.linear_model.PAClassifier``, it learns any number of classes, jointly, and includes the intercept in the
+    norm of an example.
 
     Attributes
     ----------
     model : onmargin.stream.PassiveAggressiveClassifier
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.PassiveAggressiveClassifier : The same with text, vectors, weights and explanations.
+    onmargin.stream.PassiveAggressiveClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -350,17 +350,17 @@ class PassiveAggressiveClassifier(Classifier, ClassifierOptions):
 class PassiveAggressiveRegressor(Regressor, RegressorOptions):
     """Passive-aggressive regressor.
 
-    Use it as any regressor of river. Unlike ``river.linear_model.PARegressor`` it counts the intercept in the norm of
-    an example, so that a step reaches the tube and not beyond. Scale the features first.
+    Use it like any river regressor. Unlike ``river.linear_model.PARegressor``, it includes the intercept in the norm of
+    an example, so a step reaches the tube and does not overshoot. Scale the features first.
 
     Attributes
     ----------
     model : onmargin.stream.PassiveAggressiveRegressor
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.PassiveAggressiveRegressor : The same with text, vectors, weights and explanations.
+    onmargin.stream.PassiveAggressiveRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -377,18 +377,18 @@ class PassiveAggressiveRegressor(Regressor, RegressorOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoClassifier(Classifier, AutoClassifierOptions):
-    """Automatic model selection: classifiers of several kinds learn side by side and vote.
+    """Automatic model selection for classification: several kinds of learners, trained in one pass, that vote.
 
-    Use it where nothing should have to be tuned. It takes several times as long as one learner.
+    Use it to avoid tuning. It takes several times as long as a single learner.
 
     Attributes
     ----------
     model : onmargin.stream.AutoClassifier
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.AutoClassifier : The same with text, vectors, weights and explanations.
+    onmargin.stream.AutoClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -405,18 +405,18 @@ class AutoClassifier(Classifier, AutoClassifierOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoRegressor(Regressor, AutoRegressorOptions):
-    """Automatic model selection: regressors of several kinds learn side by side and vote.
+    """Automatic model selection for regression: several kinds of learners, trained in one pass and averaged.
 
-    Use it where nothing should have to be tuned. It takes several times as long as one learner.
+    Use it to avoid tuning. It takes several times as long as a single learner.
 
     Attributes
     ----------
     model : onmargin.stream.AutoRegressor
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.AutoRegressor : The same with text, vectors, weights and explanations.
+    onmargin.stream.AutoRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -433,18 +433,18 @@ class AutoRegressor(Regressor, AutoRegressorOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWClassifier(Classifier, AROWClassifierOptions):
-    """AROW: a classifier whose weights have a variance each, robust to noisy labels.
+    """AROW for classification: weights with a per-weight variance, robust to noisy labels.
 
-    Use it for text and other examples of rare and frequent features.
+    Use it for text and other data with rare and frequent features.
 
     Attributes
     ----------
     model : onmargin.stream.AROWClassifier
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.AROWClassifier : The same with text, vectors, weights and explanations.
+    onmargin.stream.AROWClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -461,18 +461,18 @@ class AROWClassifier(Classifier, AROWClassifierOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class SCWClassifier(Classifier, SCWClassifierOptions):
-    """SCW: a classifier that asks for a margin that grows with the uncertainty of its weights.
+    """Soft confidence-weighted learning (SCW): the required margin grows with the uncertainty of the weights.
 
-    Use it for text and other examples of rare and frequent features.
+    Use it for text and other data with rare and frequent features.
 
     Attributes
     ----------
     model : onmargin.stream.SCWClassifier
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.SCWClassifier : The same with text, vectors, weights and explanations.
+    onmargin.stream.SCWClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -489,18 +489,18 @@ class SCWClassifier(Classifier, SCWClassifierOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class NHERDClassifier(Classifier, NHERDClassifierOptions):
-    """NHERD: a classifier that moves a Gaussian of weights as a whole.
+    """Gaussian herding (NHERD): classification that moves a Gaussian distribution of weights as a whole.
 
-    Use it for text and other examples of rare and frequent features.
+    Use it for text and other data with rare and frequent features.
 
     Attributes
     ----------
     model : onmargin.stream.NHERDClassifier
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.NHERDClassifier : The same with text, vectors, weights and explanations.
+    onmargin.stream.NHERDClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -517,18 +517,18 @@ class NHERDClassifier(Classifier, NHERDClassifierOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWRegressor(Regressor, AROWRegressorOptions):
-    """AROW: a regressor whose weights have a variance each.
+    """AROW for regression: weights with a per-weight variance.
 
-    Use it where features come in different sizes or some are rare.
+    Use it where features have different scales or some are rare.
 
     Attributes
     ----------
     model : onmargin.stream.AROWRegressor
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.AROWRegressor : The same with text, vectors, weights and explanations.
+    onmargin.stream.AROWRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -545,19 +545,19 @@ class AROWRegressor(Regressor, AROWRegressorOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuasiAdditiveClassifier(Classifier, QuasiAdditiveOptions):
-    """Quasi-additive classifier: examples are added up, and the weights are a link of the sum.
+    """Quasi-additive classifier: the weights are a link function of a weighted sum of the examples.
 
     Use the entropic geometry, with hashed names, or a p-norm, with `p` or hashed names, where few of very many features
-    matter. Where most matter a little, :class:`PassiveAggressiveClassifier` has more to offer.
+    matter. Where most features matter a little, :class:`PassiveAggressiveClassifier` has more options.
 
     Attributes
     ----------
     model : onmargin.stream.QuasiAdditiveClassifier
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.QuasiAdditiveClassifier : The same with text, vectors, weights and explanations.
+    onmargin.stream.QuasiAdditiveClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -574,19 +574,19 @@ class QuasiAdditiveClassifier(Classifier, QuasiAdditiveOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class Perceptron(Classifier, PerceptronOptions):
-    """Perceptron: an example that is wrong is added to the weights.
+    """Perceptron, binary and multiclass: updates the weights by a fixed step on each mistake.
 
-    Use it as the baseline that it is; :class:`AROWClassifier` makes fewer mistakes almost always. Unlike
+    Use it as a baseline; :class:`AROWClassifier` almost always makes fewer mistakes. Unlike
     ``river.linear_model.Perceptron`` it learns any number of classes, jointly.
 
     Attributes
     ----------
     model : onmargin.stream.Perceptron
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.Perceptron : The same with text, vectors, weights and explanations.
+    onmargin.stream.Perceptron : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -605,16 +605,16 @@ class Perceptron(Classifier, PerceptronOptions):
 class PNormPerceptron(Classifier, PNormPerceptronOptions):
     """The p-norm Perceptron: between the Perceptron (p = 2) and Winnow (large p).
 
-    Use it where few of very many features matter. It needs `p` or hashed names.
+    Use it where few of very many features matter. It requires `p` or hashed names.
 
     Attributes
     ----------
     model : onmargin.stream.PNormPerceptron
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.PNormPerceptron : The same with text, vectors, weights and explanations.
+    onmargin.stream.PNormPerceptron : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -631,19 +631,19 @@ class PNormPerceptron(Classifier, PNormPerceptronOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class Winnow(Classifier, WinnowOptions):
-    """Winnow: weights on the simplex, multiplied up and down on mistakes.
+    """Winnow: multiplicative updates on mistakes, with weights on the simplex.
 
-    Use it where few of very many features matter. It needs hashed names, and features that are not negative unless
+    Use it where few of very many features matter. It requires hashed names, and features that are not negative unless
     `balanced` is on.
 
     Attributes
     ----------
     model : onmargin.stream.Winnow
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.Winnow : The same with text, vectors, weights and explanations.
+    onmargin.stream.Winnow : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -661,18 +661,18 @@ class Winnow(Classifier, WinnowOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentClassifier(Classifier, DualAscentOptions):
-    """Dual ascent: each round maximizes the dual again over the last examples.
+    """Dual ascent for classification: each round maximizes the dual over the most recent examples.
 
-    Use it on short streams, where examples are dear and computing is cheap. It has no kernels here.
+    Use it on short streams, where examples are expensive and computing is cheap. Kernels are not supported here.
 
     Attributes
     ----------
     model : onmargin.stream.DualAscentClassifier
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.DualAscentClassifier : The same with text, vectors, weights and explanations.
+    onmargin.stream.DualAscentClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -691,16 +691,17 @@ class DualAscentClassifier(Classifier, DualAscentOptions):
 class OnlineRidgeRegressor(Regressor, OnlineRidgeOptions):
     """Online ridge regression (recursive least squares), with a regret bound.
 
-    Use it for records of few features, at most 1000, which may be correlated; it needs no scaling and no rate.
+    Use it for records with few features, at most 1000, which may be correlated; it needs no scaling and no learning
+    rate.
 
     Attributes
     ----------
     model : onmargin.stream.OnlineRidgeRegressor
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.OnlineRidgeRegressor : The same with text, vectors, weights and explanations.
+    onmargin.stream.OnlineRidgeRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -716,18 +717,18 @@ class OnlineRidgeRegressor(Regressor, OnlineRidgeOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentRegressor(Regressor, DualAscentRegressorOptions):
-    """Dual ascent for numbers: each round maximizes the dual again over the last examples.
+    """Dual ascent for regression: each round maximizes the dual over the most recent examples.
 
-    Use it on short streams, where examples are dear and computing is cheap.
+    Use it on short streams, where examples are expensive and computing is cheap.
 
     Attributes
     ----------
     model : onmargin.stream.DualAscentRegressor
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.DualAscentRegressor : The same with text, vectors, weights and explanations.
+    onmargin.stream.DualAscentRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -744,19 +745,19 @@ class DualAscentRegressor(Regressor, DualAscentRegressorOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class GradientDescentRegressor(Regressor, GradientDescentOptions):
-    """Gradient descent on squared losses, with a constant rate.
+    """Online gradient descent on the squared loss, with a constant learning rate.
 
-    Use it as the baseline that it is. With ``rate=None`` the first example decides the rate: set it unless all examples
-    have about the same norm. There is no intercept: add a constant feature.
+    Use it as a baseline. With ``rate=None`` the first example determines the rate: set it unless all examples have
+    about the same norm. There is no intercept: add a constant feature.
 
     Attributes
     ----------
     model : onmargin.stream.GradientDescentRegressor
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.GradientDescentRegressor : The same with text, vectors, weights and explanations.
+    onmargin.stream.GradientDescentRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -775,17 +776,17 @@ class GradientDescentRegressor(Regressor, GradientDescentOptions):
 class ExponentiatedGradientRegressor(Regressor, ExponentiatedGradientOptions):
     """Exponentiated gradient: regression with weights on the simplex.
 
-    Use it where the target is a mixture of few of very many features. It needs hashed names. With ``rate=None`` the
-    first example decides the rate.
+    Use it where the target is a mixture of few of very many features. It requires hashed names. With ``rate=None`` the
+    first example determines the rate.
 
     Attributes
     ----------
     model : onmargin.stream.ExponentiatedGradientRegressor
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.ExponentiatedGradientRegressor : The same with text, vectors, weights and explanations.
+    onmargin.stream.ExponentiatedGradientRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -804,18 +805,18 @@ class ExponentiatedGradientRegressor(Regressor, ExponentiatedGradientOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveUniclass(AnomalyDetector, UniclassOptions):
-    """Passive-aggressive uniclass learner: what is far from the center of a stream is an anomaly.
+    """Anomaly detection with a passive-aggressive uniclass learner: an enclosing ball, updated online.
 
-    Use it as any anomaly detector of river, where the usual examples are one cloud. Scale the features first.
+    Use it like any river anomaly detector, if normal examples form one cluster. Scale the features first.
 
     Attributes
     ----------
     model : onmargin.stream.PassiveAggressiveUniclass
-        The learner, with its center and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with its center and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.PassiveAggressiveUniclass : The same with text, vectors and explanations.
+    onmargin.stream.PassiveAggressiveUniclass : The stream learner, with text, vectors and explanations.
 
     Examples
     --------
@@ -833,19 +834,19 @@ class PassiveAggressiveUniclass(AnomalyDetector, UniclassOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class LabelRanker(MultiLabelClassifier, LabelRankerOptions):
-    """Passive-aggressive label ranker: every relevant label above every other one, by a margin.
+    """Label ranking for multi-label data: every relevant label should score above every other label by a margin.
 
-    Use it as any multi-label classifier of river, for tags and topics. `predict_one` needs ``calibrate=True``; the
+    Use it like any river multi-label classifier, for tags and topics. `predict_one` needs ``calibrate=True``; the
     ranking is ``model.model.rank_one(x)``.
 
     Attributes
     ----------
     model : onmargin.stream.LabelRanker
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.LabelRanker : The same with text, vectors and explanations.
+    onmargin.stream.LabelRanker : The stream learner, with text, vectors and explanations.
 
     Examples
     --------
@@ -864,9 +865,9 @@ class LabelRanker(MultiLabelClassifier, LabelRankerOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class OrdinalRegressor(Classifier, OrdinalRegressorOptions):
-    """Ordinal regression: one score, and thresholds that cut it into ranks.
+    """Ordinal regression: one linear score, and thresholds that divide it into ranks.
 
-    Use it as any classifier of river where the classes have an order, such as ratings.
+    Use it like any river classifier, if the classes have an order, such as ratings.
 
     Parameters
     ----------
@@ -876,11 +877,11 @@ class OrdinalRegressor(Classifier, OrdinalRegressorOptions):
     Attributes
     ----------
     model : onmargin.stream.OrdinalRegressor
-        The learner, with its weights and explanations; ``onmargin.save`` takes it.
+        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
 
     See Also
     --------
-    onmargin.stream.OrdinalRegressor : The same with text, vectors and explanations.
+    onmargin.stream.OrdinalRegressor : The stream learner, with text, vectors and explanations.
 
     Examples
     --------

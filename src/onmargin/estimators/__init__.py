@@ -1,1 +1,1 @@
-"""The scikit-learn face, one file per task."""
+"""Estimators with the interface of scikit-learn, one file per task."""

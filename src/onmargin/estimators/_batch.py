@@ -1,4 +1,4 @@
-"""Batch conversion: plain PA steps over a finite set until no example loses more than a target ([NIPS], E5)."""
+"""Batch training to a target loss: plain PA steps until no example has a larger loss ([NIPS], E5)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from onmargin.learner import Vector
 
 
 def reach_target(estimator: Any, rows: Rows, target: Vector, weight: Vector | None) -> None:
-    """Step on examples that lose more than `target_loss`, until there are none or `max_updates` were made."""
+    """Update on examples whose loss exceeds `target_loss`, until there are none or `max_updates` updates were made."""
     learner, most = estimator._learner, estimator.max_updates
     learner.step = step = TargetLoss(float(estimator.target_loss or 0), most)
     live: NDArray[np.bool_] = np.ones(rows.n_rows, bool) if weight is None else weight > 0
@@ -29,7 +29,7 @@ def reach_target(estimator: Any, rows: Rows, target: Vector, weight: Vector | No
 
 
 def _cycle(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:
-    """Pass after pass, until one changes nothing."""
+    """Make passes until one changes nothing."""
     random = check_random_state(estimator.random_state)
     order = np.flatnonzero(live)
     left, estimator.n_iter_ = -1, 0
@@ -42,10 +42,10 @@ def _cycle(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], 
 
 
 def _take_largest(estimator: Any, rows: Rows, target: Vector, live: NDArray[np.bool_], step: TargetLoss) -> None:
-    """The example of largest loss, again and again; one that cannot be projected onto is left out."""
+    """Learn the example of largest loss repeatedly; leave out an example that cannot be projected onto."""
     live = live.copy()
     estimator.n_iter_ = 0
-    estimator._learner.calibrate(on=False)  # the worst examples do not tell how often predictions are right
+    estimator._learner.calibrate(on=False)  # the worst examples are not representative
     while step.left > 0 and live.any():
         estimator.n_iter_ += 1
         losses = np.where(live, estimator._learner.losses(rows, target), -1.0)

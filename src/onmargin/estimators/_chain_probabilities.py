@@ -1,4 +1,4 @@
-"""Probabilities of the labels of sequences: declared here, and named by the tagger."""
+"""Methods of the sequence tagger for the probabilities of labels."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from onmargin.models.chain import Chain
 
 
 def calibrate(self: Any, X: Any, y: Any, *, lengths: ArrayLike | None = None) -> Any:
-    """Find the temperature at which sequences that were not learned are most likely, for `predict_marginals`.
+    """Calibrate the temperature of `predict_marginals` on held-out sequences, by maximum likelihood.
 
-    Scores of a margin learner say which labels are best, and not how likely they are: with too low a temperature the
-    probabilities are too sure of themselves.
+    The scores of a margin-based learner tell which labels are best, not how probable they are: with too low a
+    temperature the probabilities are overconfident.
 
     Parameters
     ----------
     X : list of sequences, or {array-like, sparse matrix} of shape (n_tokens, n_features)
-        Sequences that the tagger has not learned.
+        Sequences that the tagger was not trained on.
     y : list of lists of labels
         Their labels, which must be known.
     lengths : array-like of shape (n_sequences,), default=None
-        For a matrix: the number of tokens of each sequence.
+        If X is a matrix, the number of tokens of each sequence.
 
     Returns
     -------
@@ -51,16 +51,15 @@ def predict_marginals(self: Any, X: Any, *, lengths: ArrayLike | None = None) ->
     """Return the probability of each label of each token, over all labelings of its sequence.
 
     A labeling z has probability proportional to ``exp(score(z) / temperature_)``; its marginals are computed by the
-    forward-backward algorithm. Call `calibrate` with sequences that were not learned first: as long as there is none,
-    the temperature is 1, and the probabilities are not calibrated. With ``combine="hedge"`` they are those of the
-    leading model.
+    forward-backward algorithm. Call `calibrate` with held-out sequences first: without it the temperature is 1, and the
+    probabilities are not calibrated. With ``combine="hedge"`` they are those of the leading model.
 
     Parameters
     ----------
     X : list of sequences, or {array-like, sparse matrix} of shape (n_tokens, n_features)
         As in `fit`.
     lengths : array-like of shape (n_sequences,), default=None
-        For a matrix: the number of tokens of each sequence.
+        If X is a matrix, the number of tokens of each sequence.
 
     Returns
     -------
@@ -77,19 +76,19 @@ def predict_marginals(self: Any, X: Any, *, lengths: ArrayLike | None = None) ->
 def labels_proba_one(self: Any, sequence: Any, labels: Any) -> float:
     """Return the probability that the tokens of a sequence have the given labels.
 
-    Use it for the confidence of a span, with None for the tokens outside, and for that of a labeling of `decode`.
+    Use it for the confidence of a span, with None for the tokens outside it, or of a labeling returned by `decode`.
 
     Parameters
     ----------
     sequence : list of tokens
         As an item of X in `fit`.
     labels : list
-        One label per token; None where any will do.
+        One label per token; None where any label is allowed.
 
     Returns
     -------
     probability : float
-        Summed over all labelings that have these labels. See `predict_marginals` for the temperature.
+        Sum over all labelings with these labels. See `predict_marginals` for the temperature.
     """
     check_is_fitted(self)
     labels = list(labels)

@@ -1,4 +1,4 @@
-"""What estimators take beside X and labels: refused with the argument's name, before anything is learned."""
+"""Checks of the other arguments of estimators; errors name the argument and come before anything is learned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onmargin.learner import Vector
 
 
 def check_numbers(value: Any, name: str, dtype: DTypeLike = np.float64) -> Vector:
-    """Finite numbers, none too large for weights of type `dtype`."""
+    """Return finite numbers, none too large for weights of type `dtype`."""
     try:
         numbers: Vector = check_array(
             value, dtype=np.float64, order="C", ensure_2d=False, allow_nd=True, ensure_min_samples=0, input_name=name
@@ -27,7 +27,7 @@ def check_numbers(value: Any, name: str, dtype: DTypeLike = np.float64) -> Vecto
 
 
 def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> Vector | None:
-    """Example weights: one an example, none negative, not all zero."""
+    """Return the example weights: one per example, none negative, not all zero."""
     if sample_weight is None:
         return None
     weight = check_numbers(sample_weight, "sample_weight")
@@ -45,14 +45,15 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> Vector | No
 
 
 def live(values: Any, weight: Vector | None) -> Any:
-    """Those of the examples that weigh something."""
+    """Return the examples of non-zero weight."""
     return values if weight is None else values[weight > 0]
 
 
 def check_named(given: Any, name: str, classes: NDArray[Any]) -> None:
-    """Names may be left out, or be more than y has, as happens in a fold; both at once is almost certainly a typo.
+    """Refuse labels that are neither all in y nor cover y.
 
-    Values that are not dicts name no class.
+    Labels may be missing, or be more than y has, as happens in a fold; both at once is almost certainly a typo. Values
+    that are not dicts name no class.
     """
     named, present = set(given if isinstance(given, Mapping) else ()), set(classes.tolist())
     if named - present and present - named:
@@ -60,7 +61,7 @@ def check_named(given: Any, name: str, classes: NDArray[Any]) -> None:
 
 
 def check_ranks(y: NDArray[Any]) -> NDArray[Any]:
-    """The ranks in y, which must be integers without gaps."""
+    """Return the ranks in y, which must be integers without gaps."""
     check_labels(y)
     ranks = np.unique(y)
     if ranks.dtype.kind not in "biuf":
@@ -80,7 +81,7 @@ def check_ranks(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_ordered(classes: Any, name: str) -> NDArray[Any]:
-    """Return the ranks that are given under a name, from low to high."""
+    """Return the ranks passed as argument `name`, from low to high."""
     ranks = np.asarray(classes)
     labels = check_classes(classes)
     if len(labels) != len(ranks) or len(ranks) < 2:

@@ -1,4 +1,4 @@
-"""Labels among the classes, and classes that appear in the middle of a stream."""
+"""Codes of labels, and classes that appear in the middle of a stream."""
 
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,7 @@ from onmargin._checks import plain
 def label_codes(
     y: NDArray[Any], classes: NDArray[Any], weight: NDArray[Any] | None = None, *, remedy: str
 ) -> NDArray[np.intp]:
-    """The number of each label among the classes, in the order they are given; any, for a label of weight 0."""
+    """Return the index of each label among the classes, in their given order; arbitrary for a label of weight 0."""
     order = np.argsort(classes, kind="stable")
     codes = order[np.minimum(np.searchsorted(classes, y, sorter=order), len(order) - 1)]
     strange = classes[codes] != y
@@ -25,16 +25,16 @@ def label_codes(
 
 
 def nearest_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """The number of each label among the sorted classes; any, for a label that is not among them."""
+    """Return the index of each label among the sorted classes; arbitrary for an unknown label."""
     last = len(classes) - 1
     if y.dtype == classes.dtype == np.int64 and last >= 0 and int(classes[last]) - int(classes[0]) == last:
-        codes: NDArray[np.intp] = np.clip(y - classes[0], 0, last)  # whole numbers in a row say their places
+        codes: NDArray[np.intp] = np.clip(y - classes[0], 0, last)  # consecutive integers give their own index
         return codes
     return np.minimum(np.searchsorted(classes, y), last)
 
 
 def segments(y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_]) -> list[tuple[int, int, NDArray[Any]]]:
-    """Cut y where a label is learned for the first time: (start, stop, the label that is new at start, if any).
+    """Split y where a label is learned for the first time: (start, stop, the label that is new at start, if any).
 
     Pieces in which nothing is learned are left out.
     """

@@ -1,4 +1,4 @@
-"""Early stopping: a part of the data is held out, and judges each pass."""
+"""Early stopping: a held-out part of the data rates each pass."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +16,9 @@ def hold_out(
     y: NDArray[Any],
     quality: Callable[[NDArray[np.float64], NDArray[Any]], float],
 ) -> tuple[Offsets | None, Callable[[], float] | None]:
-    """Return which examples to learn (None: all), and with `early_stopping` what judges a pass on the others.
+    """Return the examples to learn (None for all) and, with `early_stopping`, a function that rates a pass.
 
-    `quality` says how good scores are for targets; higher is better.
+    `quality` rates scores for targets; higher is better.
     """
     if not estimator.early_stopping:
         return None, None

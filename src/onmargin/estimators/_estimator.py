@@ -1,4 +1,4 @@
-"""What all estimators share: validation, passes over the data, and calls that change all or nothing."""
+"""Base class of all estimators: validation, passes over the data, and calls that change all or nothing."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_beg
 from onmargin.models.rules import FLAG, NONE, Instance, Number
 from onmargin.models.several import ModelOutcome
 
-# What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
+# What scikit-learn's validation accepts: arrays, frames, sparse matrices, lists of lists.
 MatrixLike = Any
-# Of rows; others become the first.
+# Types of rows; others are converted to the first.
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
-# Bytes of X from which on it is checked row by row as it is learned, rather than in passes of their own; and how many
-# times as large as the weights it must be, which are copied in case a row is refused.
+# If X has at least this many bytes, its rows are checked as they are learned, not in a separate pass; X must also be
+# this many times as large as the weights, which are copied in case a row is refused.
 GUARDED_BYTES, GUARDED_RATIO = 1 << 20, 4
 
-# Options of passes, some of which have other defaults in some families.
+# Options of passes; some families have other defaults.
 
 
 def max_iter(default: int = 1000) -> Any:
@@ -85,7 +85,7 @@ def validation_fraction() -> Any:
 
 
 def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A `fit` that gives shards to :func:`onmargin.scale.fit`, which stands above all estimators."""
+    """Return a `fit` that passes shards to :func:`onmargin.scale.fit`, a layer above all estimators."""
 
     @wraps(fit)
     def either(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
@@ -97,24 +97,24 @@ def _or_shards(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class RestorePoint:
-    """The estimator as it was when its last rounds had been played: what an interrupt leaves.
+    """State of the estimator after its last complete rounds, to which an interrupt returns.
 
-    All that goes with the rounds of a stretch is set before they are played, and nothing interrupts them. So either
-    none of them was played, and all is put back, or all of them were, and all is as it should be.
+    The state that belongs to the rounds of a stretch is set before they are played, and nothing interrupts them. So
+    either none of them was played, and everything is restored, or all were, and the state is already right.
     """
 
     def __init__(self, estimator: Any) -> None:
         self._estimator = estimator
-        self.drops_rounds = False  # whether rounds move weights of their own, which can be dropped
+        self.drops_rounds = False  # whether rounds update a copy of the weights, which can be dropped
         self._undo: Callable[[], None] | None = None
         self._weights: Euclidean | None = None
         self._first = self._state = state = dict(vars(estimator))
         if "_model" in state:
-            # Rounds move the weights of both; all else is replaced in the copy only.
+            # Rounds update the weights of both; everything else is replaced in the copy only.
             estimator._model = copy(state["_model"])
 
     def advance(self) -> None:
-        """Have what was learned so far stay learned."""
+        """Commit what was learned so far."""
         estimator = self._estimator
         if self._played() and not estimator._model.learner.forks:
             state = dict(vars(estimator))
@@ -130,13 +130,13 @@ class RestorePoint:
             self._weights.restore(geometry)
 
     def start_over(self) -> None:
-        """Put the estimator back to where it was before the call, although rounds were played."""
+        """Restore the estimator to its state before the call, although rounds were played."""
         if self._weights is not None:
             self._first["_model"].learner.geometry.restore(self._weights)
         self._estimator.__dict__ = self._first
 
     def undo_by(self, undo: Callable[[], None]) -> None:
-        """Have this called as well, if the estimator goes back to this point: it undoes what is changed in place."""
+        """Register a function that undoes changes made in place, called if the estimator returns to this point."""
         self._undo = undo
 
     def _played(self) -> bool:
@@ -146,7 +146,7 @@ class RestorePoint:
         return bool(now.learner._totals.rounds > before.learner._totals.rounds)
 
     def go_back(self) -> None:
-        """Put the estimator back to this point, unless rounds were played since that cannot be taken back."""
+        """Restore the estimator to this point, unless rounds were played since then that cannot be undone."""
         if self.drops_rounds or not self._played() or self._estimator._model.learner.forks:
             self._estimator.__dict__ = self._state
             if self._undo is not None:
@@ -157,25 +157,25 @@ class RestorePoint:
 class Estimator(BaseEstimator):  # type: ignore[misc]
     """A scikit-learn estimator over a `Model`.
 
-    A subclass inherits the options of a family, whose `plan` says how they learn, and says how targets are read.
+    A subclass inherits the options of a family, whose `plan` defines how they learn, and defines how targets are read.
 
     Parameters
     ----------
     max_iter : int, default=1000
-        Most passes that `fit` makes. `partial_fit` makes one.
+        Maximum number of passes that `fit` makes. `partial_fit` makes one pass.
     tol : float or None, default=1e-3
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. If None, all `max_iter` passes are made.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss did not improve on the best so far by at
+        least `tol`. If None, all `max_iter` passes are made.
     n_iter_no_change : int, default=5
-        Passes without improvement that end `fit`.
+        Number of consecutive passes without improvement after which `fit` stops.
     shuffle : bool, default=True
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
+        Whether `fit` shuffles the examples before each pass. `partial_fit` never shuffles.
     verbose : int, default=0
         If above 0, `fit` prints one line per pass.
     random_state : int, RandomState or None, default=None
-        Seed of the shuffling.
+        Seed for shuffling.
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights it finds.
+        Whether `fit` continues from the current weights.
     """
 
     max_iter: int = max_iter()
@@ -186,7 +186,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None = random_state()
     warm_start: bool = warm_start()
 
-    plan: ClassVar[Callable[..., Plan]]  # of the options: how the parameters as they are now learn
+    plan: ClassVar[Callable[..., Plan]]  # of the options: how the current parameters learn
 
     if TYPE_CHECKING:  # at run time annotations would be options
         n_features_in_: int = field(init=False)
@@ -201,7 +201,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def model_outcomes_(self) -> list[ModelOutcome]:
-        """How each of the models side by side does: name, what it has lost, its vote, and whether it leads."""
+        """Name, loss and vote of each model trained side by side, and whether it leads."""
         self._fitted()
         return self._model.outcomes(self.plan())
 
@@ -213,18 +213,18 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         check_options(self)
 
     def _check_learned(self) -> None:
-        """Refuse what a file says was learned, if it does not fit together and the parameters."""
+        """Refuse a state loaded from a file that is inconsistent, or does not match the parameters."""
         if check_begun(self, type(self)(**self.get_params(deep=False))) is None:
             return
         self._check_model(self.plan())
         self._check_width(self._learner.geometry.n_features)
 
     def _check_model(self, plan: Plan) -> None:
-        """Refuse a model that the plan would not have made."""
+        """Refuse a model that the plan could not have made."""
         self._model.check(plan)
 
     def _check_width(self, n_features: int) -> None:
-        """Refuse weights for another number of features than rows have."""
+        """Refuse weights for a different number of features than the rows have."""
         if whole(self.n_features_in_, "n_features_in_") != n_features:
             raise ValueError(
                 f"there are weights for {n_features} features, and n_features_in_ is {self.n_features_in_}"
@@ -232,10 +232,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Plan]:
-        """Check the parameters, and yield their plan; if anything raises, the estimator is as it was before.
+        """Check the parameters and yield their plan; if anything raises, restore the estimator.
 
-        For passes, which move weights of their own. Other threads that call the estimator to learn wait until the
-        block is over.
+        Used for passes, which update a copy of the weights. Other threads that train the estimator wait until the block
+        ends.
         """
         self._check_parameters()
         with TakingTurns(self):
@@ -249,10 +249,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def _in_stretches(self) -> Iterator[tuple[Plan, RestorePoint]]:
-        """Check the parameters, and yield their plan and a point to return to if anything raises.
+        """Check the parameters; yield their plan and a restore point to return to if anything raises.
 
-        For examples of a stream, which move the weights there are. No error comes once rounds are played; an interrupt
-        may, between two stretches of them, and leaves the estimator having learned those before it.
+        Used for examples of a stream, which update the weights in place. No error is raised once rounds are played; an
+        interrupt may come between two stretches of them, and leaves what was learned before it.
         """
         self._check_parameters()
         with TakingTurns(self):
@@ -273,10 +273,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 self._model.warn_if_alike()
 
     def _is_guarded(self, plan: Plan, X: Any, *weights: Any) -> bool:
-        """Return whether X is so large that its rows are checked as they are learned, and not in passes of their own.
+        """Return whether X is so large that its rows are checked as they are learned, not in a separate pass.
 
-        Only plain weights can take back what rows before a bad one have taught. Rows of weight 0 are not learned, so
-        that weights leave it to be checked beforehand.
+        Only plain weights can undo the rows learned before a bad one. Rows of weight 0 are not learned, so with example
+        weights X is checked beforehand.
         """
         if not self._is_large(X) or any(weight is not None for weight in weights):
             return False
@@ -291,14 +291,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return X.dtype in plan.dtypes
 
     def _is_large(self, X: Any) -> bool:
-        """Return whether X is read as it is, and large enough that a pass of its own over its numbers costs time."""
+        """Return whether X is read without a copy, and is so large that a separate pass over its numbers costs time."""
         is_csr = sparse.issparse(X) and X.format == "csr"
         if not is_csr and not (type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous and X.flags.aligned):
             return False
         return X.dtype in DTYPES and bool(X.data.nbytes >= GUARDED_BYTES)
 
     def _guard(self, point: RestorePoint) -> None:
-        """Prepare for rows that are checked as they are learned."""
+        """Prepare to check rows as they are learned."""
         if type(self._learner.geometry) is not Euclidean:
             raise UnsoundRowError
         point.keep_weights()
@@ -306,9 +306,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _validate(
         self, X: Any, y: Any, *, keep: bool, dtypes: tuple[Any, ...] | None = None, guarded: bool = False
     ) -> tuple[Any, NDArray[Any], Rows]:
-        """X and y checked by scikit-learn, and X as rows; `keep`: they must fit what was learned so far.
+        """Return X and y checked by scikit-learn, and X as rows; with `keep` they must match the fitted model.
 
-        With `guarded` the numbers of X are not looked at: the rounds do that.
+        With `guarded`, the numbers of X are not checked here: the rounds do that.
         """
         if not (
             keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and y.dtype.kind in "biuU"
@@ -317,7 +317,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return X, y, as_rows(X, guarded=guarded)
 
     def _checked(self, X: Any, *y: Any, keep: bool, dtypes: tuple[Any, ...] | None = None, finite: bool = True) -> Any:
-        """By scikit-learn: X as a C-contiguous or CSR matrix of the weights' type, or of any the weights may have."""
+        """Return X, checked by scikit-learn, as a C-contiguous or CSR matrix of a type that suits the weights."""
         types = [self._learner.geometry.dtype] if keep else list(dtypes or DTYPES)
         return validate_data(
             self,
@@ -331,7 +331,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _is_plain(self, X: Any) -> bool:
-        """Whether X is a few rows that scikit-learn's validation, slower than learning, would give back unchanged."""
+        """Return whether X is a few valid rows, which skip scikit-learn's validation: it is slower than learning."""
         return (
             type(X) is np.ndarray
             and 0 < X.size <= 10_000
@@ -343,14 +343,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _go_on(self) -> bool:
-        """Whether `fit` goes on from what was learned. Then it works on a copy, since passes may be interrupted."""
+        """Return whether `fit` continues from the fitted model, then on a copy, as passes may be interrupted."""
         warm = self.warm_start and "_model" in vars(self)
         if warm:
             self._model = deepcopy(self._model)
         return warm
 
     def _begin(self, plan: Plan, X: Any, n_columns: int = 1, *, weight: Vector | None = None) -> None:
-        """Begin a model that has learned nothing, for rows like those of X."""
+        """Begin an untrained model for rows like those of X."""
         self._model = Model.begin(plan, Shape(self.n_features_in_, X.dtype, sparse.issparse(X)), X, n_columns)
         if plan.simplex_margin is not None and X.shape[0] > 0:
             warn_of_margin(plan.simplex_margin, plan.simplex_reach(X))
@@ -360,7 +360,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _learn_on(
         self, point: RestorePoint, rows: Rows, target: Vector, weight: Vector | None, *, guarded: bool = False
     ) -> None:
-        """Play one round for each row; an interrupt leaves those before it learned."""
+        """Play one round per row; an interrupt keeps the rounds before it."""
         for start, stop in self._learner.stretches(rows, 0, rows.n_rows):
             point.advance()
             if guarded:
@@ -377,14 +377,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         train: Offsets | None = None,
         judge: Callable[[], float] | None = None,
     ) -> None:
-        """Pass over the rows, or those of `train`, until it is enough; `judge` says how good a pass was."""
+        """Pass over the rows, or those of `train`, until a stopping criterion is met; `judge` rates a pass."""
         if getattr(self, "target_loss", None) is not None:
             reach_target(self, rows, target, weight)
         else:
             self._run_passes(rows, target, weight, train=train, judge=judge)
 
     def _shown(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """Return what users see of the columns, along the first axis: themselves."""
+        """Return the columns as users see them, along the first axis; by default unchanged."""
         return columns
 
     def _run_passes(
@@ -398,9 +398,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         trials: Offsets | None = None,
         targets: Offsets | None = None,
     ) -> None:
-        """Passes over the rows until `n_iter_no_change` in a row were not better than the best before by `tol`.
+        """Pass over the rows until `n_iter_no_change` passes in a row did not improve on the best by `tol`.
 
-        `train` are the rows (or trials) to learn, None: all. `judge` says how good a pass was, None: its mean loss.
+        `train` are the rows (or trials) to learn; if None, all. `judge` rates a pass; if None, by its mean loss.
         """
         everything = rows.n_rows if trials is None else len(trials) - 1
 
@@ -416,7 +416,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         train: Offsets | None = None,
         judge: Callable[[], float] | None = None,
     ) -> None:
-        """Have `play` learn the examples in one order after the other; None is the order they have."""
+        """Call `play` with one order of the examples per pass; None means their given order."""
         learner = self._learner
         random = check_random_state(self.random_state)
         best, stale = -inf, 0
@@ -424,14 +424,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             before = learner.totals
             order = random.permutation(everything if train is None else train) if self.shuffle else train
             play(None if order is None else order.astype(np.intp))
-            learner.calibrate(on=False)  # weights that have learned an example are no judge of it
+            learner.calibrate(on=False)  # scores of examples already learned would be overconfident
             after = learner.totals
             loss = (after.loss - before.loss) / max(after.rounds - before.rounds, 1)
             quality = -loss if judge is None else judge()
             if self.verbose:
                 print(f"pass {self.n_iter_}: mean loss {loss:.6g}, {after.mistakes - before.mistakes} mistakes")  # noqa: T201
             if self.tol is not None:
-                stale = 0 if quality >= best + self.tol else stale + 1  # a quality of nan is no improvement
+                stale = 0 if quality >= best + self.tol else stale + 1  # a quality of nan is not an improvement
                 best = max(best, quality)
                 if stale >= self.n_iter_no_change:
                     break
@@ -467,7 +467,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def totals_(self) -> Totals:
-        """What the rounds so far came to."""
+        """Totals of the rounds so far."""
         return self._fitted().totals
 
     @property

@@ -1,4 +1,4 @@
-"""Rankings of labels by their scores, and how good they are."""
+"""Rankings of labels by their scores, and their precision."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from onmargin.models.label_sets import LabelSets
 
 
 def ranks_of(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return ranks from 1, the label of highest score; of equal scores the first label comes first."""
+    """Return ranks from 1, the label of highest score; ties are ranked in the order of the labels."""
     order = np.argsort(-scores, axis=1, kind="stable")
     ranks = np.empty(scores.shape, dtype=np.intp)
     np.put_along_axis(ranks, order, np.arange(1, scores.shape[1] + 1)[None], axis=1)

@@ -1,4 +1,4 @@
-"""Linear classifiers: labels become columns of weights, and may appear at any time."""
+"""Base class of linear classifiers: labels are columns of weights, and may appear at any time."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class LinearClassifier(LinearEstimator):
     Parameters
     ----------
     early_stopping : bool, default=False
-        Whether `fit` holds out a stratified part of the data, drawn by `random_state`, and judges passes by the
-        accuracy there instead of the mean loss.
+        Whether `fit` holds out a stratified part of the data, drawn with `random_state`, and stops by the accuracy on
+        it instead of by the mean loss.
     validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
+        Fraction of the data to hold out, between 0 and 1.
     """
 
     early_stopping: bool = early_stopping()
@@ -49,16 +49,16 @@ class LinearClassifier(LinearEstimator):
             raise ValueError(f"class_counts_ must be one per class; got {self.class_counts_.shape}")
 
     def _codes(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """The class of each label; any, where a label is not known because its examples weigh nothing."""
+        """Return the class of each label; arbitrary for unknown labels, whose examples have weight 0."""
         return nearest_codes(y, self.classes_)
 
     def _target(self, codes: NDArray[np.intp]) -> Vector:
-        """Classes as the task wants them: -1 and +1 for two, otherwise the column."""
+        """Return the targets of the task: -1 and +1 for two classes, otherwise the column."""
         target = codes.astype(np.float64)
         return 2 * target - 1 if len(self.classes_) == 2 else target
 
     def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
-        """Example weights times class weights, "balanced" ones by the given rule; counts the classes."""
+        """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""
         before, by_class = self.class_counts_, self.class_weight
         if weight is None and by_class is None:
             self.class_counts_ = before + np.bincount(codes, minlength=len(before))
@@ -74,7 +74,7 @@ class LinearClassifier(LinearEstimator):
         return factors if weight is None else weight * factors
 
     def _meet(self, labels: NDArray[Any]) -> None:
-        """Make room for labels not seen before."""
+        """Add columns for new labels."""
         if not len(labels):
             return
         known, classes = self.classes_, np.union1d(self.classes_, labels)
@@ -85,7 +85,7 @@ class LinearClassifier(LinearEstimator):
         self.classes_, self.class_counts_ = classes, counts
 
     def _check_rows(self, plan: Plan, X: Any, weight: Vector | None, *, first: bool) -> None:
-        """Refuse rows that the plan cannot learn from, and warn if the first ones cannot have the margin asked for."""
+        """Refuse rows that the plan cannot learn from, and warn if the first rows cannot have the required margin."""
         if plan.nonnegative is not None and (lowest := live(X, weight).min()) < 0:
             raise ValueError(plan.nonnegative.format(lowest))
         if first and plan.simplex_margin_of_classes is not None:
@@ -100,12 +100,12 @@ class LinearClassifier(LinearEstimator):
         intercept_init: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Labels, of at least two classes.
         coef_init : array-like of shape (1, n_features) or (n_classes, n_features), default=None
@@ -152,24 +152,24 @@ class LinearClassifier(LinearEstimator):
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
-            Labels; ones not seen before are learned from where they first occur, or with some learners from the first
-            example of the call on.
+            Labels. A new label becomes a class where it first occurs or, with some learners, at the first example of
+            the call.
         classes : array-like of shape (n_classes,), default=None
-            Labels to count with from the start.
+            Labels that are classes from the start.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         try:
             return self._learn(X, y, classes, sample_weight, unchecked=True)
@@ -185,7 +185,7 @@ class LinearClassifier(LinearEstimator):
         *,
         unchecked: bool,
     ) -> Self:
-        """`partial_fit`, where `unchecked` lets the rounds check a large X."""
+        """Implement `partial_fit`; with `unchecked`, the rounds check a large X."""
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             guarded = unchecked and self._is_guarded(plan, X, sample_weight, self.class_weight)
@@ -231,7 +231,7 @@ class LinearClassifier(LinearEstimator):
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Return scores: how far on the side of each class.
+        """Return the scores of each class (the signed margin for two classes).
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class LinearClassifier(LinearEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes one score, positive for ``classes_[1]``; otherwise one per class.
+            With two classes, one score per example, positive for ``classes_[1]``; otherwise one per class.
         """
         scores = self._scores(X)
         return scores if len(self.classes_) > 2 else scores[:, 0]
@@ -257,7 +257,7 @@ class LinearClassifier(LinearEstimator):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            A label for each example; of equal scores the first class wins, and with two classes a score of zero is
+            One label per example. Ties go to the first class; with two classes, a score of zero predicts
             ``classes_[1]``.
         """
         scores = self._scores(X)
@@ -266,9 +266,9 @@ class LinearClassifier(LinearEstimator):
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Return the probability of each class, calibrated on the examples learned so far.
 
-        Scores are calibrated as they come, before each example is learned; `fit` calibrates in its first pass. The
-        class of highest score, which `predict` returns, need not be the most likely one: the probabilities correct
-        scores that favor a class.
+        Calibration uses the score of each example before it is learned; `fit` calibrates in its first pass. The class
+        of highest score, which `predict` returns, need not be the most probable one: calibration corrects scores that
+        favor a class.
 
         Parameters
         ----------
@@ -294,13 +294,13 @@ class LinearClassifier(LinearEstimator):
         Returns
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
-            The logarithms of what `predict_proba` returns.
+            The logarithms of the probabilities of `predict_proba`.
         """
         return np.log(self.predict_proba(X))
 
     @property
     def reliability_(self) -> Reliability:
-        """How good the probabilities were, each judged before its example was learned."""
+        """Reliability of the probabilities, each computed before its example was learned."""
         self._fitted()
         return Reliability.of(self._model.calibration)
 

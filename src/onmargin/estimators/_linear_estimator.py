@@ -1,4 +1,4 @@
-"""Linear estimators: how scikit-learn shows the weights."""
+"""Base class of linear estimators: weights as scikit-learn presents them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from onmargin.models.updates import check_combination
 class LinearEstimator(Estimator):
     """A scikit-learn estimator with linear weights, or weights in the space of a kernel.
 
-    A subclass says how targets are read.
+    A subclass defines how targets are read.
     """
 
     _flat: ClassVar[bool] = False  # whether coef_ has one dimension
@@ -61,7 +61,7 @@ class LinearEstimator(Estimator):
         intercept: ArrayLike | None,
         names: tuple[str, str] = ("coef_init", "intercept_init"),
     ) -> None:
-        """Put given weights in place of those a pass starts from; what is None stays."""
+        """Replace the weights that a pass starts from; those that are None stay unchanged."""
         if coef is None and intercept is None:
             return
         self._ask_for_plain_weights("setting weights")
@@ -78,7 +78,7 @@ class LinearEstimator(Estimator):
         geometry.assign(*given)
 
     def _ask_for_plain_weights(self, what: str) -> None:
-        """Refuse what only one model with weights that are added to can do."""
+        """Refuse an operation that requires a single model with plain weights."""
         learner = self._learner
         check_combination(
             what,
@@ -90,13 +90,13 @@ class LinearEstimator(Estimator):
         )
 
     def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Examples by columns."""
+        """Return the scores, examples by columns."""
         check_is_fitted(self)
         if self._sparse_coef is None and self._learner.plain and self._is_large(X):
             try:
                 checked = self._rows_to_score(X, finite=False)
                 return self._scores_of(checked, as_rows(checked, guarded=True), guarded=True)
-            except UnsoundRowError:  # a check beforehand says what is wrong, if anything is
+            except UnsoundRowError:  # the check below reports what is wrong
                 pass
         X = self._rows_to_score(X)
         return self._scores_of(X, as_rows(X))
@@ -122,7 +122,7 @@ class LinearEstimator(Estimator):
 
     @property
     def coef_(self) -> Any:
-        """Weights, one row per column of scores; averaged ones if `average` is on."""
+        """Weights, one row per column of scores; averaged if `average` is on."""
         self._fitted()
         if self._sparse_coef is not None:
             return self._sparse_coef
@@ -145,13 +145,13 @@ class LinearEstimator(Estimator):
 
     @property
     def intercept_scaling_(self) -> float:
-        """Value of the intercept coordinate in use; nan as long as "auto" has seen no row that is not zero."""
+        """Value of the intercept coordinate in use; nan until "auto" has seen a non-zero row."""
         return float(self._fitted().geometry.bias)
 
-    # A learner that has no other geometry than one of links, or keeps a matrix, does not have the method.
+    # Learners whose only geometry is a link function, or that keep a matrix, do not have this method.
     @available_if(lambda self: hasattr(self, "geometry") or (self.plan().plain and self.plan().sparsifiable))  # type: ignore[untyped-decorator]
     def sparsify(self) -> Self:
-        """Keep the weights as a sparse matrix: less memory where most are zero; learning on makes them dense again.
+        """Convert the weights to a sparse matrix, which saves memory if most are zero; training makes them dense again.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class LinearEstimator(Estimator):
         geometry = self._learner.geometry
         if self._sparse_coef is None:
             if isinstance(geometry, Diagonal):
-                # Of each array next to the weights: which numbers were touched, and these.
+                # For each array besides the weights: the indices of changed numbers, and the numbers.
                 self._sparse_metric = {
                     name: (places := np.flatnonzero(array != geometry.start), np.ravel(array)[places])
                     for name, array in geometry.by_feature().items()
@@ -173,7 +173,7 @@ class LinearEstimator(Estimator):
         return self
 
     def densify(self) -> Self:
-        """Keep the weights as a dense array, as after fitting.
+        """Convert the weights back to a dense array.
 
         Returns
         -------

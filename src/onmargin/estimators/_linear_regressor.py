@@ -1,4 +1,4 @@
-"""Linear regressors."""
+"""Base class of linear regressors."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class LinearRegressor(LinearEstimator):
     Parameters
     ----------
     early_stopping : bool, default=False
-        Whether `fit` holds out a part of the data, drawn by `random_state`, and judges passes by the R² there instead
-        of the mean loss.
+        Whether `fit` holds out a part of the data, drawn with `random_state`, and stops by the R² on it instead of by
+        the mean loss.
     validation_fraction : float, default=0.1
-        The part held out, between 0 and 1.
+        Fraction of the data to hold out, between 0 and 1.
     """
 
     early_stopping: bool = early_stopping()
@@ -44,12 +44,12 @@ class LinearRegressor(LinearEstimator):
         intercept_init: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Targets.
         coef_init : array-like of shape (n_features,), default=None
@@ -79,12 +79,12 @@ class LinearRegressor(LinearEstimator):
         return self
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -93,7 +93,7 @@ class LinearRegressor(LinearEstimator):
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         try:
             return self._learn(X, y, sample_weight, unchecked=True)
@@ -101,7 +101,7 @@ class LinearRegressor(LinearEstimator):
             return self._learn(X, y, sample_weight, unchecked=False)
 
     def _learn(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, *, unchecked: bool) -> Self:
-        """`partial_fit`, where `unchecked` lets the rounds check a large X."""
+        """Implement `partial_fit`; with `unchecked`, the rounds check a large X."""
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
             guarded = unchecked and self._is_guarded(plan, X, sample_weight)
@@ -132,7 +132,7 @@ class LinearRegressor(LinearEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            A number for each example.
+            One predicted value per example.
         """
         return self._scores(X)[:, 0]
 

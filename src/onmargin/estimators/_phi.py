@@ -1,4 +1,4 @@
-"""Where the features phi(x, r) of example x and class r come from: an array, a function, or a transformer that learns.
+"""Sources of the features phi(x, r) of example x and class r: an array, a function, or a transformer that learns.
 
 Each kind reads examples into rows, those of one example together, with the offsets of the examples and, where labels
 are given, which rows of each example are those of its labels.
@@ -21,13 +21,13 @@ from onmargin.learner import Offsets
 from onmargin.models.columns import check_known
 from onmargin.models.label_sets import LabelSets
 
-# Rows, where each example begins, and the row of each label among those of its example, ascending in each example.
+# Rows, the offset of each example, and the row of each label within its example, ascending in each example.
 Portion = tuple[Any, Offsets, Offsets]
-# Examples of a transformer are read so many at a time, because their rows take more memory than they do.
+# Number of examples that a transformer reads at a time; their rows take more memory than the examples.
 CHUNK = 256
-# What is called with the classes that there will be.
+# Called with the classes that there will be.
 Foresee = Callable[[NDArray[Any]], None]
-# What is told how to undo what is about to be changed in place.
+# Called with a function that undoes the next change in place.
 Changing = Callable[[Callable[[], None]], None]
 
 
@@ -40,7 +40,7 @@ class Phi(Protocol):
         ...
 
     def check(self, phi: Any) -> None:
-        """Refuse what a file says was learned, if it is not of this parameter or does not fit together."""
+        """Refuse a state loaded from a file that is inconsistent or does not match this parameter."""
         ...
 
     def learn(
@@ -53,21 +53,21 @@ class Phi(Protocol):
         *,
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
-        """The rows of these examples, part by part; whatever is wrong is found before the second part.
+        """Yield the rows of these examples, part by part; all errors are raised before the second part.
 
-        Those that are not `live` are not learned from: what rows they have makes no difference. With `foresee` all
-        labels of these examples are classes from the first one on, and it is called with them before anything changes.
-        `changing` is called before a part is counted.
+        Examples that are not `live` are not learned: their rows do not matter. With `foresee`, all labels of these
+        examples are classes from the first one on, and it is called with them before anything changes. `changing` is
+        called before a part is counted.
         """
         ...
 
     def read(self, X: Any) -> Any:
-        """The rows of these examples, one for each of `classes`."""
+        """Return the rows of these examples, one per class."""
         ...
 
 
 def _matrix(rows: Any, name: str) -> Any:
-    """Rows as the core wants them; what others have is converted to float64."""
+    """Return rows in a format of the core; other types are converted to float64."""
     dtypes = [np.float64, np.float32]
     return check_array(rows, accept_sparse="csr", dtype=dtypes, order="C", ensure_min_samples=0, input_name=name)
 
@@ -77,7 +77,7 @@ def _offsets(n: int, size: int) -> Offsets:
 
 
 class Given(Part):
-    """X is the features: examples x classes x features."""
+    """Features given as X: examples x classes x features."""
 
     def __init__(self, classes: NDArray[Any] | None = None) -> None:
         self.classes: NDArray[Any] = np.zeros(0) if classes is None else classes
@@ -112,7 +112,7 @@ class Given(Part):
         return iter([(values.reshape(n * k, d), _offsets(n, k), codes)])
 
     def _codes(self, y: LabelSets, live: NDArray[np.bool_]) -> Offsets:
-        if y.width is not None:  # the columns of an indicator matrix are the classes of X, whatever their names
+        if y.width is not None:  # the columns of an indicator matrix are the classes of X, in order
             if y.width != len(self.classes):
                 raise ValueError(f"Y must have {len(self.classes)} columns, one per class of X; got {y.width}")
             return y.labels.astype(np.intp)
@@ -143,7 +143,7 @@ class Given(Part):
 
 
 class Called(Part):
-    """A function of one example and one class, which gives a vector."""
+    """Features from a function of one example and one class, which returns a vector."""
 
     def __init__(self, phi: Callable[[Any, Any], Any], classes: NDArray[Any] | None = None) -> None:
         self.phi = phi
@@ -201,7 +201,7 @@ class Called(Part):
 
 
 class Transformed(Part):
-    """A transformer with `learn_transform` and `transform`, such as onmargin.features.ClassTermFeatures."""
+    """Features from a transformer that learns, such as onmargin.features.ClassTermFeatures."""
 
     def __init__(self, transformer: Any) -> None:
         self.transformer = transformer
@@ -229,7 +229,7 @@ class Transformed(Part):
         *,
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
-        # What is not checked here is wrong in the first part already.
+        # Anything not checked here raises an error in the first part.
         X = check_array(check_sparse(X), accept_sparse="csr", dtype="numeric", input_name="X")
         met = getattr(self.transformer, "classes_", y.labels[:0])
         known = _known(y, classes, live, met, at_once=foresee is not None)
@@ -256,7 +256,7 @@ class Transformed(Part):
 
 
 def _undoing(transformer: Any, X: Any) -> Callable[[], None]:
-    """How to undo what `learn_transform` of these rows changes: transformers may say so, and others are copied."""
+    """Return a function that undoes `learn_transform` of these rows; transformers without `undoing` are copied."""
     if hasattr(transformer, "undoing"):
         undo: Callable[[], None] = transformer.undoing(X)
         return undo
@@ -269,7 +269,7 @@ def _undoing(transformer: Any, X: Any) -> Callable[[], None]:
 
 
 def _known(y: LabelSets, classes: Any, live: NDArray[np.bool_], known: NDArray[Any], *, at_once: bool) -> NDArray[Any]:
-    """The classes known before the first of these examples; with `at_once` all that they have."""
+    """Return the classes known before the first of these examples; with `at_once`, also all of their labels."""
     given = y.labels[:0] if classes is None else check_classes(classes)
     if y.width is not None:
         given = np.union1d(given, np.arange(y.width))
@@ -280,12 +280,12 @@ def _known(y: LabelSets, classes: Any, live: NDArray[np.bool_], known: NDArray[A
 
 
 def _examples(X: Any) -> Sequence[Any]:
-    """X example by example; a sparse matrix row by row."""
+    """Return X as a sequence of examples; a sparse matrix is split into rows."""
     return [X[[i]] for i in range(X.shape[0])] if sparse.issparse(check_sparse(X)) else X
 
 
 def as_phi(phi: Any) -> Phi:
-    """The kind that phi is; a transformer is copied, and has learned nothing."""
+    """Return the source of features for phi; a transformer is cloned, without what it has learned."""
     if phi is None:
         return Given()
     if hasattr(phi, "learn_transform"):

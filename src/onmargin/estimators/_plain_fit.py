@@ -1,4 +1,4 @@
-"""The `fit` of learners that start from no given weights: declared once, and named by the classes that have it."""
+"""The `fit` of learners without initial weights: defined here once and assigned in the classes that have it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from onmargin.estimators._linear_regressor import LinearRegressor
 
 
 def fit(self: Any, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
-    """Learn from all the data in as many passes as it takes.
+    """Fit the model to all examples, in several passes.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Examples; dense C-contiguous or CSR float64 are learned in place.
+        Examples. Dense C-contiguous or CSR data in float64 are not copied.
     y : array-like of shape (n_samples,)
         Labels, of at least two classes, or numbers.
     sample_weight : array-like of shape (n_samples,), default=None

@@ -1,4 +1,4 @@
-"""Sequences of tokens and of labels as the rows and targets of trials; what does not fit is refused by its number."""
+"""Conversion of sequences of tokens and labels to the rows and targets of trials; errors name the sequence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onmargin._core.text.reader import Reader
 from onmargin.learner import Offsets, as_rows
 
 LabelLists = list[list[Any]]
-# What the table of labels, tokens and errors of one sequence may take.
+# Maximum size of the table of labels, tokens and errors of one sequence.
 MOST_BYTES = 1 << 32
 
 
@@ -36,31 +36,31 @@ class TokenRows:
 
     @property
     def n_values(self) -> int:
-        """How many features all tokens have."""
+        """Total number of features of all tokens."""
         values, _, _ = self.rows.owners
         return len(values)
 
 
 def is_matrix(X: Any) -> bool:
-    """Whether X has a row of numbers for each token, and not an item for each sequence."""
+    """Return whether X has one row of numbers per token, not one item per sequence."""
     return hasattr(X, "shape") and len(X.shape) == 2 and not (isinstance(X, np.ndarray) and X.dtype.kind in "OU")
 
 
 def each(value: Any, what: str, parts: str) -> Iterable[Any]:
-    """The parts of a list of anything; a string or a dict is none."""
+    """Return a list of anything as an iterable; refuse strings and dicts."""
     if isinstance(value, str | bytes | dict) or not isinstance(value, Iterable):
         raise TypeError(f"{what} must be a list of {parts}, got {value!r:.100}")
     return value
 
 
 def items(value: Any, what: str, parts: str) -> list[Any]:
-    """The parts as a list; of an array, as numbers and strings of Python."""
+    """Return the parts as a list; those of an array as Python numbers and strings."""
     parted = each(value, what, parts)
     return parted.tolist() if isinstance(parted, np.ndarray) else list(parted)
 
 
 def read_named(X: Iterable[Any], names: Names, *, grow: bool, separator: str | None) -> tuple[Rows, Offsets]:
-    """The tokens as rows, and the offsets of the sequences. `grow`: names that are not known are added."""
+    """Return the tokens as rows, and the offsets of the sequences; with `grow`, new names are added."""
     reader = Reader(names, grow=grow, dtype=np.float64, separator=separator)
     ends, n = [0], 0
     for i, sequence in enumerate(each(X, "X", "sequences")):
@@ -81,7 +81,7 @@ def read_named(X: Iterable[Any], names: Names, *, grow: bool, separator: str | N
 
 
 def read_matrix(X: Any, lengths: ArrayLike | None) -> tuple[Rows, Offsets]:
-    """The rows of a matrix that has one for each token, and the offsets of the sequences."""
+    """Return the rows of a matrix with one row per token, and the offsets of the sequences."""
     n = X.shape[0]
     if lengths is None:
         raise ValueError(
@@ -100,7 +100,7 @@ def read_matrix(X: Any, lengths: ArrayLike | None) -> tuple[Rows, Offsets]:
 
 
 def read_labels(y: Any, ends: Offsets, *, flat: bool) -> LabelLists:
-    """A list of labels for each sequence; `flat`: they may come as one list for all tokens too."""
+    """Return one list of labels per sequence; with `flat`, y may also be one list for all tokens."""
     given = items(y, "y", "label lists")
     labels_only = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "biuU"
     if flat and (labels_only or not any(isinstance(item, Iterable) and not isinstance(item, str) for item in given)):
@@ -119,7 +119,7 @@ def read_labels(y: Any, ends: Offsets, *, flat: bool) -> LabelLists:
 
 
 def check_kinds(labels: Iterable[Any]) -> None:
-    """Labels are all strings or all integers."""
+    """Refuse labels that are not all strings or all integers."""
     kinds = {type(label): label for label in labels}
     others = [label for kind, label in kinds.items() if not issubclass(kind, str)]
     odd = [label for label in others if not isinstance(label, int | np.integer)]
@@ -130,7 +130,7 @@ def check_kinds(labels: Iterable[Any]) -> None:
 
 
 def check_lengths(ends: Offsets, n_labels: int) -> None:
-    """Refuse a sequence whose labeling of largest loss would take too much memory to find."""
+    """Refuse a sequence for which the search for the labeling of largest loss takes too much memory."""
     lengths = np.diff(ends).tolist()
     tokens = max(lengths, default=0)
     size = tokens * (tokens + 1) * n_labels * np.dtype(np.float64).itemsize
@@ -144,7 +144,7 @@ def check_lengths(ends: Offsets, n_labels: int) -> None:
 def label_segments(
     labels: LabelLists, known: Iterable[Any], live: Iterable[bool]
 ) -> Iterator[tuple[int, int, set[Any]]]:
-    """Cut the sequences where labels are learned for the first time: (start, stop, the labels new at start)."""
+    """Split the sequences where labels are learned for the first time: (start, stop, the labels new at start)."""
     seen = set(known)
     start, new = 0, set[Any]()
     for i, (row, learned) in enumerate(zip(labels, live, strict=True)):

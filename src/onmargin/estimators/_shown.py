@@ -1,4 +1,4 @@
-"""Fitted attributes that some estimators show: each is declared here once, and named by the classes that have it."""
+"""Fitted attributes shared by some estimators: each is defined here once and assigned in the classes that have it."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def _supports(estimator: Any) -> KernelLearner:
 
 
 def weights_of(estimator: Any, name: str) -> NDArray[Any]:
-    """Return the weights as a matrix, columns by features, which the attribute of this name shows."""
+    """Return the weights as a matrix, columns by features, for the attribute of this name."""
     learner = estimator._learner
     if not isinstance(learner, KernelLearner):
         weights: NDArray[Any] = estimator._model.mean()[0]
@@ -42,7 +42,7 @@ def coefficients_of_supports(estimator: Any) -> NDArray[np.float64]:
 
 @property  # type: ignore[misc]
 def support_(self: Any) -> NDArray[np.intp]:
-    """Rows that are supports, by their place among all rows received; after one `fit` rows of X."""
+    """Indices of the supports among all rows received; after one `fit`, indices of rows of X."""
     geometry = _supports(self).geometry
     support: NDArray[np.intp] = geometry.arrays()["keys"][geometry.supports()]
     return support
@@ -50,20 +50,20 @@ def support_(self: Any) -> NDArray[np.intp]:
 
 @property  # type: ignore[misc]
 def support_vectors_(self: Any) -> Any:
-    """The supports themselves; nothing for a precomputed kernel."""
+    """The rows that are supports; empty for a precomputed kernel."""
     learner = _supports(self)
     return learner.supports.rows()[learner.geometry.supports()]
 
 
 @property  # type: ignore[misc]
 def n_support_(self: Any) -> int:
-    """How many supports there are."""
+    """Number of supports."""
     return len(_supports(self).geometry.supports())
 
 
 @property  # type: ignore[misc]
 def dual_coef_(self: Any) -> NDArray[np.float64]:
-    """Coefficients of the supports, one row per column of scores; averaged ones if `average` is on."""
+    """Coefficients of the supports, one row per column of scores; averaged if `average` is on."""
     return coefficients_of_supports(self)
 
 
@@ -75,7 +75,7 @@ def _standing(estimator: Any) -> Standing:
 
 @property  # type: ignore[misc]
 def sweep_(self: Any) -> Standing:
-    """How the models of all values of C stand."""
+    """Mistakes, losses and weights of the models of all values of C."""
     if self.average == "best":
         raise AttributeError("there is one value of C only")
     found = _standing(self)
@@ -85,7 +85,7 @@ def sweep_(self: Any) -> Standing:
 
 @property  # type: ignore[misc]
 def averages_(self: Any) -> Standing:
-    """How the current and the averaged weights stand."""
+    """Mistakes and losses of the current and of the averaged weights."""
     if self.average != "best":
         raise AttributeError("there is nothing to compare: averages_ needs average='best'")
     return _standing(self)
@@ -93,7 +93,7 @@ def averages_(self: Any) -> Standing:
 
 @property  # type: ignore[misc]
 def experts_(self: Any) -> Standing:
-    """How the experts stand."""
+    """Names, losses and votes of the experts."""
     return _standing(self)
 
 
@@ -111,23 +111,23 @@ def confidence_(self: Any) -> NDArray[Any]:
 
 @property  # type: ignore[misc]
 def rate_(self: Any) -> float:
-    """The rate in use."""
+    """The learning rate in use."""
     return float(self._fitted().step.rate)
 
 
 def retire(self: Any, keep: int) -> Any:
-    """Go on with the experts that have lost least so far; the others are forgotten, and their time is saved.
+    """Keep only the experts with the smallest loss so far, and drop the others to save time.
 
     Parameters
     ----------
     keep : int
-        How many stay, at least 1; one more if averages and what they are of would be parted. An expert that was behind
-        may have been the best of what is yet to come, where a stream drifts.
+        Number of experts to keep, at least 1; one more is kept if averaged weights would be separated from the weights
+        that they average. On a drifting stream, an expert that is behind now may become the best later.
 
     Returns
     -------
     self : object
-        The model, with fewer experts. The regret bound is then against those that stayed.
+        The model with fewer experts. The regret bound then holds against the remaining experts.
     """
     check_is_fitted(self)
     self._model.retire(self.plan(), keep)

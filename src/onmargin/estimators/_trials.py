@@ -1,4 +1,4 @@
-"""Rows that come in trials: where each trial begins, the sets it falls into and what it weighs."""
+"""Rows grouped in trials: their offsets, sets and weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onmargin.learner import Offsets, Vector
 
 
 def read_trials(groups: ArrayLike | None, sets: ArrayLike | None, n_rows: int) -> tuple[Offsets, Vector | None, Any]:
-    """Offsets of the trials, the number of each row's set (None: a trial is one set), and the ids given as groups."""
+    """Return the offsets of the trials, each row's set number (None if a trial is one set), and the group ids."""
     if groups is None:
         if sets is not None:
             raise ValueError(
@@ -26,14 +26,14 @@ def read_trials(groups: ArrayLike | None, sets: ArrayLike | None, n_rows: int) -
 
 
 def check_ids(given: ArrayLike, name: str, n_rows: int) -> NDArray[Any]:
-    """One id a row, none missing."""
+    """Return one id per row, none missing."""
     try:
         ids = np.asarray(given)
         if ids.shape != (n_rows,):
             raise ValueError(f"got shape {ids.shape}")
         missing = ids != ids  # noqa: PLR0124
         if ids.dtype.kind == "O":
-            missing |= [value is None or hash(value) is None for value in ids]  # what has no hash is refused
+            missing |= [value is None or hash(value) is None for value in ids]  # an unhashable id raises an error
         if missing.any():
             row = int(missing.argmax())
             raise ValueError(f"row {row} has {plain(ids[row])!r}")
@@ -43,7 +43,7 @@ def check_ids(given: ArrayLike, name: str, n_rows: int) -> NDArray[Any]:
 
 
 def codes(ids: NDArray[Any]) -> NDArray[np.intp]:
-    """Numbers from 0, the same for equal ids."""
+    """Return numbers from 0, the same for equal ids."""
     if ids.dtype.kind != "O":
         return np.asarray(np.unique(ids, return_inverse=True)[1])
     numbers: dict[Any, int] = {}
@@ -51,7 +51,7 @@ def codes(ids: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def trial_ends(groups: NDArray[Any]) -> Offsets:
-    """Offsets of the trials, which are runs of equal ids; an id that comes back after another one is refused."""
+    """Return the offsets of the trials, which are runs of equal ids; refuse an id that reappears after another one."""
     starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
     first = np.unique(codes(groups[starts]), return_index=True)[1]
     if len(first) < len(starts):
@@ -64,11 +64,11 @@ def trial_ends(groups: NDArray[Any]) -> Offsets:
 
 
 def set_numbers(sets: NDArray[Any], ends: Offsets) -> Vector:
-    """The sets of each trial as 1, 2, ... in the order in which they first occur in it."""
+    """Return the sets of each trial as 1, 2, ..., in order of first occurrence."""
     trial = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
     code = codes(sets)
     _, first, pair = np.unique(trial * (code.max() + 1) + code, return_index=True, return_inverse=True)
-    # Trials do not overlap: in the order of their first rows the sets of a trial are neighbors.
+    # Trials do not overlap, so the sets of a trial are adjacent in the order of their first rows.
     place = np.empty_like(first)
     place[np.argsort(first)] = np.arange(len(first))
     number = place[pair]
@@ -76,7 +76,7 @@ def set_numbers(sets: NDArray[Any], ends: Offsets) -> Vector:
 
 
 def trial_weights(weight: Vector | None, ends: Offsets) -> Vector | None:
-    """The weight of each trial, which all its rows must have."""
+    """Return the weight of each trial, which all its rows must share."""
     if weight is None:
         return None
     first = np.repeat(ends[:-1], np.diff(ends))
@@ -91,7 +91,7 @@ def trial_weights(weight: Vector | None, ends: Offsets) -> Vector | None:
 
 
 def two_classes(labels: NDArray[Any], call: str) -> NDArray[Any]:
-    """The labels, if they are two."""
+    """Return the labels; refuse any number other than two."""
     if len(labels) == 1:
         raise ValueError(
             f"{call} needs both classes, and there is one class only: {plain(labels[0])!r}. To learn from a stream in "
@@ -106,7 +106,7 @@ def two_classes(labels: NDArray[Any], call: str) -> NDArray[Any]:
 
 
 def with_prices(target: Vector, ends: Offsets, prices: ArrayLike | None) -> tuple[Vector, Offsets]:
-    """The targets of each trial and then its prices, if there are any, and where those of each trial begin."""
+    """Return the targets of each trial, followed by its prices if there are any, and the offsets of both."""
     if prices is None:
         return target, ends
     try:

@@ -1,4 +1,4 @@
-"""Automatic model selection: experts of several families learn side by side and vote."""
+"""Automatic model selection: several kinds of learners are trained in one pass and combined."""
 
 from dataclasses import dataclass
 
@@ -14,63 +14,64 @@ from onmargin.models.described import described
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions):  # type: ignore[misc]
-    r"""Classifier with nothing to tune: experts learn side by side, and predict together.
+    r"""Automatic model selection for classification: several kinds of learners, trained in one pass, that vote.
 
-    They are of different families: passive-aggressive steps, plain and in two adaptive metrics, descent on the hinge
-    and on the logistic loss, AROW, SCW, and AROW that forgets, for targets that move. There are nine for sparse rows.
-    For dense ones there are up to nineteen, most of which learn from rows standardized by the rows before; two of them
-    are curved: ridge regression on random Fourier features. What the first rows are decides. A vote counts for
-    :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` are the mistakes of an expert so far and :math:`\eta \le 0.1`
-    falls as slowly as the stream allows (AdaHedge): where one expert is clearly best its vote is all that counts.
+    The experts are of different kinds: passive-aggressive learners, plain and in two adaptive metrics, gradient descent
+    on the hinge and on the logistic loss, AROW, SCW, and AROW with forgetting, for drifting targets. There are nine
+    experts for sparse rows. For dense rows there are up to nineteen, most of which learn from standardized features,
+    with the statistics of the rows before; two of them are nonlinear: ridge regression on random Fourier features. The
+    first rows decide which experts are used. The vote of an expert has the weight :math:`p_m \propto \exp(-\eta M_m)`,
+    where :math:`M_m` is its number of mistakes so far and :math:`\eta \le 0.1` decreases as slowly as the stream allows
+    (AdaHedge): if one expert is clearly best, it decides alone.
 
-    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. The curved experts
-    take most of the time: leave them out with ``experts="linear"`` where speed counts more than curved boundaries, or
-    take the expert that leads, which ``experts_`` names, once you know your stream.
+    Use it first, and as the baseline for models that you tune yourself; tables need not be scaled. The nonlinear
+    experts take most of the time: leave them out with ``experts="linear"`` if speed matters more than nonlinear
+    boundaries, or switch to the leading expert, which ``experts_`` names, once you know your stream.
 
     Parameters
     ----------
     warm_start : bool, default=False
-        Whether `fit` goes on from what it finds.
+        Whether `fit` continues from the current state.
 
     Attributes
     ----------
     experts_ : Standing
         Names, mistakes, losses, votes and coefficients of the experts, and which one leads.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the expert that leads, of those that are linear, for rows as they come.
+        Weights of the best linear expert, for features in their original units.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Its intercepts, in score units.
+        Intercepts of that expert, in score units.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
-        Rounds, and mistakes and losses of the prediction so far. Updates are rounds in which some expert moved; the
-        dual value is that of no one problem.
+        Rounds, and mistakes and losses of the prediction so far. Updates are rounds in which some expert was updated;
+        the dual value has no meaning here.
 
     See Also
     --------
     PassiveAggressiveClassifier : One model, or with ``C="auto"`` one for each of nine values of C.
-    AROWClassifier : The expert that settles, alone.
+    AROWClassifier : A single second-order learner.
 
     Notes
     -----
-    Whatever the stream, the mistakes of the experts weighted by what each vote counted for are at most
-    ``regret_bound`` more than those of the best expert ([ADAHEDGE] theorem 8, and what the bound on :math:`\eta`
-    costs); the vote itself errs at most twice as often, and in practice less often. Of an expert that sleeps now and
-    then this holds for the rounds in which it was awake ([SLEEPING]). There is no such bound for ``combine="leader"``.
-    Standardized numbers of the row after t others are held to :math:`\pm\sqrt t`. Example and class weights multiply
-    the steps, not the mistakes that votes are weighed by.
+    On any stream, the mistakes of the experts, weighted by their votes, exceed those of the best expert by at most
+    ``regret_bound`` ([ADAHEDGE] theorem 8, plus the cost of the bound on :math:`\eta`); the vote itself makes at most
+    twice as many mistakes, and in practice fewer. For an expert that is suspended at times, this holds for the rounds
+    in which it was active ([SLEEPING]). There is no such bound for ``combine="leader"``. Standardized values of the row
+    after t others are clipped to :math:`\pm\sqrt t`. Example and class weights multiply the steps, not the mistakes
+    that determine the votes.
 
     References
     ----------
@@ -99,57 +100,59 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # type: ignore[misc]
-    r"""Regressor with nothing to tune: experts learn side by side, and predict together.
+    r"""Automatic model selection for regression: several kinds of learners, trained in one pass and averaged.
 
-    They are the last target and the running mean, passive-aggressive steps, plain and in two adaptive metrics, AROW
-    with several degrees of caution, one of which forgets, and ridge regression: eight for sparse rows, and up to
-    fifteen for dense ones, most of which learn from rows standardized by the rows before; two of them are curved:
-    ridge regression on random Fourier features. What the first rows are decides. All learn how far targets are from
-    the first one. None depends on the units of the target. The prediction is the mean of theirs, each with the
-    weight :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` are the absolute errors of an expert so far and
-    :math:`\eta` falls as slowly as the stream allows (AdaHedge).
+    The experts are the last target, the running mean, passive-aggressive learners, plain and in two adaptive metrics,
+    AROW with several values of r, one of them with forgetting, and ridge regression: eight for sparse rows, and up to
+    fifteen for dense rows, most of which learn from standardized features, with the statistics of the rows before; two
+    of them are nonlinear: ridge regression on random Fourier features. The first rows decide which experts are used.
+    All experts learn the difference between a target and the first target, and none depends on the units of the target.
+    The prediction is the weighted mean of theirs, with the weights :math:`p_m \propto \exp(-\eta L_m)`, where
+    :math:`L_m` is the sum of the absolute errors of an expert so far and :math:`\eta` decreases as slowly as the stream
+    allows (AdaHedge).
 
-    Use it first, and as the measure of what you tune yourself; tables need no scaling before it. The curved experts
-    take most of the time: leave them out with ``experts="linear"`` where speed counts more, or take the expert that
-    leads, which ``experts_`` names, once you know your stream.
+    Use it first, and as the baseline for models that you tune yourself; tables need not be scaled. The nonlinear
+    experts take most of the time: leave them out with ``experts="linear"`` if speed matters more, or switch to the
+    leading expert, which ``experts_`` names, once you know your stream.
 
     Parameters
     ----------
     warm_start : bool, default=False
-        Whether `fit` goes on from what it finds.
+        Whether `fit` continues from the current state.
 
     Attributes
     ----------
     experts_ : Standing
         Names, losses, weights and coefficients of the experts, and which one leads.
     coef_ : ndarray of shape (n_features,)
-        Weights of the expert that leads, of those that weigh features, for rows as they come.
+        Weights of the best expert that has feature weights, for features in their original units.
     intercept_ : ndarray of shape (1,)
-        Its intercept.
+        Intercept of that expert.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
-        Rounds and absolute errors of the prediction so far. Updates are rounds in which some expert moved; the dual
-        value is that of no one problem.
+        Rounds and absolute errors of the prediction so far. Updates are rounds in which some expert was updated; the
+        dual value has no meaning here.
 
     See Also
     --------
     PassiveAggressiveRegressor : One model, or with ``C="auto"`` one for each of nine values of C.
-    AROWRegressor : The expert that settles, alone.
+    AROWRegressor : A single second-order learner.
 
     Notes
     -----
-    The sum of absolute errors is at most ``regret_bound`` more than that of the best expert ([ADAHEDGE] theorem 8), the
-    absolute error of a mean being at most the mean of absolute errors. Of an expert that sleeps now and then this holds
-    for the rounds in which it was awake ([SLEEPING]). There is no such bound for ``combine="leader"``.
+    The sum of absolute errors exceeds that of the best expert by at most ``regret_bound`` ([ADAHEDGE] theorem 8),
+    because the absolute error of a mean is at most the mean of the absolute errors. For an expert that is suspended at
+    times, this holds for the rounds in which it was active ([SLEEPING]). There is no such bound for
+    ``combine="leader"``.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Classification of blocks: trials of several instances that must all be right at once."""
+"""Classification of blocks: several instances, predicted together, that must all be right."""
 
 from __future__ import annotations
 
@@ -25,32 +25,33 @@ from onmargin.models.trials import BlockOptions
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: ignore[misc]
-    r"""Classifier of blocks: trials of several instances, predicted by one vector of weights and all to be right.
+    r"""Block classifier: binary classification of groups of instances (trials) that must all be right.
 
-    A trial is the rows of X of one group, :math:`x_1, \dots, x_k` with labels :math:`y_j = \pm 1`. If all of them have
-    the margin, it leaves the weights alone; otherwise they move towards the solution of
+    A trial is the rows of X of one group, :math:`x_1, \dots, x_k` with labels :math:`y_j = \pm 1`. If all instances
+    have the margin, the weights do not change; otherwise they move towards the solution of
 
     .. math::
         \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad
         y_j\, w \cdot x_j \ge \text{margin} - \xi\ \ \forall j,\ \xi \ge 0.
 
-    Its loss is the largest of the instances' hinge losses. The schemes of `update` are ways to solve it, from the one
-    constraint that is violated most to all of them jointly.
+    The loss of a trial is the largest hinge loss of its instances. The `update` schemes solve the problem for only the
+    most violated constraint, for all constraints jointly, or in between.
 
     Use it where one decision is a list of binary ones: preferences within a query, the right candidate against each of
-    the others (rows that are differences of feature vectors, labels that are all +1), or an example that comes in
-    several views. Where rows stand alone, use :class:`PassiveAggressiveClassifier`: the rows of a trial share one C,
-    and are learned from the same weights.
+    the others (rows that are differences of feature vectors, labels that are all +1), or an example with several views.
+    For independent rows, use :class:`PassiveAggressiveClassifier`: the rows of a trial share one C and are learned from
+    the same weights.
 
     Parameters
     ----------
     shuffle : bool, default=True
-        Whether `fit` shuffles the trials before each pass; never the rows of a trial. `partial_fit` never does.
+        Whether `fit` shuffles the trials before each pass; the rows of a trial keep their order. `partial_fit` never
+        shuffles.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features)
-        Weights; a view of those that are learned, unless they are averaged or on the simplex.
+        Weights; a view of the learned weights, unless they are averaged or on the simplex.
     intercept_ : ndarray of shape (1,)
         Intercept, in score units.
     classes_ : ndarray of shape (2,)
@@ -58,22 +59,22 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of trials.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
         Rounds (trials), mistakes (imperfect trials: at least one row was wrong), updates, losses, dual value, largest
-        squared norm of a row (on the simplex, the square of its largest number), and cost: the sum over the trials of
-        the part of their sets that were imperfect. Without `sets` the cost is the number of mistakes. All of the
-        weights that learn, not of their mean.
+        squared norm of a row (on the simplex, the square of its largest value), and cost: the sum over the trials of
+        the fraction of imperfect sets. Without `sets` the cost is the number of mistakes. All are of the current
+        weights, not of the averaged ones.
 
     See Also
     --------
-    PassiveAggressiveClassifier : For rows that stand alone, and for several classes.
+    PassiveAggressiveClassifier : For independent rows, and for several classes.
 
     Notes
     -----
@@ -86,29 +87,29 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     .. math:: \frac{\tfrac12 \|u\|^2 + C \sum_t \ell^*_t}{C' - \tfrac12 C'^2 R^2}, \qquad C' = \min(C, 1/R^2),
 
     and those of "conopt" and "simperc" if :math:`C' = C < 2/R^2`; the predictions of "simperc" do not depend on C.
-    "simproj" and "simopt" have no such bound, and can make more mistakes than it says; they often make far fewer. With
-    `sets` and :math:`C < 2/R^2` the bound is one on ``totals_.cost``, and "max" has none either.
+    "simproj" and "simopt" have no such bound, and can make more mistakes than it allows; they often make far fewer.
+    With `sets` and :math:`C < 2/R^2` the bound is on ``totals_.cost``, and "max" has no bound either.
 
-    On the simplex a half-space :math:`z \cdot w \ge \gamma` is projected onto by the :math:`\alpha \le C` for which
-    :math:`w_i e^{\alpha z_i} / Z` meets it, in closed form for rows of -1, 0 and 1 and by root finding otherwise. For u
-    on the simplex, H its entropy and R the largest number of a row, the imperfect trials of "max" and "conproj" are at
-    most
+    On the simplex, the projection onto a half-space :math:`z \cdot w \ge \gamma` uses the :math:`\alpha \le C` for
+    which :math:`w_i e^{\alpha z_i} / Z` satisfies it, in closed form for rows of -1, 0 and 1 and by root finding
+    otherwise. For u on the simplex, H its entropy and R the largest value of a row, the imperfect trials of "max" and
+    "conproj" are at most
 
     .. math:: \frac{\ln n - H(u) + C \sum_t \ell^*_t}{\gamma C' - \tfrac12 C'^2 R^2}, \qquad C' = \min(C, \gamma/R^2),
 
-    and those of "simperc" if :math:`C' = C < 2\gamma/R^2`. If no weights on the simplex give any row of the first call
-    the margin, a warning says so.
+    and those of "simperc" if :math:`C' = C < 2\gamma/R^2`. A warning is issued if no weights on the simplex give any
+    row of the first call the margin.
 
     With prices :math:`\nu_j` the steps of a trial obey :math:`\sum_j \nu_j \tau_j \le C`: the dual of the problem above
-    with :math:`1 - \nu_j \xi` for :math:`1 - \xi` ([SIMPROJ] sec. 10). Each row by itself goes at most :math:`C/\nu_j`,
-    and "simopt", "conopt" and "exact" share C under that constraint. ``totals_.loss`` has no prices in it; the dual
-    value is one of losses divided by them.
+    with :math:`1 - \nu_j \xi` instead of :math:`1 - \xi` ([SIMPROJ] sec. 10). The step of a single row is at most
+    :math:`C/\nu_j`, and "simopt", "conopt" and "exact" share C under that constraint. ``totals_.loss`` does not include
+    prices; the dual value is that of losses divided by their prices.
 
-    Deviations from the paper: SimOpt has no guarantee, though Cor. 4 claims one; "conopt" is SimOpt on wrong instances,
-    which has it for small C. Corollary 5 holds for the part of imperfect sets and not for the hinge loss. Thm. 6 and
-    Cor. 8 are printed without the :math:`\gamma` of the denominator, and do not hold so. Rows that are zero, and on the
-    simplex rows whose numbers are all the same, make a trial imperfect and move nothing. The intercept is a constant
-    feature; weights of trials multiply C.
+    Deviations from the paper: SimOpt has no guarantee, although Cor. 4 claims one; "conopt" is SimOpt on wrong
+    instances, which has a guarantee for small C. Corollary 5 holds for the fraction of imperfect sets, not for the
+    hinge loss. Thm. 6 and Cor. 8 are printed without the :math:`\gamma` in the denominator, and do not hold in that
+    form. Zero rows, and on the simplex rows whose values are all equal, make a trial imperfect and do not change the
+    weights. The intercept is a constant feature; weights of trials multiply C.
 
     References
     ----------
@@ -130,7 +131,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
     """
 
     if TYPE_CHECKING:
-        _last_group: Any = field(init=False)  # of the call before; None: it had no groups
+        _last_group: Any = field(init=False)  # of the previous call; None if it had no groups
 
     if TYPE_CHECKING:  # at run time annotations would be options
         classes_: NDArray[Any] = field(init=False)
@@ -149,25 +150,25 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         sample_weight: ArrayLike | None = None,
         prices: ArrayLike | None = None,
     ) -> Self:
-        """Learn from all the trials in as many passes as it takes.
+        """Fit the model to all trials, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Instances; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Instances. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Labels, of two classes.
         groups : array-like of shape (n_samples,), default=None
-            The trial of each row: integers, strings or other ids. The rows of a trial must be neighbors. None: every
-            row is a trial of its own.
+            The trial of each row: integers, strings or other ids. The rows of a trial must be adjacent. If None, every
+            row is its own trial.
         sets : array-like of shape (n_samples,), default=None
             Ids that divide each trial into sets. Its loss is then the mean over the sets of the largest loss in each,
-            and every set has an equal share of C. None: a trial is one set.
+            and every set has an equal share of C. If None, a trial is one set.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C, the same for all rows of a trial; a trial of weight 0 is skipped.
         prices : array-like of shape (n_samples,), default=None
-            What a step of size 1 along each row takes of the C of its trial, at least 0: rows of a high price may move
-            the weights less, and a row of price 0 as far as its loss asks for. None: 1 for all rows.
+            Share of its trial's C that a step of size 1 along each row uses, at least 0: rows with a higher price move
+            the weights less, and a row of price 0 is limited only by its loss. If None, all prices are 1.
 
         Returns
         -------
@@ -205,15 +206,15 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         sample_weight: ArrayLike | None = None,
         prices: ArrayLike | None = None,
     ) -> Self:
-        """Learn these trials in the given order, one round each. How a stream is cut between trials does not matter.
+        """Learn trials in the given order, one round each; splitting a stream between trials changes nothing.
 
-        All rows of a trial must come in one call. A first group with the id of the last one of the call before is taken
-        for the rest of that trial, and refused.
+        All rows of a trial must be passed in one call. If the first group has the id of the last group of the previous
+        call, it is taken for the rest of that trial, and an error is raised.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Instances; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Instances. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Labels.
         groups : array-like of shape (n_samples,), default=None
@@ -221,17 +222,17 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         sets : array-like of shape (n_samples,), default=None
             Ids that divide each trial into sets, as in `fit`.
         classes : array-like of shape (2,), default=None
-            Both labels; needed in the first call if its y has one only.
+            Both labels; required in the first call if its y has only one of them.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C, the same for all rows of a trial; a trial of weight 0 is skipped.
         prices : array-like of shape (n_samples,), default=None
-            What a step of size 1 along each row takes of the C of its trial, at least 0: rows of a high price may move
-            the weights less, and a row of price 0 as far as its loss asks for. None: 1 for all rows.
+            Share of its trial's C that a step of size 1 along each row uses, at least 0: rows with a higher price move
+            the weights less, and a row of price 0 is limited only by its loss. If None, all prices are 1.
 
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
@@ -270,7 +271,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Return the scores of the rows, whatever their trial.
+        """Return the score of each row, independently of its trial.
 
         Parameters
         ----------
@@ -285,7 +286,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         return self._scores(X)[:, 0]
 
     def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """Return the labels of the rows, whatever their trial.
+        """Predict the label of each row, independently of its trial.
 
         Parameters
         ----------
@@ -295,14 +296,14 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            A label for each row; a score of zero is ``classes_[1]``.
+            One label per row. A score of zero predicts ``classes_[1]``.
         """
         scores = self._scores(X)
         labels: NDArray[Any] = self.classes_[self._learner.task.decode(scores)]
         return labels
 
     def trial_score(self, X: MatrixLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
-        """Return the part of the trials that are perfect: every row on its side, and none with a score of zero.
+        """Return the fraction of perfect trials, in which every row is classified correctly with a non-zero score.
 
         Parameters
         ----------
@@ -335,7 +336,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
             )
 
     def _target(self, y: NDArray[Any], numbers: Vector | None) -> Vector:
-        """Labels as the task wants them: -1 and +1, times the number of the row's set."""
+        """Return the labels as -1 and +1, times the number of the row's set."""
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
         return signs if numbers is None else signs * numbers
 
@@ -349,7 +350,7 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         return joined, targets
 
     def _check_group(self, ids: NDArray[Any] | None) -> None:
-        """Refuse the rest of a trial that was learned in the call before."""
+        """Refuse the rest of a trial that the previous call has learned."""
         if ids is not None and self._last_group is not None and plain(ids[0]) == self._last_group:
             raise ValueError(
                 f"trial {self._last_group!r} was already learned: give all rows of a trial in one call, and another "

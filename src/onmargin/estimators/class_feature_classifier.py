@@ -1,4 +1,4 @@
-"""Classes with features of their own: one vector of weights over phi(x, r)."""
+"""Classification with joint features of example and class: one weight vector over phi(x, r)."""
 
 from __future__ import annotations
 
@@ -30,51 +30,51 @@ from onmargin.models.trials import ClassFeatureOptions, for_label_sets
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptions):  # type: ignore[misc]
-    r"""Classifier with one vector of weights over features :math:`\phi(x, r)` of example x and class r.
+    r"""Classifier with one weight vector over joint features :math:`\phi(x, r)` of example x and class r.
 
-    The class predicted is the one of highest :math:`w \cdot \phi(x, r)`. An example that beats every rival by a margin
-    of 1 (or of `margin`) leaves the weights alone. Any other moves them just far enough: to the solution, exact or
-    near, of
+    The predicted class has the highest :math:`w \cdot \phi(x, r)`. An example whose right class beats every rival by a
+    margin of 1 (or of `margin`) does not change the weights. Any other example moves them just far enough, to the exact
+    or approximate solution of
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad
         w \cdot (\phi(x, y) - \phi(x, r)) \ge 1 - \xi\ \ \forall r \ne y,\ \xi \ge 0.
 
-    An example may have any number of relevant labels, each of which should beat each other one, and with `cost` some
-    mistakes may be worse than others.
+    An example may have any number of relevant labels, each of which should beat every other label; with `cost`, some
+    mistakes can cost more than others.
 
-    Use it where features say how an example and a class fit together (a query and a document, a message and a folder,
-    a mention and an entity), and where classes come and go: weights are of features, not of classes, so that a class
-    never seen before is predicted as well as its features say. Where all that is known of a class is its examples,
-    :class:`PassiveAggressiveClassifier` learns a prototype for each.
+    Use it where features describe how well an example and a class match (a query and a document, a message and a
+    folder, a mention and an entity), and where classes come and go: the weights belong to features, not to classes, so
+    a new class can be predicted from its features. If a class is known only by its examples, use
+    :class:`PassiveAggressiveClassifier`, which learns one prototype per class.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned, unless they are averaged or on the simplex.
+        Weights; a view of the learned weights, unless they are averaged or on the simplex.
     classes_ : ndarray of shape (n_classes,)
         The labels known so far.
     n_features_in_ : int
         Number of features of an example and class.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes, updates, losses, dual value and largest squared norm of a feature vector so far, of the
-        weights that learn, not of their mean.
+        current weights, not of the averaged ones.
 
     See Also
     --------
-    onmargin.features.ClassTermFeatures : Which words of a message are frequent or rare in a class so far.
+    onmargin.features.ClassTermFeatures : Features from how frequent the words of a message are in a class so far.
     PassiveAggressiveClassifier : One prototype per class, over features of the example alone.
-    BlockClassifier : Trials of any instances that are tied together.
+    BlockClassifier : Groups of instances that must all be right.
 
     Notes
     -----
     [JMLR] sec. 7 and 8 and [SIMPROJ] sec. 3. A round costs O(non-zeros of all its rows), and "exact" the inner products
-    of all rivals' differences. Rivals that have the features of the right class ask for nothing that weights could
-    give; they count as mistakes. The mistake bounds are those of :class:`BlockClassifier`, with :math:`R^2` the largest
-    :math:`\|\phi(x, y) - \phi(x, r)\|^2`, or on the simplex R the largest number of such a difference.
+    of all rivals' differences. Rivals with the same features as the right class cannot be separated from it by any
+    weights; they count as mistakes. The mistake bounds are those of :class:`BlockClassifier`, with :math:`R^2` the
+    largest :math:`\|\phi(x, y) - \phi(x, r)\|^2`, or, on the simplex, R the largest value of such a difference.
 
     There is no intercept: it would be the same for all classes.
 
@@ -105,19 +105,19 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     def fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
-        A transformer goes through the data once: each example has the features that it had before it was learned.
+        A transformer goes through the data once: each example keeps the features that it had before it was learned.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
             Features of each example and class, or examples.
         y : array-like of shape (n_samples,), indicator matrix or list of label sets
-            Labels, one per example. With any number of labels per example, an indicator matrix of 0 and 1 with one
-            column per class, or for each example a set, list or tuple of labels.
+            Labels, one per example. For any number of labels per example, an indicator matrix of 0 and 1 with one
+            column per class, or one set, list or tuple of labels per example.
         classes : array-like of shape (n_classes,), default=None
-            Labels to count with from the start. For an array of features, the labels of its classes in their order;
+            Labels that are classes from the start. For an array of features, the labels of its classes in their order;
             by default 0, 1, 2 and so on.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
@@ -145,16 +145,16 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
             Features of each example and class, or examples.
         y : array-like of shape (n_samples,), indicator matrix or list of label sets
-            Labels, as for `fit`; with `phi` ones not seen before may come at any time.
+            Labels, as for `fit`; with `phi`, new labels may appear at any time.
         classes : array-like of shape (n_classes,), default=None
-            Labels to count with from the start. For an array of features, the labels of its classes in their order;
+            Labels that are classes from the start. For an array of features, the labels of its classes in their order;
             by default 0, 1, 2 and so on.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
@@ -162,7 +162,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
@@ -171,7 +171,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
             if not first:
                 self.densify()
                 self._model.adopt(chosen)
-            self._phi = as_phi(self.phi) if first else copy(self._phi)  # which finds its classes before all is well
+            self._phi = as_phi(self.phi) if first else copy(self._phi)  # its classes are set before all checks pass
             counted = False
 
             def changing(undo: Callable[[], None]) -> None:
@@ -190,7 +190,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
                 rows, target, n = self._rows(matrix), codes.astype(np.float64), len(ends) - 1
                 weighted = None if weight is None else weight[learned : learned + n]
                 offsets = sets.offsets[learned : learned + n + 1] - sets.offsets[learned]
-                # Examples that a transformer has counted, few at a time, are learned in one stretch.
+                # Examples counted by a transformer, a few at a time, are learned in one stretch.
                 stretches = [(0, n)] if counted else self._learner.stretches(rows, 0, n, ends)
                 for start, stop in stretches:
                     if not counted:
@@ -234,14 +234,14 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            A label for each example; of equal scores the first class wins.
+            One label per example. Ties go to the first class.
         """
         scores = self.decision_function(X)
         labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
         return labels
 
     def rank(self, X: Any) -> NDArray[np.intp]:
-        """Return the place of each class in the ranking of each example.
+        """Return the rank of each class for each example.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         Returns
         -------
         ranks : ndarray of shape (n_samples, n_classes)
-            Ranks from 1, the class of highest score; of equal scores the first class comes first.
+            Ranks from 1, the class of highest score. Ties are ranked in the order of the classes.
         """
         return ranks_of(self.decision_function(X))
 
@@ -263,7 +263,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         X : array-like of shape (n_samples, n_classes, n_features), or what `phi` takes
             Features of each example and class, or examples.
         y : array-like of shape (n_samples,), indicator matrix or list of label sets
-            What is right, or relevant.
+            The right or relevant labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples in the mean.
 
@@ -289,12 +289,12 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
     def _check_model(self, plan: Plan) -> None:
         self._phi.check(self.phi)
         plan = for_label_sets(plan, self) if isinstance(self._learner.task, Ranking) else plan
-        self._model.check(plan, self.classes_, meet=lambda twin: None)  # one vector serves all classes
+        self._model.check(plan, self.classes_, meet=lambda twin: None)  # all classes share one vector
 
     def _read(
         self, X: Any, sets: LabelSets, classes: Any, sample_weight: Any, changing: Changing | None = None
     ) -> tuple[Any, Any]:
-        """The parts of the data as rows, and the weights of the examples."""
+        """Return the parts of the data as rows, and the weights of the examples."""
         weight = check_weight(sample_weight, len(sets))
         live = np.ones(len(sets), bool) if weight is None else weight > 0
         return self._phi.learn(X, sets, classes, live, self._foresee(), changing=changing), weight
@@ -303,7 +303,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         return plan if sets.single else for_label_sets(plan, self)
 
     def _foresee(self) -> Foresee | None:
-        """Costs are of all classes, and must fit them."""
+        """Return the check that the costs match all classes, if there are costs."""
         if self.cost is None:
             return None
 
@@ -324,7 +324,7 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
 
 
 def _read_targets(X: Any, y: Any) -> LabelSets:
-    """The labels of the examples, one each or any number each."""
+    """Return the labels of the examples, one or any number per example."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     sets = read_label_sets(y, n) if are_label_sets(y) else one_each(column_or_1d(y, warn=True))
     if n != len(sets):
@@ -335,7 +335,7 @@ def _read_targets(X: Any, y: Any) -> LabelSets:
 
 
 def _joined(parts: list[Portion]) -> Portion:
-    """Parts of the data as one."""
+    """Join parts of the data."""
     if len(parts) == 1:
         return parts[0]
     rows, ends, codes = zip(*parts, strict=True)

@@ -15,84 +15,86 @@ from onmargin.models.rules import NONE, Number, Word
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveClassifier(ClassifierMixin, LinearClassifier, ClassifierOptions):  # type: ignore[misc]
-    r"""Passive-aggressive classifier: stay where you are, unless the margin asks you to move.
+    r"""Passive-aggressive classifier, binary and multiclass: updates the weights only when the margin is violated.
 
-    Each example that is classified with a margin of at least 1 leaves the weights alone. Any other moves them just
-    far enough: to the solution of
+    An example that is classified with a margin of at least 1 does not change the weights. Any other example moves them
+    just far enough, to the solution of
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad \ell(w; x_t, y_t) \le \xi,\ \xi \ge 0
 
     (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell / \|v\|^2)` along the
-    direction :math:`v` of the violated margin. With more than two classes there is one prototype per class, learned
-    jointly: the right class against its best rival.
+    direction :math:`v` of the violated margin. With more than two classes there is one prototype per class, and all are
+    learned jointly: the right class against its highest-scoring rival.
 
-    Use it for streams and for data too large or too changing to keep, where no learning rate should have to be tuned;
-    for text and other sparse data above all. For data that stay, call `fit` with ``average=True``, or a batch solver
-    such as :class:`sklearn.svm.LinearSVC`. Under noise take a small C, or average.
+    Use it for streams and for data that are too large or change too fast to keep, especially for text and other sparse
+    data; there is no learning rate to tune. For a fixed data set, call `fit` with ``average=True``, or use a batch
+    solver such as :class:`sklearn.svm.LinearSVC`. If labels are noisy, use a small C or averaging.
 
     Parameters
     ----------
     target_loss : float or None, default=None
-        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
-        conversion. None: passes as above.
+        Batch training to a target loss: `fit` makes plain PA steps, whatever `C` and `loss` are, until no example has a
+        larger loss than this. If None, `fit` makes passes as described above.
     selection : {"cyclic", "largest"}, default="cyclic"
-        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
+        With `target_loss`, which example to learn next: "cyclic" takes one after the other, "largest" the one of
+        largest loss.
     max_updates : int, default=100000
-        Most steps made for `target_loss`, which need not be possible to reach.
+        Maximum number of steps for `target_loss`, which may be impossible to reach.
     n_jobs : int or None, default=None
-        Threads that score the rows of a large X, with the same result. If None or -1, one per core. Learning uses one:
-        all classes are learned in one pass.
+        Number of threads that score the rows of a large X; the result does not depend on it. If None or -1, one per
+        core. Training uses one thread, because all classes are learned in one pass.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of the learned weights, unless they are averaged.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts, in score units.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
     sweep_ : Standing
-        With several C: mistakes, losses, weight and coefficients of each; ``coef_`` is that of the leader.
+        With several values of C: mistakes, losses, weight and coefficients of each model; ``coef_`` is that of the
+        leader.
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     support_ : ndarray of shape (n_support,)
-        With a kernel: which rows, counted over all calls, the supports are.
+        With a kernel: indices of the supports among the rows of all calls.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-        Those rows.
+        With a kernel: the rows that are supports.
     dual_coef_ : ndarray of shape (1 or n_classes, n_support)
-        Their coefficients.
+        With a kernel: the coefficients of the supports.
     n_support_ : int
-        Their number.
+        With a kernel: the number of supports.
     converged_ : bool
-        Whether the last `fit` with `target_loss` reached it.
+        Whether the last `fit` with `target_loss` reached the target.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
-        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the weights that learn, not of
-        their mean.
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
+        the averaged ones.
 
     See Also
     --------
-    PassiveAggressiveRegressor : The same for real targets.
+    PassiveAggressiveRegressor : Passive-aggressive regression.
 
     Notes
     -----
-    [JMLR] sec. 3 and 7. A round costs O(non-zeros times classes). For any weights u the mistakes of PA-I are at most
-    :math:`\max(R^2, 1/C)\,(\|u\|^2 + 2C \sum_t \ell^*_t)`, with :math:`R^2` the largest squared norm of a row (twice
-    that for more than two classes) and :math:`\ell^*_t` the losses of u.
+    [JMLR] sec. 3 and 7. A round costs O(non-zeros times classes). For any weights u, PA-I makes at most
+    :math:`\max(R^2, 1/C)\,(\|u\|^2 + 2C \sum_t \ell^*_t)` mistakes, where :math:`R^2` is the largest squared norm of a
+    row (twice that for more than two classes) and :math:`\ell^*_t` are the losses of u.
 
     Deviations from the paper: none in the step; the intercept is a constant feature, and example and class weights
-    multiply C. A third class that appears in the stream splits the binary weights w into -w/2 and w/2, which keeps
+    multiply C. When a third class appears in the stream, the binary weights w are split into -w/2 and w/2, which keeps
     every margin.
 
     References

@@ -21,65 +21,67 @@ from onmargin.models.rules import FLAG, NONE, Number
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions):  # type: ignore[misc]
-    r"""Dual ascent: each round maximizes the dual again over the last examples, not over the newest alone.
+    r"""Dual ascent for classification: each round maximizes the dual over the most recent examples.
 
-    The dual of :math:`F(w) + C \sum_i [\gamma - y_i\, w \cdot x_i]_+` has one variable :math:`\alpha_i \in [0, C]` an
+    The dual of :math:`F(w) + C \sum_i [\gamma - y_i\, w \cdot x_i]_+` has one variable :math:`\alpha_i \in [0, C]` per
     example,
 
     .. math:: D(\alpha) = \gamma \sum_i \alpha_i - G\big(\sum_i \alpha_i y_i x_i\big).
 
-    With more than two classes there is one column of weights a class, the loss is that of the best rival, and an
+    With more than two classes there is one column of weights per class, the loss is that of the best rival, and an
     example has a variable :math:`\alpha_{ir} \ge 0` for each rival r of its class, :math:`\sum_r \alpha_{ir} \le C`.
 
     A round that maximizes the dual over the newest example alone is the passive-aggressive step. Here it does so over
-    the last `window` of them, jointly or in a few `sweeps`, and over all with ``window=None``: then the weights are
-    those that minimize the sum so far, "follow the regularized leader", which for plain weights is a support vector
-    machine (of Crammer and Singer, with several classes).
+    the last `window` examples, jointly or in a few `sweeps`, or over all examples with ``window=None``: the weights
+    then minimize the sum so far, "follow the regularized leader", which for plain weights is a support vector machine
+    (of Crammer and Singer, with several classes).
 
-    Use it where examples are dear and computing is cheap: it makes fewer mistakes on short streams, at several times
-    the price a round. Where examples are plenty, :class:`PassiveAggressiveClassifier` learns more of them in the same
-    time; and a joint window in another geometry than the Euclidean is dear. With a kernel it also keeps fewer supports.
+    Use it where examples are expensive and computing is cheap: it makes fewer mistakes on short streams, at several
+    times the cost per round. Where examples are plentiful, :class:`PassiveAggressiveClassifier` learns more of them in
+    the same time. A joint window in a geometry other than the Euclidean is slow. With a kernel it also keeps fewer
+    supports.
 
     Parameters
     ----------
     max_iter : int, default=1
-        Most passes that `fit` makes. An example that occurs again has new variables.
+        Maximum number of passes that `fit` makes. An example that occurs again has new variables.
     tol : float or None, default=None
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. If None, all `max_iter` passes are made.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`, validation score)
+        did not improve on the best so far by at least `tol`. If None, all `max_iter` passes are made.
     shuffle : bool, default=False
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
+        Whether `fit` shuffles the examples before each pass. `partial_fit` never shuffles.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights; with two classes one row. A copy, but for the Euclidean geometry. With a kernel only if it is linear.
+        Weights; with two classes one row. A copy, except for the Euclidean geometry. With a kernel, only available if
+        it is linear.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     dual_coef_ : ndarray of shape (n_kept,) or (n_kept, n_classes)
         The dual variables of the examples that the next round may still change, oldest first; with more than two
-        classes one for each rival, and 0 for the example's own class. With a kernel the coefficients of the supports
+        classes, one per rival, and 0 for the example's own class. With a kernel, the coefficients of the supports
         instead, of shape (1, n_support) or (n_classes, n_support).
     support_ : ndarray of shape (n_support,)
-        With a kernel: which rows, counted over all calls, the supports are.
+        With a kernel: indices of the supports among the rows of all calls.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-        Those rows.
+        With a kernel: the rows that are supports.
     n_support_ : int
-        Their number.
+        With a kernel: the number of supports.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes, updates, losses and the dual value so far, which never falls.
+        Rounds, mistakes, updates, losses and the dual value so far, which never decreases.
 
     See Also
     --------
@@ -88,11 +90,11 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
 
     Notes
     -----
-    [PD] sec. 7. The labels of the first call are all known from its first round on; one that appears in a later call
-    gets a column of zeros. Examples that come before there are two classes have no variables. With plain weights and a
+    [PD] sec. 7. All labels of the first call are classes from its first round on; a label that appears in a later call
+    gets a column of zeros. Examples learned before there are two classes have no variables. With plain weights and a
     window of up to 512 examples a round works on the inner products of the window's rows, and moves the weights once
-    for each example that changed; otherwise it moves them with every variable. With a kernel these are kernel values,
-    and the bound below holds where :math:`K(x, x) \le 1`.
+    for each example that changed; otherwise it moves them with every variable. With a kernel, the inner products are
+    kernel values, and the bound below holds if :math:`K(x, x) \le 1`.
 
     With curvatures at most 1 the mean loss of T rounds is at most :math:`\mu^{-1}(\tfrac1T \sum_t \ell^*_t +
     F(u)/(CT))` for any weights u, where :math:`\mu^{-1}(y) \le y + C/2`; and with :math:`C = \sqrt{2F(u)/T}` at most
@@ -126,8 +128,8 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        """With a kernel the coefficients of the supports, one row per column of scores; otherwise the dual variables of
-        the examples that the next round may still change, oldest first."""
+        """With a kernel, the coefficients of the supports, one row per column of scores; otherwise the dual variables
+        of the examples that the next round may still change, oldest first."""
         learner: Any = self._fitted()
         if isinstance(learner, KernelLearner):
             return coefficients_of_supports(self)
@@ -137,7 +139,7 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOptions):  # type: ignore[misc]
-    r"""Dual ascent for numbers: each round maximizes the dual again over the last examples.
+    r"""Dual ascent for regression: each round maximizes the dual over the most recent examples.
 
     The dual of :math:`\tfrac12\|w\|^2 + C \sum_i [|y_i - w \cdot x_i| - \epsilon]_+` has one variable
     :math:`\beta_i \in [-C, C]` per example,
@@ -145,27 +147,28 @@ class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOp
     .. math:: D(\beta) = \sum_i \big(y_i \beta_i - \epsilon |\beta_i|\big) - \tfrac12 \big\|\sum_i \beta_i x_i\big\|^2.
 
     A round that maximizes it over the newest example alone is the step of :class:`PassiveAggressiveRegressor`. Here it
-    does so over the last `window` of them, jointly or in a few `sweeps`; with ``window=None`` over all, and the weights
-    are those of a support vector regression on the examples so far ("follow the regularized leader").
+    does so over the last `window` examples, jointly or in a few `sweeps`. With ``window=None`` it does so over all
+    examples, and the weights are those of a support vector regression on the examples so far ("follow the regularized
+    leader").
 
-    Use it where examples are dear and computing is cheap: its losses on short streams are smaller, at several times the
-    price per round. Where examples are plenty, :class:`PassiveAggressiveRegressor` and :class:`AROWRegressor` learn
-    more of them in the same time.
+    Use it where examples are expensive and computing is cheap: its losses on short streams are smaller, at several
+    times the cost per round. Where examples are plentiful, :class:`PassiveAggressiveRegressor` and
+    :class:`AROWRegressor` learn more of them in the same time.
 
     Parameters
     ----------
     max_iter : int, default=1
-        Most passes that `fit` makes. An example that occurs again has a new variable.
+        Maximum number of passes that `fit` makes. An example that occurs again has a new variable.
     tol : float or None, default=None
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`: validation score)
-        was not better by `tol` than the best before. If None, all `max_iter` passes are made.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss (with `early_stopping`, validation score)
+        did not improve on the best so far by at least `tol`. If None, all `max_iter` passes are made.
     shuffle : bool, default=False
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
+        Whether `fit` shuffles the examples before each pass. `partial_fit` never shuffles.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned.
+        Weights; a view of the learned weights.
     intercept_ : ndarray of shape (1,)
         The intercept.
     dual_coef_ : ndarray of shape (n_kept,)
@@ -173,22 +176,22 @@ class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOp
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes (targets outside the tube), updates, losses and the dual value so far, which never falls.
+        Rounds, mistakes (targets outside the tube), updates, losses and the dual value so far, which never decreases.
 
     See Also
     --------
     PassiveAggressiveRegressor : A window of 1.
-    DualAscentClassifier : The same for classes.
+    DualAscentClassifier : Dual ascent for classification.
 
     Notes
     -----
-    [PD] sec. 3 and 7. Up to 512 examples of the window a round works on their inner products, and moves the weights
+    [PD] sec. 3 and 7. With a window of up to 512 examples a round works on their inner products, and moves the weights
     once for each example that changed. The sum of the losses obeys the bound of PA-I
     (:func:`onmargin.theory.pa1_loss`), since a round raises the dual value by at least as much. Example weights
     multiply C.

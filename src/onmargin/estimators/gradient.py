@@ -14,40 +14,40 @@ from onmargin.models.gradient import ExponentiatedGradientOptions, GradientDesce
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class GradientDescentRegressor(RegressorMixin, LinearRegressor, GradientDescentOptions):  # type: ignore[misc]
-    r"""Gradient descent on squared losses, the Widrow-Hoff rule: :math:`w \leftarrow w - \eta (w \cdot x - y) x`.
+    r"""Online gradient descent on the squared loss (Widrow-Hoff): :math:`w \leftarrow w - \eta (w \cdot x - y) x`.
 
-    Use it as the baseline that it is, or where the proof for its constant rate is what you want.
+    Use it as a baseline, or if you need the bound that is proved for its constant rate.
     :class:`PassiveAggressiveRegressor` has no rate to choose.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned.
+        Weights; a view of the learned weights.
     intercept_ : ndarray of shape (1,)
         Always 0: there is no intercept.
     rate_ : float
-        The rate in use.
+        The learning rate in use.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes (targets that were not hit), updates, sums of absolute and of squared losses so far. The dual
-        value means nothing here.
+        Rounds, mistakes (targets not predicted exactly), updates, sums of absolute and of squared losses so far. The
+        dual value has no meaning here.
 
     See Also
     --------
-    ExponentiatedGradientRegressor : The same on the simplex.
-    PassiveAggressiveRegressor : Steps as long as the tube asks.
+    ExponentiatedGradientRegressor : Multiplicative updates, with weights on the simplex.
+    PassiveAggressiveRegressor : Step sizes that adapt to the loss.
 
     Notes
     -----
     [SLIDES], with E1. For any weights u the sum of the squared losses is at most :math:`2 L(u) + 2 X^2 \|u\|^2`. Rates
-    of :math:`1 / (2\|x_t\|^2)`, as printed there, have no such bound where norms differ. There is no intercept: append
+    of :math:`1 / (2\|x_t\|^2)`, as printed there, have no such bound if the norms differ. There is no intercept: append
     a constant feature. Example weights multiply the rate.
 
     References
@@ -71,10 +71,11 @@ class GradientDescentRegressor(RegressorMixin, LinearRegressor, GradientDescentO
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExponentiatedGradientRegressor(RegressorMixin, LinearRegressor, ExponentiatedGradientOptions):  # type: ignore[misc]
-    r"""Exponentiated gradient: weights on the simplex, :math:`w_i \leftarrow w_i e^{-\eta (w \cdot x - y) x_i} / Z`.
+    r"""Exponentiated gradient regression on the simplex: :math:`w_i \leftarrow w_i e^{-\eta (w \cdot x - y) x_i} / Z`.
 
     Use it where the target is a mixture of few of very many features: its losses grow with the logarithm of their
-    number. With `balanced` weights have either sign, and their sizes sum to less than 1: scale the targets to suit.
+    number. With `balanced`, weights can have either sign and their absolute values sum to less than 1: scale the
+    targets accordingly.
 
     Attributes
     ----------
@@ -83,22 +84,22 @@ class ExponentiatedGradientRegressor(RegressorMixin, LinearRegressor, Exponentia
     intercept_ : ndarray of shape (1,)
         Always 0: there is no intercept.
     rate_ : float
-        The rate in use.
+        The learning rate in use.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes (targets that were not hit), updates, sums of absolute and of squared losses so far. The dual
-        value means nothing here.
+        Rounds, mistakes (targets not predicted exactly), updates, sums of absolute and of squared losses so far. The
+        dual value has no meaning here.
 
     See Also
     --------
-    GradientDescentRegressor : The same with plain weights.
+    GradientDescentRegressor : Gradient descent with plain weights.
 
     Notes
     -----

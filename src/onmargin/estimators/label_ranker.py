@@ -27,77 +27,77 @@ from onmargin.models.plan import Plan
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class LabelRanker(LinearEstimator, LabelRankerOptions):
-    r"""Passive-aggressive label ranker: every relevant label above every other one, by a margin.
+    r"""Label ranking for multi-label data: every relevant label should score above every other label by a margin.
 
-    An example has any number of relevant labels :math:`Y_t`. There is one prototype :math:`W_r` a label, with the score
-    :math:`s_r = W_r \cdot x_t`. An example whose relevant labels all score at least 1 more than all others leaves the
-    weights alone. Any other moves them just far enough: to the solution of
+    An example has any number of relevant labels :math:`Y_t`. There is one prototype :math:`W_r` per label, with the
+    score :math:`s_r = W_r \cdot x_t`. An example whose relevant labels all score at least 1 more than all others does
+    not change the weights. Any other example moves them just far enough, to the solution of
 
     .. math::
         \min_W \tfrac12 \|W - W_t\|^2 + C\,\xi \quad\text{s.t.}\quad s_r - s_q \ge 1 - \xi,\ \xi \ge 0
 
     (PA-I; PA-II has :math:`C\,\xi^2`) for the pair of a relevant label r and another label q that is violated most,
-    which has the closed form :math:`\tau = \min(C, \ell / (2 \|x_t\|^2))`. Other updates move all pairs at once, and
-    never list them. With `calibrate` one more label is learned, which the relevant labels must beat and which must beat
-    the others: it says how many labels of the ranking to take.
+    which has the closed form :math:`\tau = \min(C, \ell / (2 \|x_t\|^2))`. Other updates move all pairs at once,
+    without listing them. With `calibrate` one more label is learned, which must score below the relevant labels and
+    above the others: it decides how many labels of the ranking to predict.
 
-    Use it when an example has several labels and their order matters: tags to suggest, topics of a text, on streams
-    above all. It learns labels against each other, not the probability of each; where labels are to be judged each by
-    itself and the data stay, one batch classifier a label, such as :class:`sklearn.multiclass.OneVsRestClassifier` of
-    :class:`sklearn.svm.LinearSVC`, is the first thing to compare it with. For one label an example take
-    :class:`PassiveAggressiveClassifier`. Under noise take a small C, or average.
+    Use it when an example has several labels and their order matters, such as suggested tags or topics of a text,
+    especially on streams. It learns to rank labels, not the probability of each. If labels are predicted independently
+    and the data set is fixed, compare it first with one batch classifier per label, such as
+    :class:`sklearn.multiclass.OneVsRestClassifier` of :class:`sklearn.svm.LinearSVC`. For one label per example, use
+    :class:`PassiveAggressiveClassifier`. If labels are noisy, use a small C or averaging.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_labels,)
         Labels, sorted; for indicator matrices ``0, ..., n_labels - 1``.
     coef_ : ndarray of shape (n_labels, n_features)
-        Weights of each label, with `calibrate` less those of the calibration label, so that ``X @ coef_.T +
+        Weights of each label, with `calibrate` minus those of the calibration label, so that ``X @ coef_.T +
         intercept_`` is the decision function.
     intercept_ : ndarray of shape (n_labels,)
-        Intercepts, likewise.
+        Intercepts of each label, with `calibrate` minus that of the calibration label.
     support_ : ndarray of shape (n_support,)
-        With a kernel: which rows, counted over all calls, the supports are.
+        With a kernel: indices of the supports among the rows of all calls.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-        Those rows.
+        With a kernel: the rows that are supports.
     dual_coef_ : ndarray of shape (n_labels, n_support)
-        Their coefficients.
+        With a kernel: the coefficients of the supports.
     n_support_ : int
-        Their number.
+        With a kernel: the number of supports.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
         Rounds, mistakes (examples with a pair of labels in the wrong order, or equal), updates, losses, dual value and
-        largest squared norm so far, of the weights that learn, not of their mean.
+        largest squared norm so far, of the current weights, not of the averaged ones.
 
     See Also
     --------
-    PassiveAggressiveClassifier : One label an example.
-    sklearn.multiclass.OneVsRestClassifier : A classifier a label, each by itself.
+    PassiveAggressiveClassifier : One label per example.
+    sklearn.multiclass.OneVsRestClassifier : One independent classifier per label.
 
     Notes
     -----
-    [JMLR] sec. 7 and [SIMPROJ] sec. 3 and 5. A round costs O(non-zeros times labels), and O(labels log labels) to share
-    out the updates of all pairs. For any weights u, with :math:`R^2` twice the largest squared norm of a row and
+    [JMLR] sec. 7 and [SIMPROJ] sec. 3 and 5. A round costs O(non-zeros times labels), plus O(labels log labels) for the
+    updates of all pairs. For any weights u, with :math:`R^2` twice the largest squared norm of a row and
     :math:`\ell^*_t` the losses of u, the mistakes of "max", "conproj" and "exact" are at most :math:`(\|u\|^2/2 + C
     \sum_t \ell^*_t) / (C' - C'^2 R^2 / 2)` with :math:`C' = \min(C, 1/R^2)`. The same with :math:`C' = C` holds for
     "simperc" and "conopt" if :math:`C < 2/R^2`; with a large C "conopt" may diverge, as "simopt" may. The losses of
     PA-II obey :math:`\sum_t \ell_t^2 \le (R^2 + 1/(2C)) (\|u\|^2 + 2C \sum_t \ell^{*2}_t)`.
 
-    An example all or none of whose labels are relevant has no pair. It teaches nothing with ``calibrate=False``; with
-    ``calibrate=True`` it still has pairs with the calibration label.
+    An example with all or no labels relevant has no pairs. With ``calibrate=False`` it does not change the weights;
+    with ``calibrate=True`` it still has pairs with the calibration label.
 
-    Deviations from the papers: the calibration label, which is one label more that no example has; "exact" has a closed
-    form for pairs of relevant and other labels only, and so is not for calibrated ones. The intercept is a constant
-    feature, and example weights multiply C. Of equal scores the first label comes first.
+    Deviations from the papers: the calibration label, an additional label that no example has. "exact" has a closed
+    form only for pairs of relevant and other labels, so it cannot be calibrated. The intercept is a constant feature,
+    and example weights multiply C. Ties are ranked in the order of the labels.
 
     References
     ----------
@@ -123,14 +123,14 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
     def fit(self, X: MatrixLike, Y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         Y : {ndarray, sparse matrix} of shape (n_samples, n_labels), or list of label sets
-            What is relevant: an indicator matrix of 0 and 1, or for each example a set, list or tuple of labels, all
+            Relevant labels: an indicator matrix of 0 and 1, or one set, list or tuple of labels per example, all
             strings or all integers. A list is always read as label sets.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
@@ -160,24 +160,24 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
     def partial_fit(
         self, X: MatrixLike, Y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         Y : {ndarray, sparse matrix} of shape (n_samples, n_labels), or list of label sets
-            What is relevant, as for `fit`. Labels in sets that were not seen before are learned from where they first
-            occur. The width of an indicator matrix is fixed by the first call.
+            Relevant labels, as for `fit`. New labels in label sets are added where they first occur. The width of an
+            indicator matrix is fixed by the first call.
         classes : array-like of shape (n_labels,), default=None
-            Labels to count with from the start, for label sets.
+            Labels that are known from the start, for label sets.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
@@ -204,7 +204,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         return self
 
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Scores of the labels: the higher, the more relevant.
+        """Return the scores of the labels; higher scores are more relevant.
 
         Parameters
         ----------
@@ -214,13 +214,13 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_labels)
-            With `calibrate` less the score of the calibration label, so that relevant labels are those above 0.
-            Otherwise only their differences mean something.
+            With `calibrate`, minus the score of the calibration label, so that relevant labels are those above 0.
+            Otherwise only the differences of scores are meaningful.
         """
         return self._scores(X)
 
     def rank(self, X: MatrixLike) -> NDArray[np.intp]:
-        """The place of each label in the ranking of each example.
+        """Return the rank of each label for each example.
 
         Parameters
         ----------
@@ -230,13 +230,13 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         Returns
         -------
         ranks : ndarray of shape (n_samples, n_labels)
-            Ranks from 1, the label of highest score, to n_labels; of equal scores the first label comes first. The
+            Ranks from 1, the label of highest score, to n_labels. Ties are ranked in the order of the labels. The
             labels in order are ``classes_[ranks.argsort(axis=1)]``.
         """
         return ranks_of(self._scores(X))
 
     def predict(self, X: MatrixLike) -> Any:
-        """The labels that score above the calibration label, for ``calibrate=True``.
+        """Predict the relevant labels, which score above the calibration label; requires ``calibrate=True``.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         Returns
         -------
         Y : ndarray of shape (n_samples, n_labels) or list of sets
-            An indicator matrix of 0 and 1 if the first labels learned came as one, otherwise a list of label sets.
+            An indicator matrix of 0 and 1 if the first labels were given as one, otherwise a list of label sets.
         """
         check_is_fitted(self)
         if not self._calibrated:
@@ -268,14 +268,14 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         return tags
 
     def score(self, X: MatrixLike, Y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Label ranking average precision: among the labels above each relevant one, how many are relevant.
+        """Return the label ranking average precision: the fraction of relevant labels among those above a relevant one.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Examples.
         Y : {ndarray, sparse matrix} of shape (n_samples, n_labels), or list of label sets
-            What is relevant. Labels never learned come last in the ranking.
+            Relevant labels. Labels that were never learned come last in the ranking.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the examples in the mean.
 
@@ -301,7 +301,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         return X, as_rows(X)
 
     def _admit(self, plan: Plan, X: Any, sets: LabelSets, classes: Any = None, *, new: bool) -> None:
-        """Begin if `new`; refuse labels that do not fit those known, and make room for those given as classes."""
+        """Begin a model if `new`; refuse labels that do not match the known ones, and add those given as classes."""
         if new:
             self._indicator = sets.width is not None
             self.classes_ = np.zeros(0, dtype=np.int64)
@@ -319,7 +319,7 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         self._check_labels(sets.labels, sets.width)
 
     def _check_labels(self, labels: NDArray[Any], width: int | None) -> None:
-        """Refuse an indicator matrix of another width than was learned, and labels of another kind."""
+        """Refuse an indicator matrix of a different width than before, and labels of a different type."""
         n = len(self.classes_)
         numbered = np.array_equal(self.classes_, np.arange(n))
         if width is not None and not (numbered and width == n):
@@ -341,9 +341,9 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
             )
 
     def _meet(self, labels: NDArray[Any]) -> None:
-        """Make room for labels not seen before."""
+        """Add columns for new labels."""
         known = self.classes_
-        # Without known ones the new ones alone say what kind they are. As a list: no strings wider than the widest.
+        # Without known labels, the new ones determine the type. A list avoids strings wider than the widest label.
         classes = np.array(np.union1d(known, labels).tolist() if len(known) else sorted(set(labels.tolist())))
         if len(classes) > len(known):
             self._model.meet(np.searchsorted(classes, known), len(classes))
@@ -351,10 +351,10 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
 
     @property
     def _calibrated(self) -> bool:
-        """Whether there is a calibration label, as when this model began to learn."""
+        """Whether there is a calibration label, as set when training began."""
         return bool((self._model.fixed or {}).get("calibrate", self.calibrate))
 
     def _shown(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """Return the columns of the labels less that of the calibration label, on which alone margins depend."""
+        """Return the columns of the labels minus that of the calibration label; margins depend only on these."""
         n = len(self.classes_)
         return np.asarray(columns[:n] - columns[n:] if self._calibrated else columns[:n])

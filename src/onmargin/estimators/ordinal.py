@@ -1,4 +1,4 @@
-"""Ordinal regression: ranks between thresholds."""
+"""Ordinal regression: one linear score, and thresholds that divide it into ranks."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from onmargin.models.plan import Plan
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
-    r"""Ordinal regression: one score, and thresholds that cut it into ranks.
+    r"""Ordinal regression: one linear score, and thresholds that divide it into ranks.
 
     With k ranks there are weights w and thresholds :math:`b_1, \dots, b_{k-1}`; the rank predicted is the first i with
-    :math:`w \cdot x < b_i`. An example of rank y asks the score to be above the thresholds below y and below the
-    others, each by a margin of 1. All that are asked at once are a trial, and a round solves, exactly or nearly,
+    :math:`w \cdot x < b_i`. An example of rank y requires the score to be above the thresholds below y and below the
+    others, each by a margin of 1. These constraints together are a trial, and a round solves, exactly or approximately,
 
     .. math:: \min_{w, b} \tfrac12 \|(w, b) - (w_t, b_t)\|^2 + C\,\xi \quad\text{s.t.}\quad
         y_j (w \cdot x - b_j) \ge 1 - \xi\ \ \forall j,\ \xi \ge 0,
 
     with :math:`y_j = +1` for :math:`j < y` and -1 otherwise.
 
-    Use it for targets that have an order but no distances: ratings, grades, severities. If their distances mean
-    something, :class:`PassiveAggressiveRegressor` uses them; if ranks need weights of their own, a classifier with
-    ``cost="absolute"`` has them. Scale the features first: each threshold counts as a feature of size 1.
+    Use it for targets that have an order but no distances: ratings, grades, severities. If the distances are
+    meaningful, use :class:`PassiveAggressiveRegressor`; if each rank needs its own weights, use a classifier with
+    ``cost="absolute"``. Scale the features first: each threshold counts as a feature of size 1.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of the learned weights, unless they are averaged.
     thresholds_ : ndarray of shape (n_ranks - 1,)
-        Thresholds as learned. "simproj", "simopt" and "exact" keep them in order; the other updates may not, and where
-        one is below those before it, the rank between is never predicted.
+        The learned thresholds. "simproj", "simopt" and "exact" keep them in order. The other updates may not; if a
+        threshold is below those before it, the rank between is never predicted.
     intercept_ : ndarray of shape (n_ranks - 1,)
         Minus the thresholds.
     classes_ : ndarray of shape (n_ranks,)
@@ -50,9 +50,9 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
@@ -62,7 +62,7 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
     See Also
     --------
     PassiveAggressiveClassifier : With ``cost="absolute"`` for ordered classes, one prototype each.
-    PassiveAggressiveRegressor : For numbers whose distances count.
+    PassiveAggressiveRegressor : For numeric targets whose distances matter.
 
     Notes
     -----
@@ -95,12 +95,12 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
     _flat = True
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Ranks: integers without gaps, at least two.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -127,24 +127,24 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR, float32 or float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float32 or float64 are not copied.
         y : array-like of shape (n_samples,)
             Ranks.
         classes : array-like of shape (n_ranks,), default=None
-            The ranks from low to high, numbers or names. Looked at in the first call only, and not if `ranks`
-            is set; without it they are those of its `y`, which must be integers without gaps.
+            The ranks from low to high, numbers or names. Used in the first call only, and not if `ranks` is set. If
+            None, they are the ranks in the `y` of the first call, which must be integers without gaps.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on C; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             first = "_model" not in vars(self)
@@ -162,7 +162,7 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         return self
 
     def decision_function(self, X: MatrixLike) -> Vector:
-        """The score that the thresholds cut into ranks.
+        """Return the score that the thresholds divide into ranks.
 
         Parameters
         ----------
@@ -172,13 +172,13 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            The higher, the higher the rank.
+            Higher scores mean higher ranks.
         """
         scores: Vector = self._scores(X)[:, 0] - self.intercept_[0]
         return scores
 
     def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """The rank of each example: that of the first threshold above its score.
+        """Predict the rank of each example: that of the first threshold above its score.
 
         Parameters
         ----------
@@ -188,14 +188,14 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         Returns
         -------
         ranks : ndarray of shape (n_samples,)
-            Ranks, of those in ``classes_``.
+            One rank of ``classes_`` per example.
         """
         scores = self._scores(X)
         ranks: NDArray[Any] = self.classes_[self._learner.task.decode(scores)]
         return ranks
 
     def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Minus the mean distance between predicted and right ranks.
+        """Return minus the mean distance between predicted and right ranks.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         Returns
         -------
         score : float
-            At most 0: the higher, the better.
+            The score, at most 0; higher is better.
         """
         predicted = self._codes(self.predict(X))
         weight = check_weight(sample_weight, len(predicted))
@@ -217,7 +217,7 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
 
     @property
     def thresholds_(self) -> Vector:
-        """Thresholds as learned."""
+        """The learned thresholds."""
         return -self.intercept_
 
     def _check_model(self, plan: Plan) -> None:
@@ -225,7 +225,7 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         self._model.check(plan, n_columns=len(self.classes_) - 1)
 
     def _begin_ranks(self, plan: Plan, X: Any, classes: Any, y: NDArray[Any]) -> None:
-        """Begin with the ranks that are given, as `ranks` or as classes, or else with those of y."""
+        """Begin with the ranks given as `ranks` or `classes`, or else with those of y."""
         if self.ranks is not None:
             self.classes_ = check_ordered(self.ranks, "ranks")
         else:
@@ -233,6 +233,6 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         self._begin(plan, X, len(self.classes_) - 1)
 
     def _codes(self, y: NDArray[Any], weight: Vector | None = None) -> Vector:
-        """Ranks as numbers from 0; any, for an example of weight 0."""
+        """Return the ranks as numbers from 0; arbitrary for an example of weight 0."""
         remedy = "Name all ranks, from low to high, with classes= in the first call of partial_fit."
         return label_codes(y, self.classes_, weight, remedy=remedy).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Learners that move on mistakes alone: the Perceptron, the p-norm Perceptron and Winnow."""
+"""Mistake-driven classifiers: the Perceptron, the p-norm Perceptron and Winnow."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,13 @@ from onmargin.models.quasi_additive import PerceptronOptions, PNormPerceptronOpt
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type: ignore[misc]
-    r"""Perceptron: an example that is wrong is added to the weights, one that is right leaves them alone.
+    r"""Perceptron, binary and multiclass: updates the weights by a fixed step on each mistake.
 
-    With more than two classes there is one prototype per class: the right one gains the example, its rival loses it.
+    With more than two classes there is one prototype per class: the example is added to the right one and subtracted
+    from its rival.
 
-    Use it as the baseline that it is. :class:`PassiveAggressiveClassifier` also learns from examples that are right by
-    too little, and how far to go from each: it makes fewer mistakes almost always.
+    Use it as a baseline. :class:`PassiveAggressiveClassifier` also learns from examples that are classified correctly
+    with too small a margin, and adapts its step size to each: it almost always makes fewer mistakes.
 
     Attributes
     ----------
@@ -29,13 +30,13 @@ class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type:
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
@@ -43,9 +44,9 @@ class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type:
 
     See Also
     --------
-    PassiveAggressiveClassifier : Steps as long as the margin asks; ``update="perceptron"`` moves all rivals at once.
-    PNormPerceptron : The same in another geometry.
-    Winnow : The same on the simplex.
+    PassiveAggressiveClassifier : Step sizes that adapt to the loss; ``update="perceptron"`` moves all rivals at once.
+    PNormPerceptron : The Perceptron in the p-norm geometry.
+    Winnow : The Perceptron update on the simplex.
 
     Notes
     -----
@@ -77,11 +78,11 @@ class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type:
 class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions):  # type: ignore[misc]
     r"""The p-norm Perceptron: between the Perceptron (p = 2) and Winnow (large p).
 
-    Examples that are wrong are added to :math:`\theta`, and the weights are :math:`w_i = \mathrm{sign}(\theta_i)
+    Misclassified examples are added to :math:`\theta`, and the weights are :math:`w_i = \mathrm{sign}(\theta_i)
     |\theta_i|^{p-1} / \|\theta\|_p^{p-2}`.
 
-    Use it where few of very many features matter and they may have either sign; the default p needs no tuning. Where
-    most features matter a little, p = 2 is better.
+    Use it where few of very many features matter and their weights may have either sign; the default p needs no tuning.
+    Where most features matter a little, p = 2 is better.
 
     Attributes
     ----------
@@ -92,13 +93,13 @@ class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions)
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
@@ -106,14 +107,14 @@ class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions)
 
     See Also
     --------
-    Perceptron : The same with p = 2.
+    Perceptron : The p-norm Perceptron with p = 2.
     Winnow : Weights on the simplex.
 
     Notes
     -----
-    [PD] Thm. 2. The weights have no intercept: append a constant feature for one. If :math:`(p - 1)\|x\|_p^2 \le 1`
-    for all rows, and L is the sum of the hinge losses of any weights u, there are at most :math:`L + \tfrac12
-    \|u\|_q^2 + \tfrac12 \sqrt{\|u\|_q^4 + 4 L \|u\|_q^2}` mistakes, with :math:`1/p + 1/q = 1`.
+    [PD] Thm. 2. There is no intercept: append a constant feature instead. If :math:`(p - 1)\|x\|_p^2 \le 1` for all
+    rows, and L is the sum of the hinge losses of any weights u, there are at most :math:`L + \tfrac12 \|u\|_q^2 +
+    \tfrac12 \sqrt{\|u\|_q^4 + 4 L \|u\|_q^2}` mistakes, with :math:`1/p + 1/q = 1`.
 
     References
     ----------
@@ -138,11 +139,11 @@ class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions)
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class Winnow(ClassifierMixin, LinearClassifier, WinnowOptions):  # type: ignore[misc]
-    r"""Winnow: weights on the simplex, multiplied up and down on mistakes.
+    r"""Winnow: multiplicative updates on mistakes, with weights on the simplex.
 
-    A row of the wrong class multiplies the weights, :math:`w_i \leftarrow w_i e^{\eta y x_i} / Z`, and the sign of
-    :math:`w \cdot x - \text{threshold}` is the prediction. With `balanced` the weights are those of the features and
-    of their negatives, so that they have either sign.
+    A misclassified row multiplies the weights, :math:`w_i \leftarrow w_i e^{\eta y x_i} / Z`, and the sign of :math:`w
+    \cdot x - \text{threshold}` is the prediction. With `balanced`, the negative of each feature also has a weight, so
+    weights can have either sign.
 
     Use it where few of very many features matter: its mistakes grow with the logarithm of their number. Where most
     features matter a little, :class:`Perceptron` is better.
@@ -156,13 +157,13 @@ class Winnow(ClassifierMixin, LinearClassifier, WinnowOptions):  # type: ignore[
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
@@ -179,8 +180,8 @@ class Winnow(ClassifierMixin, LinearClassifier, WinnowOptions):  # type: ignore[
     n - H(u))` mistakes. Balanced, with :math:`\eta = \gamma`, at most :math:`2(\ln(2n)/\gamma^2 + L/\gamma)`, L being
     the sum of the losses of margin :math:`\gamma` of u.
 
-    Deviations from the slides: the weights start at 1/n and not at 1, and :math:`\eta` is half of what they give, which
-    makes no progress in the worst case.
+    Deviations from the slides: the weights start at 1/n and not at 1, and :math:`\eta` is half of the value in the
+    slides, with which there is no progress in the worst case.
 
     References
     ----------

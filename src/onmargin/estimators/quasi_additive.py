@@ -13,41 +13,41 @@ from onmargin.models.quasi_additive import QuasiAdditiveOptions
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuasiAdditiveClassifier(ClassifierMixin, LinearClassifier, QuasiAdditiveOptions):  # type: ignore[misc]
-    r"""Quasi-additive classifier: examples are added up, and the weights are a link of the sum.
+    r"""Quasi-additive classifier: the weights are a link function of a weighted sum of the examples.
 
-    With :math:`z_t` the direction that example t asks the weights to go (:math:`y_t x_t` for two classes), the learner
-    keeps :math:`\theta_{t+1} = \theta_t + \alpha_t z_t` and predicts with :math:`w_t = \nabla G(\theta_t)`. G is the
+    With :math:`z_t` the update direction of example t (:math:`y_t x_t` for two classes), the learner keeps
+    :math:`\theta_{t+1} = \theta_t + \alpha_t z_t` and predicts with :math:`w_t = \nabla G(\theta_t)`. G is the
     geometry: :math:`\tfrac12\|\theta\|^2` (plain weights), :math:`\ln(\tfrac1n \sum_i e^{\theta_i})` (weights on the
     simplex) or :math:`\tfrac12\|\theta\|_p^2`. Every step climbs the dual of :math:`F(w) + C \sum_t [\gamma - z_t \cdot
     w]_+`, where F is the conjugate of G and :math:`\gamma` the margin.
 
     Use the entropic or a p-norm geometry where few of very many features matter: their mistakes grow with the logarithm
     of the number of features, those of plain weights with the squared norms of the rows. Where most features matter a
-    little, plain weights are better, and :class:`PassiveAggressiveClassifier` has more for them.
+    little, plain weights are better, and :class:`PassiveAggressiveClassifier` has more options for them.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights; with two classes one row. A copy, but for the Euclidean geometry.
+        Weights; with two classes one row. A copy, except for the Euclidean geometry.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; minus the threshold, where there is one.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use; 0 if there is none.
     totals_ : Totals
-        Rounds, mistakes, updates, losses and the dual value so far. `max_squared_norm` is the square of the largest
-        number of a row, or its curvature where the step looked at it, but for the Euclidean geometry.
+        Rounds, mistakes, updates, losses and the dual value so far. Except for the Euclidean geometry,
+        `max_squared_norm` is the square of the largest value of a row, or its curvature if the step used it.
 
     See Also
     --------
@@ -57,11 +57,11 @@ class QuasiAdditiveClassifier(ClassifierMixin, LinearClassifier, QuasiAdditiveOp
 
     Notes
     -----
-    [PD]. A round costs O(non-zeros), whatever the number of features: slopes and their sum are kept beside
-    :math:`\theta`, in units that follow its largest number. Rows are float64. With more than two classes there is one
-    column per class and the weights of all of them are one vector. The labels of the first call are all known from its
-    first round on. One that appears in a later call gets a column of zeros: margins between the others stay as they
-    are, or on the simplex their order. Only weights on the simplex that are not balanced cannot go from two classes to
+    [PD]. A round costs O(non-zeros), whatever the number of features: the slopes and their sum are stored with
+    :math:`\theta`, in units that follow its largest value. Rows are float64. With more than two classes there is one
+    column per class and the weights of all of them are one vector. All labels of the first call are classes from its
+    first round on. A label that appears in a later call gets a column of zeros: margins between the other classes stay
+    the same, or on the simplex their order does. Only unbalanced weights on the simplex cannot go from two classes to
     three.
 
     With curvatures at most 1 and :math:`C < 2\gamma` the mistakes of "fixed" are at most :math:`P^* / (\gamma C -

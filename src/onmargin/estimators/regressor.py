@@ -15,67 +15,69 @@ from onmargin.models.rules import NONE, Number, Word
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptions):  # type: ignore[misc]
-    r"""Passive-aggressive regressor: stay where you are, as long as predictions are within epsilon of the target.
+    r"""Passive-aggressive regressor: updates the weights only when a prediction is more than epsilon off the target.
 
-    An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far
-    enough: to the solution of
+    An example predicted within `epsilon` of its target does not change the weights. Any other example moves them just
+    far enough, to the solution of
 
     .. math::
         \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad |y_t - w \cdot x_t| - \epsilon \le \xi,\ \xi \ge 0
 
     (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell / \|x_t\|^2)`.
 
-    Use it for streams and for data too large or too changing to keep, where no learning rate should have to be tuned.
-    Prefer a batch solver when the data fit in memory and do not change. Scale the features first: a step is spread
-    over them by their size.
+    Use it for streams and for data that are too large or change too fast to keep; there is no learning rate to tune.
+    Prefer a batch solver when the data fit in memory and do not change. Scale the features first: a step is distributed
+    over the features in proportion to their size.
 
     Parameters
     ----------
     target_loss : float or None, default=None
-        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
-        conversion. None: passes as above.
+        Batch training to a target loss: `fit` makes plain PA steps, whatever `C` and `loss` are, until no example has a
+        larger loss than this. If None, `fit` makes passes as described above.
     selection : {"cyclic", "largest"}, default="cyclic"
-        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
+        With `target_loss`, which example to learn next: "cyclic" takes one after the other, "largest" the one of
+        largest loss.
     max_updates : int, default=100000
-        Most steps made for `target_loss`, which need not be possible to reach.
+        Maximum number of steps for `target_loss`, which may be impossible to reach.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of the learned weights, unless they are averaged.
     intercept_ : ndarray of shape (1,)
         Intercept.
     sweep_ : Standing
-        With several C: mistakes, losses, weight and coefficients of each; ``coef_`` is that of the leader.
+        With several values of C: mistakes, losses, weight and coefficients of each model; ``coef_`` is that of the
+        leader.
     averages_ : Standing
-        With ``average="best"``: losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     support_ : ndarray of shape (n_support,)
-        With a kernel: which rows, counted over all calls, the supports are.
+        With a kernel: indices of the supports among the rows of all calls.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-        Those rows.
+        With a kernel: the rows that are supports.
     dual_coef_ : ndarray of shape (1, n_support)
-        Their coefficients.
+        With a kernel: the coefficients of the supports.
     n_support_ : int
-        Their number.
+        With a kernel: the number of supports.
     converged_ : bool
-        Whether the last `fit` with `target_loss` reached it.
+        Whether the last `fit` with `target_loss` reached the target.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
         Rounds, mistakes (targets outside the tube), updates, losses, dual value and largest squared norm so far, of the
-        weights that learn, not of their mean.
+        current weights, not of the averaged ones.
 
     See Also
     --------
-    PassiveAggressiveClassifier : The same for classes.
+    PassiveAggressiveClassifier : Passive-aggressive classification.
 
     Notes
     -----

@@ -20,50 +20,51 @@ class OnlineRidgeRegressor(RegressorMixin, LinearRegressor, OnlineRidgeOptions):
 
     .. math:: w_{t+1} = \arg\min_u\; \alpha \|u\|^2 + \sum_{i \le t} (y_i - u \cdot x_i)^2 ,
 
-    kept by an update of rank one of the matrix :math:`A = (\alpha I + \sum x_i x_i^\top)^{-1}`. One pass finds the
-    solution, which does not depend on the order of the examples.
+    maintained by rank-one updates of the matrix :math:`A = (\alpha I + \sum x_i x_i^\top)^{-1}`. One pass gives the
+    exact solution, which does not depend on the order of the examples.
 
-    Use it where there are few features, up to some hundreds, which may be correlated or come in different sizes: it
-    needs no scaling and no rate. A round takes time in proportion to the square of the number of features; there may be
-    1000 at most. :class:`AROWRegressor` is the same with the diagonal of the matrix alone, for any number.
+    Use it where there are few features, up to a few hundred, which may be correlated or have different scales: it needs
+    no scaling and no learning rate. The time of a round grows with the square of the number of features, of which there
+    may be at most 1000. :class:`AROWRegressor` keeps only the diagonal of the matrix, and takes any number of features.
 
     Parameters
     ----------
     max_iter : int, default=1
-        Passes that `fit` makes. The first one finds the solution; more count each example so many times.
+        Maximum number of passes that `fit` makes. The first one gives the solution; with more passes each example
+        counts that many times.
     tol : float or None, default=None
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. If None, all `max_iter` passes are made.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss did not improve on the best so far by at
+        least `tol`. If None, all `max_iter` passes are made.
     shuffle : bool, default=False
-        Whether `fit` shuffles before each pass. `partial_fit` never does.
+        Whether `fit` shuffles the examples before each pass. `partial_fit` never shuffles.
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights and the matrix it finds.
+        Whether `fit` continues from the current weights and matrix.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned.
+        Weights; a view of the learned weights.
     intercept_ : ndarray of shape (1,)
         Intercept.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
-        Rounds, mistakes (targets that were not hit), updates, sums of absolute and of squared losses so far, of the
-        predictions before each update. The dual value means nothing here.
+        Rounds, mistakes (targets not predicted exactly), updates, sums of absolute and of squared losses so far, of the
+        predictions before each update. The dual value has no meaning here.
 
     See Also
     --------
-    AROWRegressor : A variance for each weight instead of a matrix.
-    AutoRegressor : Has ridge regression among its experts.
-    onmargin.theory.ridge_squared_loss : The bound on its own.
+    AROWRegressor : One variance per weight instead of a matrix.
+    AutoRegressor : Automatic model selection, with ridge regression among the experts.
+    onmargin.theory.ridge_squared_loss : The regret bound.
 
     Notes
     -----
@@ -74,18 +75,17 @@ class OnlineRidgeRegressor(RegressorMixin, LinearRegressor, OnlineRidgeOptions):
               M^2 \sum_i \ln\Big(1 + \frac{\lambda_i}{\alpha}\Big)
 
     on any sequence, where :math:`\lambda_i` are the eigenvalues of :math:`\sum x_t x_t^\top` and M is the largest error
-    that was made ([PLG] theorem 11.7). With ``forecast=True`` M is the largest target in size, whatever the errors are
-    ([AW]; Vovk's forecaster). :func:`onmargin.theory.certify` checks either for a run.
+    that was made ([PLG] theorem 11.7). With ``forecast=True`` M is the largest absolute value of a target, whatever the
+    errors are ([AW]; Vovk's forecaster). :func:`onmargin.theory.certify` checks either for a run.
 
-    With ``forecast=True`` `predict` divides :math:`w \cdot x` by :math:`1 + x^\top A x`, which tends to 1 as examples
-    come in: predictions are not linear in x, and smaller than ``X @ coef_ + intercept_`` for rows unlike those before.
-    The intercept is one more coordinate, and pays for its size as all others do, unlike that of scikit-learn's
-    ``Ridge``. An example of weight 2 is two examples. Examples are learned in double precision.
+    With ``forecast=True`` `predict` divides :math:`w \cdot x` by :math:`1 + x^\top A x`, which tends to 1 as more
+    examples are learned: predictions are not linear in x, and are smaller than ``X @ coef_ + intercept_`` for rows
+    unlike those before. The intercept is one more coordinate and is penalized like all others, unlike that of
+    scikit-learn's ``Ridge``. An example of weight 2 counts as two examples. Examples are learned in double precision.
 
-    With `forgetting` the weights are those of the ridge regression in which a round counts
-    :math:`(1 - forgetting)^s` after s others. The penalties of the features fade in the same way, down to
-    :math:`\alpha / 100`, where they are held, one feature per round: so features that are collinear, or no longer
-    there, leave the others as they are.
+    With `forgetting` the weights are those of the ridge regression in which a round has weight :math:`(1 -
+    forgetting)^s` after s others. The penalties of the features decay in the same way, down to :math:`\alpha / 100`,
+    where they are held, one feature per round, so that collinear or vanished features do not disturb the others.
 
     References
     ----------

@@ -14,10 +14,10 @@ from onmargin.models.second_order import AROWClassifierOptions, AROWRegressorOpt
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions):  # type: ignore[misc]
-    r"""AROW: weights that are known well move little, those that are not move far.
+    r"""Adaptive regularization of weights (AROW): a robust classifier with a per-weight variance.
 
-    Each weight is the mean of a Gaussian with a variance of its own. An example whose margin m is below 1 moves the
-    means :math:`\mu` along :math:`\Sigma x`, and makes the variances :math:`\Sigma` of its features smaller:
+    Each weight is the mean of a Gaussian with its own variance. An example whose margin m is below 1 moves the means
+    :math:`\mu` along :math:`\Sigma x`, and makes the variances :math:`\Sigma` of its features smaller:
 
     .. math:: \beta = \frac{1}{x^\top \Sigma x + r}, \qquad \mu \leftarrow \mu + \beta\,(1 - m)\, y\,\Sigma x,
               \qquad \Sigma_{jj} \leftarrow \Sigma_{jj} - \beta\,(\Sigma_{jj} x_j)^2,
@@ -25,56 +25,56 @@ class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions): 
     from means 0 and variances 1. The step is that of PA-II in the metric of the variances, with
     :math:`C = 1 / (2r)`.
 
-    Use it for text and other rows of rare and frequent features, and where labels are noisy: it is the most robust of
-    the second-order learners, and one setting does well almost everywhere. It settles: for a target that moves set
-    `forgetting`, or take :class:`PassiveAggressiveClassifier`.
+    Use it for text and other data with rare and frequent features, and where labels are noisy: it is the most robust of
+    the second-order learners, and one setting works well almost everywhere. Its variances only shrink: for a drifting
+    target, set `forgetting`, or use :class:`PassiveAggressiveClassifier`.
 
     Parameters
     ----------
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights and variances it finds.
+        Whether `fit` continues from the current weights and variances.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of the learned weights, unless they are averaged.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts, in score units.
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     confidence_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Variance of each weight: 1 where nothing is known, the smaller the surer. Without `forgetting` none ever grows.
+        Variance of each weight: 1 at the start, smaller for weights that are known better. Without `forgetting` a
+        variance never grows.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Examples of each class learned so far; the "balanced" weights of `partial_fit` rest on them.
+        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
-        Rounds, mistakes, updates, hinge losses and largest squared norm so far, of the weights that learn. The dual
-        value is that of no one problem here.
+        Rounds, mistakes, updates, hinge losses and largest squared norm so far, of the current weights. The dual value
+        has no meaning here.
 
     See Also
     --------
-    SCWClassifier : Asks for a margin that grows with the uncertainty.
-    NHERDClassifier : The same means, and variances that fall faster.
-    AROWRegressor : The same for real targets.
+    SCWClassifier : Requires a margin that grows with the uncertainty.
+    NHERDClassifier : The same means, with variances that shrink faster.
+    AROWRegressor : AROW for regression.
 
     Notes
     -----
-    [AROW], with the diagonal of the covariance alone: what is off the diagonal is dropped after each update. A round
-    costs O(non-zeros) a column that moves. Example and class weights divide r. The paper bounds the mistakes of the
-    full covariance; there is no bound here for the diagonal. With more than two classes "ovr" is a binary problem for
-    each class; "joint" has one half-space a round, with the columns of the right class and its best rival, which are
-    independent.
+    [AROW], with a diagonal covariance: off-diagonal entries are dropped after each update. A round costs O(non-zeros)
+    per updated column. Example and class weights divide r. The paper bounds the mistakes of the full covariance; there
+    is no bound here for the diagonal. With more than two classes, "ovr" is one binary problem per class; "joint" has
+    one half-space per round, over the independent columns of the right class and its best rival.
 
     References
     ----------
@@ -96,7 +96,7 @@ class AROWClassifier(ClassifierMixin, LinearClassifier, AROWClassifierOptions): 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWRegressor(RegressorMixin, LinearRegressor, AROWRegressorOptions):  # type: ignore[misc]
-    r"""AROW for real targets: recursive least squares with the diagonal of the covariance alone.
+    r"""AROW for regression: recursive least squares with a diagonal covariance.
 
     With :math:`\ell = [|y - \mu \cdot x| - \epsilon]_+` an example moves the means by
 
@@ -104,47 +104,47 @@ class AROWRegressor(RegressorMixin, LinearRegressor, AROWRegressorOptions):  # t
               \mu \leftarrow \mu + \beta\,\ell\,\mathrm{sign}(y - \mu \cdot x)\,\Sigma x, \qquad
               \Sigma_{jj} \leftarrow \Sigma_{jj} - \beta\,(\Sigma_{jj} x_j)^2 .
 
-    Use it where features come in different sizes or some are rare, and the target does not move. Where it does, set
+    Use it where features have different scales or some are rare, and the target does not drift. If it does, set
     `forgetting`.
 
     Parameters
     ----------
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights and variances it finds.
+        Whether `fit` continues from the current weights and variances.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of the learned weights, unless they are averaged.
     intercept_ : ndarray of shape (1,)
         Intercept.
     averages_ : Standing
-        With ``average="best"``: losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     confidence_ : ndarray of shape (n_features,)
-        Variance of each weight: 1 where nothing is known, the smaller the surer. Without `forgetting` none ever grows.
+        Variance of each weight: 1 at the start, smaller for weights that are known better. Without `forgetting` a
+        variance never grows.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
-        Rounds, mistakes (targets outside the tube), updates, losses and largest squared norm so far, of the weights
-        that learn. The dual value is that of no one problem here.
+        Rounds, mistakes (targets outside the tube), updates, losses and largest squared norm so far, of the current
+        weights. The dual value has no meaning here.
 
     See Also
     --------
-    AROWClassifier : The same for classes.
-    PassiveAggressiveRegressor : The same without variances.
+    AROWClassifier : AROW for classification.
+    PassiveAggressiveRegressor : Regression without variances.
 
     Notes
     -----
-    [AROW] with a half-space for the side on which the target is. Example weights divide r. No bound is claimed for the
-    diagonal.
+    [AROW], with a half-space on the side of the target. Example weights divide r. No bound is claimed for the diagonal.
 
     References
     ----------

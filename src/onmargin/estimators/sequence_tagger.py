@@ -47,35 +47,35 @@ from onmargin.models.several import grid, names_of
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class SequenceTagger(Estimator, TaggerOptions):
-    r"""Tagger of sequences: a passive-aggressive linear chain that learns online and goes on learning.
+    r"""Sequence labeling with a passive-aggressive linear chain, trained online.
 
-    A sequence :math:`x = (x_1, \dots, x_m)` of tokens, each a few features out of many, is labeled by
+    A sequence :math:`x = (x_1, \dots, x_m)` of tokens with sparse features is labeled by
 
     .. math::
         \hat y = \arg\max_z s(z), \qquad s(z) = \sum_i W_{z_i} \cdot x_i + \sum_{i > 1} T_{z_{i-1} z_i},
 
-    found by Viterbi's algorithm. A wrong labeling moves the weights to the solution of
+    computed by the Viterbi algorithm. A wrong labeling moves the weights to the solution of
 
     .. math::
         \min_{W, T} \tfrac12 \|(W, T) - (W_t, T_t)\|^2 + C\,\xi \quad\text{s.t.}\quad
         s(y) \ge s(q) + \sqrt{\rho(y, q)} - \xi,
 
-    where :math:`\rho` counts the wrong tokens and q is the labeling to be beaten (`update`).
+    where :math:`\rho` counts the wrong tokens and q is the labeling to update against (`update`).
 
-    Use it to tag words, chunks, names or any steps in a row where the labels of neighbors matter: it learns a sequence
-    at a time, meets new features and new labels whenever they come, and needs no corpus in memory. Where labels of
-    neighbors do not matter, :class:`PassiveAggressiveClassifier` on the tokens is simpler. Where probabilities of
-    labels are needed, a conditional random field has them and this has none.
+    Use it to tag words, chunks, names or any other sequence in which the labels of neighbors matter: it learns one
+    sequence at a time, accepts new features and labels at any time, and does not need the corpus in memory. If the
+    labels of neighbors do not matter, :class:`PassiveAggressiveClassifier` on the tokens is simpler. Its scores are not
+    probabilities: if you need those, use `calibrate` and `predict_marginals`, or a conditional random field.
 
     Parameters
     ----------
     max_iter : int, default=10
-        Most passes that `fit` makes. `partial_fit` makes one.
+        Maximum number of passes that `fit` makes. `partial_fit` makes one pass.
     tol : float or None, default=None
-        `fit` stops after `n_iter_no_change` passes in a row whose mean loss was not better by `tol` than the best
-        before. If None, all `max_iter` passes are made.
+        `fit` stops after `n_iter_no_change` passes in a row whose mean loss did not improve on the best so far by at
+        least `tol`. If None, all `max_iter` passes are made.
     shuffle : bool, default=True
-        Whether `fit` shuffles the sequences before each pass. `partial_fit` never does.
+        Whether `fit` shuffles the sequences before each pass. `partial_fit` never shuffles.
 
     Attributes
     ----------
@@ -88,23 +88,24 @@ class SequenceTagger(Estimator, TaggerOptions):
     transitions_ : ndarray of shape (n_classes, n_classes)
         Weights from a token's label (row) to the next one's (column).
     transition_coef_ : ndarray of shape (n_classes, n_classes, n_transition_features)
-        Weights of the `transition_features` of a token from the label before (first index) to its own (second).
+        Weights of the `transition_features` of a token, by the previous label (first index) and its own label (second).
     transition_feature_names_ : list of str
-        Names of those features. Not there if X was a matrix.
+        Names of the `transition_features`. Not available if X was a matrix.
     temperature_ : float
-        That of `predict_marginals`, found by `calibrate`. Not there before.
+        Temperature of `predict_marginals`. Only available after `calibrate`.
     sweep_ : ChainStanding
-        With several C: mistakes, losses, cost, vote and weights of each; ``coef_`` and the others are of the leader.
+        With several values of C: mistakes, losses, cost, vote and weights of each chain; ``coef_`` and the other
+        attributes are those of the leader.
     feature_names_ : list of str
-        Names of the features, in the order of ``coef_``. Not there if X was a matrix.
+        Names of the features, in the order of ``coef_``. Not available if X was a matrix.
     n_features_in_ : int
         Number of features.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of sequences learned.
     totals_ : Totals
-        Rounds (sequences), mistakes (sequences not labeled right), updates, losses, dual value, cost (the sum of
+        Rounds (sequences), mistakes (sequences with a wrong label), updates, losses, dual value, cost (the sum of
         :math:`\rho`) and the largest squared norm of a difference :math:`\Phi(x, y) - \Phi(x, q)` that was learned.
 
     See Also
@@ -114,15 +115,15 @@ class SequenceTagger(Estimator, TaggerOptions):
 
     Notes
     -----
-    [JMLR] sec. 9. A sequence of m tokens and k labels costs O(k non-zeros + m k²), k² for each non-zero that weighs
-    steps, and "max_loss" with "hamming" O(m² k²).
+    [JMLR] sec. 9. A sequence of m tokens and k labels costs O(k non-zeros + m k²), k² for each non-zero of a transition
+    feature, and "max_loss" with "hamming" O(m² k²).
 
     With :math:`R^2` the largest squared norm of a difference, PA-II's cost is for any weights u at most
 
     .. math:: \sum_t \rho(y_t, \hat y_t) \le \left(R^2 + \tfrac{1}{2C}\right)
         \left(\|u\|^2 + 2 C \sum_t \ell^*_t{}^2\right),
 
-    :math:`\ell^*_t` being the max-loss of u; PA's is at most :math:`R^2 \|u\|^2` if u loses nothing.
+    where :math:`\ell^*_t` is the max-loss of u; that of PA is at most :math:`R^2 \|u\|^2` if u has no loss.
 
     References
     ----------
@@ -150,13 +151,13 @@ class SequenceTagger(Estimator, TaggerOptions):
     tol: float | None = tol(None)
 
     if TYPE_CHECKING:
-        _names: Names | None = field(init=False)  # None: X is a matrix
+        _names: Names | None = field(init=False)  # None if X is a matrix
         _codes: dict[Any, int] = field(init=False)
-        _chosen_by: str | tuple[str, ...] | None = field(init=False)  # the transition_features that it began with
-        _n_asked: int = field(init=False)  # features of which it is known whether they weigh steps
+        _chosen_by: str | tuple[str, ...] | None = field(init=False)  # the transition_features at the start of training
+        _n_asked: int = field(init=False)  # number of features checked for being transition features
 
     def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from all sequences in several passes; their features are looked up once.
+        """Fit the tagger to all sequences, in several passes; features are looked up once.
 
         Parameters
         ----------
@@ -165,9 +166,9 @@ class SequenceTagger(Estimator, TaggerOptions):
             The value of a feature is a number, a string (the feature "name=string"), or a list, set or dict of further
             features, called "name:inner".
         y : list of lists of labels
-            One label for each token, all strings or all integers. For a matrix also one list for all tokens.
+            One label per token, all strings or all integers. For a matrix, also one list of the labels of all tokens.
         lengths : array-like of shape (n_sequences,), default=None
-            For a matrix: the number of tokens of each sequence.
+            If X is a matrix, the number of tokens of each sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
             Factors on C; a sequence of weight 0 is skipped.
 
@@ -200,25 +201,25 @@ class SequenceTagger(Estimator, TaggerOptions):
         lengths: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn these sequences in the given order, one round each. How a stream is cut into calls does not matter.
+        """Learn sequences in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : list of sequences, or {array-like, sparse matrix} of shape (n_tokens, n_features)
-            As in `fit`. Features not met before are added; a matrix may be wider than those before.
+            As in `fit`. New features are added; a matrix may be wider than earlier ones.
         y : list of lists of labels
-            As in `fit`. Labels not met before are learned from where they first occur.
+            As in `fit`. New labels are added where they first occur.
         classes : array-like of shape (n_classes,), default=None
-            Labels to count with from the start.
+            Labels that are classes from the start.
         lengths : array-like of shape (n_sequences,), default=None
-            For a matrix: the number of tokens of each sequence.
+            If X is a matrix, the number of tokens of each sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
             Factors on C; a sequence of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The tagger, having learned.
+            The updated tagger.
         """
         with self._in_stretches() as (plan, point):
             if "_model" in vars(self):
@@ -246,7 +247,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         Returns
         -------
         tokens : TokenRows
-            What `partial_fit` and `predict` of this tagger take in the place of X.
+            Object that `partial_fit` and `predict` of this tagger accept in place of X.
         """
         check_is_fitted(self)
         if self._names is None:
@@ -263,31 +264,31 @@ class SequenceTagger(Estimator, TaggerOptions):
         sequence : list of tokens
             As an item of X in `fit`.
         labels : list of labels
-            One for each token.
+            One label per token.
 
         Returns
         -------
         self : object
-            The tagger, having learned.
+            The updated tagger.
         """
         return self.partial_fit([sequence], [labels])
 
     def check_one(self, sequence: Any, labels: Any, weight: float = 1.0) -> Self:
-        """Refuse a sequence that `learn_one` would refuse, with the same error; nothing is learned.
+        """Raise the error that `learn_one` would raise for a sequence, without learning it.
 
         Parameters
         ----------
         sequence : list of tokens
             As an item of X in `fit`.
         labels : list of labels
-            One for each token.
+            One label per token.
         weight : float, default=1.0
             Its factor on C.
 
         Returns
         -------
         self : object
-            The tagger as it was.
+            The unchanged tagger.
         """
         self._check_parameters()
         if "_model" in vars(self):
@@ -314,35 +315,35 @@ class SequenceTagger(Estimator, TaggerOptions):
         return list(dict.fromkeys(chain.from_iterable(map(self.features_.read, sequence))))
 
     def knows(self, name: str) -> bool:
-        """Return whether a feature of that name was learned.
+        """Return whether a feature with this name was learned.
 
         Parameters
         ----------
         name : str
-            The name, as `names_one` gives it.
+            The name, as returned by `names_one`.
 
         Returns
         -------
         known : bool
-            False for all names where features go by their column in a matrix.
+            Always False if features are columns of a matrix.
         """
         names = vars(self).get("_names")
         return names is not None and names.get(name) >= 0
 
     def predict(self, X: Any, *, lengths: ArrayLike | None = None) -> list[list[Any]]:
-        """Return the best labels of each sequence; features that were never learned count nothing.
+        """Predict the labels of each sequence; features that were never learned are ignored.
 
         Parameters
         ----------
         X : list of sequences, or {array-like, sparse matrix} of shape (n_tokens, n_features)
             As in `fit`.
         lengths : array-like of shape (n_sequences,), default=None
-            For a matrix: the number of tokens of each sequence.
+            If X is a matrix, the number of tokens of each sequence.
 
         Returns
         -------
         labels : list of lists of labels
-            One label for each token.
+            One label per token.
         """
         check_is_fitted(self)
         with TakingTurns(self):  # features read by name must have weights
@@ -352,7 +353,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         return [labels[start:stop] for start, stop in pairwise(ends.tolist())]
 
     def predict_one(self, sequence: Any) -> list[Any]:
-        """Return the best labels of one sequence.
+        """Predict the labels of one sequence.
 
         Parameters
         ----------
@@ -362,28 +363,29 @@ class SequenceTagger(Estimator, TaggerOptions):
         Returns
         -------
         labels : list of labels
-            One for each token.
+            One label per token.
         """
         return self.predict([sequence])[0]
 
     def decode(
         self, X: Any, n_best: int = 1, *, lengths: ArrayLike | None = None
     ) -> list[list[tuple[float, list[Any]]]]:
-        """Return the best few labelings of each sequence, with their scores.
+        """Return the `n_best` labelings of each sequence, with their scores.
 
         Parameters
         ----------
         X : list of sequences, or {array-like, sparse matrix} of shape (n_tokens, n_features)
             As in `fit`.
         n_best : int, default=1
-            How many; fewer come where there are not so many.
+            Number of labelings; fewer are returned if there are not that many.
         lengths : array-like of shape (n_sequences,), default=None
-            For a matrix: the number of tokens of each sequence.
+            If X is a matrix, the number of tokens of each sequence.
 
         Returns
         -------
         labelings : list of lists of (score, labels)
-            For each sequence, best first. With ``combine="hedge"`` a score is the sum of the votes for the labels.
+            Labelings of each sequence, best first. With ``combine="hedge"`` a score is the sum of the votes for the
+            labels.
         """
         check_is_fitted(self)
         if not Number(1, whole=True).accepts(n_best):
@@ -401,7 +403,7 @@ class SequenceTagger(Estimator, TaggerOptions):
     labels_proba_one = labels_proba_one
 
     def score(self, X: Any, y: Any, *, lengths: ArrayLike | None = None) -> float:
-        """Return the part of the tokens that get their right label.
+        """Return the accuracy over all tokens.
 
         Parameters
         ----------
@@ -410,7 +412,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         y : list of lists of labels
             As in `fit`.
         lengths : array-like of shape (n_sequences,), default=None
-            For a matrix: the number of tokens of each sequence.
+            If X is a matrix, the number of tokens of each sequence.
 
         Returns
         -------
@@ -427,19 +429,19 @@ class SequenceTagger(Estimator, TaggerOptions):
             return float(np.mean(Chain(self._model).paths(rows, ends) == right))
 
     def weights(self, label: Any, top: int | None = None) -> dict[Any, float]:
-        """Return the weights of a label by feature, heaviest first, those of zero left out.
+        """Return the non-zero weights of a label by feature, largest absolute value first.
 
         Parameters
         ----------
         label : object
             One of ``classes_``.
         top : int or None, default=None
-            How many. If None, all.
+            Maximum number of weights. If None, all are returned.
 
         Returns
         -------
         weights : dict
-            {feature: weight}; a feature of a matrix goes by its number.
+            {feature: weight}; features of a matrix are given by column number.
         """
         check_is_fitted(self)
         if label not in self._codes:
@@ -451,25 +453,25 @@ class SequenceTagger(Estimator, TaggerOptions):
         return {(int(j) if self._names is None else self._names.names[j]): float(coef[j]) for j in order}
 
     def explain(self, sequence: Any, token: int, label: Any = None, top: int | None = None) -> dict[Any, float]:
-        """Return what each feature of a token adds to the score of a label, largest first, and the steps to neighbors.
+        """Return the contribution of each feature of a token, and of its transitions, to the score of a label.
 
         Parameters
         ----------
         sequence : list of tokens
             As an item of X in `fit`.
         token : int
-            The place of the token in the sequence, from 0; a negative one counts from the end.
+            Position of the token in the sequence, from 0; negative positions count from the end.
         label : object, default=None
-            One of ``classes_``. If None, the one that is predicted for the token.
+            One of ``classes_``. If None, the label predicted for the token.
         top : int or None, default=None
-            How many. If None, all that are not zero.
+            Maximum number of contributions. If None, all that are not zero.
 
         Returns
         -------
         contributions : dict
-            {feature: weight times value}, with the intercept as "(intercept)" and the steps from the predicted label
-            before and to the one after as "(from LABEL)" and "(to LABEL)". Features of `transition_features` are not
-            among the steps.
+            {feature: weight times value}, largest absolute value first, with the intercept as "(intercept)" and the
+            transitions from the previous and to the next predicted label as "(from LABEL)" and "(to LABEL)". The
+            transitions do not include `transition_features`.
         """
         check_is_fitted(self)
         if self._names is None:
@@ -497,12 +499,12 @@ class SequenceTagger(Estimator, TaggerOptions):
         return {name: found[name] for name in order[:top]}
 
     def strongest_transitions(self, top: int | None = 10) -> dict[tuple[Any, Any], float]:
-        """Return the weights of steps from label to label, heaviest first, those of zero left out.
+        """Return the non-zero weights of transitions from label to label, largest absolute value first.
 
         Parameters
         ----------
         top : int or None, default=10
-            How many. If None, all.
+            Maximum number of weights. If None, all are returned.
 
         Returns
         -------
@@ -534,12 +536,12 @@ class SequenceTagger(Estimator, TaggerOptions):
 
     @property
     def transition_coef_(self) -> Vector:
-        """Weights of the features of a token for the step to it: by label before, label and feature."""
+        """Weights of the transition features of a token, by previous label, label and feature."""
         return transition_coef_of(self._edges(), self.n_features_in_)
 
     @property
     def transition_feature_names_(self) -> list[str]:
-        """Names of the features that weigh steps, in the order of ``transition_coef_``."""
+        """Names of the transition features, in the order of ``transition_coef_``."""
         chosen = np.flatnonzero(self._edges().places[: self.n_features_in_] >= 0)
         names = self.feature_names_
         return [names[j] for j in chosen]
@@ -554,17 +556,17 @@ class SequenceTagger(Estimator, TaggerOptions):
 
     @property
     def features_(self) -> RecordFeatures:
-        """How tokens are read."""
+        """How tokens are read into features."""
         return RecordFeatures(separator=self.separator)
 
     @property
     def models_(self) -> list[str]:
-        """The names of the chains that learn side by side, one per value of C; none if there is one chain."""
+        """Names of the chains trained side by side, one per value of C; empty if there is only one chain."""
         return self.plan().names
 
     @property
     def sweep_(self) -> ChainStanding:
-        """How the chains of all values of C stand."""
+        """Mistakes, losses, costs and weights of the chains of all values of C."""
         model = self._chain().model
         model.warn_if_alike()
         fixed = model.fixed
@@ -582,7 +584,7 @@ class SequenceTagger(Estimator, TaggerOptions):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Any]:
-        """Take names back too, if anything raises."""
+        """Also remove new names if anything raises."""
         with TakingTurns(self):
             names = getattr(self, "_names", None)
             known = 0 if names is None else len(names)
@@ -603,7 +605,7 @@ class SequenceTagger(Estimator, TaggerOptions):
             raise ValueError(f"codes must be those of the labels; got {self._codes!r:.200}")
         if not isinstance(self._names, Names | None):
             raise ValueError(f"names of features are a {type(self._names).__name__}")
-        begun = copy(self)  # with the features that weighed steps then
+        begun = copy(self)  # with the transition features that it began with
         begun.transition_features = self._chosen_by
         begun._check_parameters()
         self._model.check(begun.plan(), labels, meet=lambda twin: Chain(twin).meet([], len(labels)))
@@ -616,7 +618,7 @@ class SequenceTagger(Estimator, TaggerOptions):
 
     @contextmanager
     def _in_stretches(self) -> Iterator[Any]:
-        """Take names back too that were not learned, if anything raises; without a label nothing was learned."""
+        """Also remove names that were not learned if anything raises; without a label nothing was learned."""
         with TakingTurns(self):
             before = dict(vars(self))
             try:
@@ -633,23 +635,23 @@ class SequenceTagger(Estimator, TaggerOptions):
                 raise
 
     def _begin_chain(self, X: Any, plan: Plan) -> None:
-        """Begin a chain that has learned nothing; features and further labels come as they are met."""
+        """Begin an untrained chain; features and labels are added as they appear."""
         self._names = None if is_matrix(X) else Names()
         self.n_features_in_ = 0
         self.classes_ = np.array([], dtype=object)
         self._codes = {}
-        self.__dict__.pop("temperature_", None)  # that of the chain before
+        self.__dict__.pop("temperature_", None)  # the temperature of the previous chain
         self._chosen_by, self._n_asked = self.transition_features, 0
         if self._names is None and self._chosen_by not in (None, "all"):
             raise ValueError(
                 f"transition_features must be 'all' or None for a matrix, whose features have no names; got "
                 f"{self.transition_features!r}"
             )
-        # It has a column without a label, for as long as there is none.
+        # There is one column without a label until the first label appears.
         self._model = Model.begin(plan, Shape(0, np.float64, sparse=True))
 
     def _read(self, X: Any, lengths: ArrayLike | None, *, grow: bool) -> tuple[Rows, Offsets]:
-        """Return the tokens as rows, and the offsets of the sequences; X must be of the kind of the first X."""
+        """Return the tokens as rows, and the offsets of the sequences; X must be of the same kind as the first X."""
         self._check_kind(X)
         if isinstance(X, TokenRows):
             if X.names is not self._names:
@@ -674,13 +676,13 @@ class SequenceTagger(Estimator, TaggerOptions):
     def _read_examples(
         self, X: Any, y: Any, lengths: ArrayLike | None, sample_weight: ArrayLike | None, named: Iterable[Any] = ()
     ) -> tuple[Rows, Offsets, LabelLists, Vector | None]:
-        """Return sequences to learn: their tokens, offsets, labels and weights; `named` are labels to come."""
+        """Return the tokens, offsets, labels and weights of sequences to learn; `named` are labels given as classes."""
         rows, ends = self._read(X, lengths, grow=True)
         labels = self._check_labels(y, ends, named)
         return rows, ends, labels, check_weight(sample_weight, len(labels))
 
     def _check_labels(self, y: Any, ends: Offsets, named: Iterable[Any]) -> LabelLists:
-        """Return the labels of sequences; those that do not fit them, or the labels known, are refused."""
+        """Return the labels of sequences; refuse labels that do not match the sequences or the known labels."""
         known = getattr(self, "_codes", {})
         labels = read_labels(y, ends, flat=getattr(self, "_names", Names()) is None)
         check_kinds(chain(known, named, *labels))
@@ -691,10 +693,10 @@ class SequenceTagger(Estimator, TaggerOptions):
     def _learn_in_order(
         self, point: RestorePoint, rows: Rows, ends: Offsets, labels: LabelLists, weight: Vector | None
     ) -> None:
-        """Play one round per sequence; labels and features have weights from where they are first learned."""
+        """Play one round per sequence; labels and features get weights where they first occur."""
         live = np.ones(len(labels), bool) if weight is None else weight > 0
         segments = list(label_segments(labels, self._codes, live))
-        # The weights are copied once for all new labels of the call; until a label is met, no path goes through it.
+        # The weights are copied once for all new labels of the call. No path uses a label before its first occurrence.
         newcomers = {label for _, _, met in segments for label in met}
         if not self._meet(newcomers):
             self._model.arrange(self.classes_.tolist())
@@ -729,17 +731,17 @@ class SequenceTagger(Estimator, TaggerOptions):
         return True
 
     def _hide(self, labels: set[Any]) -> None:
-        """Keep paths away from labels that have weights and are not met yet."""
+        """Exclude labels from all paths that have weights but have not occurred yet."""
         self._hidden = frozenset(labels)
         Chain(self._model).hide([self._codes[label] for label in labels])
 
     def _show(self, labels: set[Any]) -> None:
-        """Let paths go through labels that were hidden, from now on."""
+        """Allow paths through labels that were hidden."""
         self._hidden -= labels
         Chain(self._model).show([self._codes[label] for label in labels])
 
     def _drop_hidden(self) -> None:
-        """Have no weights for labels that are still hidden, because the call ended before it met them."""
+        """Remove the weights of labels that are still hidden, because the call ended before they occurred."""
         hidden = self.__dict__.pop("_hidden", frozenset())
         if hidden:
             met = [label for label in self._codes if label not in hidden]
@@ -755,19 +757,19 @@ class SequenceTagger(Estimator, TaggerOptions):
             )
 
     def _make_room(self, n_features: int) -> None:
-        """Have weights for so many features, and some more to come."""
+        """Allocate weights for `n_features` features, and some more."""
         Chain(self._model).make_room(n_features)
         if self._chosen_by is not None and n_features > self._n_asked:
             self._learner.geometry.choose(self._n_asked, self._chosen(self._n_asked, n_features))
             self._n_asked = n_features
 
     def _chosen(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Return which of these features weigh the steps to their token too."""
+        """Return which of these features are also transition features."""
         if self._names is None or self._chosen_by == "all":
             return np.ones(stop - start, dtype=bool)
         prefixes = tuple(self._chosen_by or ())
         return np.array([name.startswith(prefixes) for name in self._names.names[start:stop]], dtype=bool)
 
     def _targets(self, labels: LabelLists) -> Vector:
-        """Return the columns of the labels; those never learned, of sequences that are skipped, do not matter."""
+        """Return the columns of the labels; unknown labels occur only in skipped sequences and do not matter."""
         return np.array([self._codes.get(label, 0) for row in labels for label in row], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Passive-aggressive learning of any structure."""
+"""Structured prediction with a passive-aggressive learner."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from onmargin.models.structures import Example, StructureOptions, noted, play_ro
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class StructuredPredictor(Estimator, StructureOptions):
-    r"""Passive-aggressive learner of structures: matchings, orders, trees, segmentations, whatever can be searched for.
+    r"""Passive-aggressive structured prediction: matchings, orders, trees, segmentations, or anything you can search.
 
-    You say what structures are, in a `model` of three methods: features :math:`\phi(x, y)` of an input and a structure,
-    the search for the structure of highest score :math:`w \cdot \phi(x, z)`, and the cost :math:`\rho(y, z)` of
-    predicting z where y is right. An example whose right structure beats its rival z by :math:`\sqrt{\rho(y, z)}`
-    leaves the weights alone. Any other moves them just far enough: to the solution of
+    You define the structures by a `model` with three methods: the features :math:`\phi(x, y)` of an input and a
+    structure, the search for the structure of highest score :math:`w \cdot \phi(x, z)`, and the cost :math:`\rho(y, z)`
+    of predicting z when y is right. An example whose right structure beats its rival z by :math:`\sqrt{\rho(y, z)}`
+    does not change the weights. Any other example moves them just far enough, to the solution of
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad
         w \cdot (\phi(x, y) - \phi(x, z)) \ge \sqrt{\rho(y, z)} - \xi,\ \xi \ge 0
@@ -39,32 +39,32 @@ class StructuredPredictor(Estimator, StructureOptions):
     (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`w_t + \tau v` with :math:`v = \phi(x, y) -
     \phi(x, z)` and :math:`\tau = \min(C, \ell / \|v\|^2)`.
 
-    Use it when an answer has parts that depend on each other and you can find the best answer: by a sort, a shortest
-    path, an assignment, a dynamic program. The search is called once or twice a round and takes nearly all the time.
-    Where an answer is one of a few classes, :class:`PassiveAggressiveClassifier` is compiled, and has costs as well.
+    Use it when an output has parts that depend on each other and you can find the best output: by a sort, a shortest
+    path, an assignment, a dynamic program. The search is called once or twice per round and takes nearly all the time.
+    If the output is one of a few classes, :class:`PassiveAggressiveClassifier` is compiled, and supports costs as well.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights; a view of those that are learned, unless they are averaged.
+        Weights; a view of the learned weights, unless they are averaged.
     feature_names_ : list
         Names of the features in the order of ``coef_``, if they have names.
     weights_ : mapping or ndarray
-        The weights as `argmax` takes them.
+        The weights in the form that `argmax` receives.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
-        Rounds, mistakes, cost, updates, losses and dual value so far, of the weights that learn, not of their mean, and
-        the largest :math:`\|v\|^2`. A mistake is a prediction that costs something: structures are never compared, so
-        they may be of any type.
+        Rounds, mistakes, cost, updates, losses and dual value so far, of the current weights, not of the averaged ones,
+        and the largest :math:`\|v\|^2`. A mistake is a prediction with a cost above 0: structures are never compared,
+        so they may be of any type.
 
     See Also
     --------
     PassiveAggressiveClassifier : A few classes, with a matrix of costs.
-    ClassFeatureClassifier : Candidates that are few enough to be listed.
-    LabelRanker : Orders of labels that are the same for all examples.
+    ClassFeatureClassifier : Candidates that are few enough to list.
+    LabelRanker : Rankings of one set of labels for all examples.
 
     Notes
     -----
@@ -75,10 +75,10 @@ class StructuredPredictor(Estimator, StructureOptions):
 
     with either update, that of plain PA at most :math:`R^2 \|u\|^2` if u has no loss, and that of PA-I at most
     :math:`\|u\|^2 + 2C \sum_t \ell_t(u)` if :math:`R \le 1` and :math:`C^2` is at least the cost of every prediction.
-    They need a search that is exact.
+    These bounds require an exact search.
 
-    There is no intercept: add a feature for whatever should have one. Example weights multiply C. A call that raises,
-    in the model's methods too, leaves the learner as it was.
+    There is no intercept: add constant features if you need one. Example weights multiply C. A call that raises, even
+    in the model's methods, does not change the learner.
 
     References
     ----------
@@ -87,7 +87,7 @@ class StructuredPredictor(Estimator, StructureOptions):
 
     Examples
     --------
-    Putting words in order, by a score for each word that the pairs of an order teach:
+    Sort words by a learned score per word:
 
     >>> from itertools import combinations
     >>> from onmargin import StructuredPredictor
@@ -111,12 +111,12 @@ class StructuredPredictor(Estimator, StructureOptions):
         _features: Features = field(init=False)
 
     def fit(self, X: Sequence[Any], Y: Sequence[Any], sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
         X : sequence
-            Inputs, of any type that the model takes.
+            Inputs, of any type that the model accepts.
         Y : sequence
             The right structure of each.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -134,12 +134,12 @@ class StructuredPredictor(Estimator, StructureOptions):
         return self
 
     def partial_fit(self, X: Sequence[Any], Y: Sequence[Any], sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : sequence
-            Inputs, of any type that the model takes.
+            Inputs, of any type that the model accepts.
         Y : sequence
             The right structure of each.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -148,13 +148,13 @@ class StructuredPredictor(Estimator, StructureOptions):
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             examples, weight = self._read(X, Y, sample_weight)
             begun = "_model" in vars(self)
             if len(examples) > 1:
-                point.drops_rounds = True  # the model may raise when some rounds have been played
+                point.drops_rounds = True  # the model may raise after some rounds were played
                 if begun:
                     self._model = deepcopy(self._model)
             self._set_out(plan, examples, weight, go_on=begun)
@@ -175,7 +175,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, _):
             check_model(self.model, self.update)
@@ -195,7 +195,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         Returns
         -------
         structures : list
-            What the model's `argmax` answers.
+            The results of the model's `argmax`.
         """
         weights = self._predicting()
         structures = []
@@ -215,7 +215,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         Returns
         -------
         structure : object
-            What the model's `argmax` answers.
+            The results of the model's `argmax`.
         """
         return self.model.argmax(self._predicting(), x)
 
@@ -239,7 +239,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         return float(self._features.products(weights, features).sum())
 
     def score(self, X: Sequence[Any], Y: Sequence[Any], sample_weight: ArrayLike | None = None) -> float:
-        """Return one less the mean cost of the predictions: the part that is right, if a wrong structure costs 1.
+        """Return one minus the mean cost of the predictions, which is the accuracy if a wrong structure costs 1.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         Y : sequence
             The right structure of each.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the mean.
+            Weights of the examples in the mean.
 
         Returns
         -------
@@ -263,7 +263,7 @@ class StructuredPredictor(Estimator, StructureOptions):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights; averaged ones if `average` is on."""
+        """Weights; averaged if `average` is on."""
         coef: NDArray[np.float64] = self._fitted().geometry.mean()[0][0, : self._features.size]
         return coef
 
@@ -277,7 +277,7 @@ class StructuredPredictor(Estimator, StructureOptions):
 
     @property
     def weights_(self) -> Any:
-        """The weights as the model's `argmax` takes them; averaged ones if `average` is on."""
+        """The weights in the form that the model's `argmax` receives; averaged if `average` is on."""
         return self._features.predicting(self._fitted().geometry)
 
     def __sklearn_tags__(self) -> Any:
@@ -292,7 +292,7 @@ class StructuredPredictor(Estimator, StructureOptions):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Any]:
-        """Take names back too if anything raises: the model may, when rounds have been played on a copy of weights."""
+        """Also remove new names if anything raises: the model may, after rounds were played on copied weights."""
         with TakingTurns(self):
             learned = (self._features, self._features.size, self._learner.geometry) if "_model" in vars(self) else None
             with super()._all_or_nothing() as plan:
@@ -310,7 +310,7 @@ class StructuredPredictor(Estimator, StructureOptions):
 
     @contextmanager
     def _in_stretches(self) -> Iterator[Any]:
-        """Have names and their weights go with the rounds that stay, if anything raises."""
+        """If anything raises, keep only the names and weights of the rounds that stay learned."""
         with TakingTurns(self):
             begun = "_model" in vars(self)
             size, rounds = (self._features.size, self.totals_.rounds) if begun else (0, 0)
@@ -335,7 +335,7 @@ class StructuredPredictor(Estimator, StructureOptions):
         return list(zip(inputs, structures, strict=True)), check_weight(sample_weight, len(inputs))
 
     def _set_out(self, plan: Plan, examples: list[Example], weight: Vector | None, *, go_on: bool) -> None:
-        """Follow the plan, from what was learned or from nothing: with features like those of the first that counts."""
+        """Continue or begin with the plan; a new model has features like those of the first example that counts."""
         if go_on:
             self._model.adopt(plan)
         else:

@@ -1,4 +1,4 @@
-"""Passive-aggressive uniclass prediction: a ball that follows what it sees."""
+"""Passive-aggressive uniclass prediction: novelty detection with an enclosing ball, updated online."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from onmargin.models.rules import NONE, Number, Word
 from onmargin.models.uniclass import UniclassOptions, radius_of, starts_at_first, threshold_of
 from onmargin.models.updates import check_combination
 
-# With contamination="auto": the part of the rows outside the ball that is too many, and the part of outliers then.
+# With contamination="auto": if more than _TOO_MANY of the rows are outside the ball, _USUAL of them are outliers.
 _TOO_MANY = 0.5
 _USUAL = 0.1
 
@@ -32,62 +32,67 @@ _USUAL = 0.1
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # type: ignore[misc]
-    r"""Passive-aggressive uniclass learner: a ball that moves just far enough to hold each example.
+    r"""Novelty detection with a passive-aggressive uniclass learner: an enclosing ball, updated online.
 
-    An example within `epsilon` of the center leaves it alone. Any other draws it nearer: to the solution of
+    An example within `epsilon` of the center does not change the center. Any other example moves it just far enough, to
+    the solution of
 
     .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad \|x_t - w\| - \epsilon \le \xi,\ \xi \ge 0
 
     (PA-I; PA-II has :math:`C\,\xi^2`), which has the closed form :math:`\tau = \min(C, \ell)` along the direction from
     the center to the example. With ``radius="learn"`` the ball also grows, up to `max_radius`.
 
-    Use it to follow the center of a stream and to flag what is far from it: novelty and outlier detection where the
-    data are one cloud. It is no density estimate: data in several clouds or on a thin surface need another model, such
-    as this one with ``kernel="rbf"``, scikit-learn's ``OneClassSVM`` or ``LocalOutlierFactor``. Scale the features
-    first: distance counts them alike.
+    Use it to follow the center of a stream and to detect examples far from it: novelty and outlier detection where the
+    data form one cluster. It is not a density estimate: data in several clusters or on a thin surface need another
+    model, such as this one with ``kernel="rbf"``, scikit-learn's ``OneClassSVM`` or ``LocalOutlierFactor``. Scale the
+    features first: all features count equally in the distance.
 
     Parameters
     ----------
     contamination : "auto" or float, default="auto"
-        What `predict` calls an outlier. If "auto", rows outside the ball are outliers. If more than half of the rows
-        were, because the radius does not suit them, `offset_` is set by their distances: after `fit` so that a tenth of
-        its rows are outliers, after `partial_fit` to the radius plus the mean and twice the standard deviation of the
-        losses so far, which at most a fifth of the rows exceeded when they came. If a number up to 0.5, `fit` sets
-        `offset_` so that this part of its rows is called outliers; `partial_fit` takes "auto" only.
+        Which examples `predict` considers outliers. If "auto", rows outside the ball are outliers; if more than half of
+        the rows would be, because the radius is too small for them, `offset_` is derived from their distances: after
+        `fit`, so that a tenth of its rows are outliers; after `partial_fit`, as the radius plus the mean and twice the
+        standard deviation of the losses so far, which at most a fifth of the rows exceeded when they were learned. If a
+        number up to 0.5, `fit` sets `offset_` so that this fraction of its rows are outliers; `partial_fit` accepts
+        "auto" only.
     target_loss : float or None, default=None
-        `fit` makes plain PA steps, whatever `C` and `loss` are, until no example loses more than this: batch
-        conversion. With a fixed radius the loss is the distance from the ball. None: passes as above.
+        Batch training to a target loss: `fit` makes plain PA steps, whatever `C` and `loss` are, until no example has a
+        larger loss than this. With a fixed radius the loss is the distance from the ball. If None, `fit` makes passes
+        as described above.
     selection : {"cyclic", "largest"}, default="cyclic"
-        Which example steps next with `target_loss`: one after the other, or the one of largest loss.
+        With `target_loss`, which example to learn next: "cyclic" takes one after the other, "largest" the one of
+        largest loss.
     max_updates : int, default=100000
-        Most steps made for `target_loss`, which need not be possible to reach.
+        Maximum number of steps for `target_loss`, which may be impossible to reach.
     warm_start : bool, default=False
-        Whether `fit` goes on from the ball it finds.
+        Whether `fit` continues from the current ball.
 
     Attributes
     ----------
     center_ : ndarray of shape (n_features,)
         The center of the ball.
     radius_ : float
-        Its radius.
+        The radius of the ball.
     offset_ : float
-        ``decision_function`` is ``score_samples`` less this: minus the radius, or as `contamination` says.
+        ``decision_function`` is ``score_samples`` minus this offset, which is minus the radius or set by
+        `contamination`.
     support_ : ndarray of shape (n_support,)
-        With a kernel: which rows, counted over all calls, the supports are.
+        With a kernel: indices of the supports among the rows of all calls.
     support_vectors_ : {ndarray, sparse matrix} of shape (n_support, n_features)
-        Those rows.
+        With a kernel: the rows that are supports.
     dual_coef_ : ndarray of shape (1, n_support)
-        Their coefficients.
+        With a kernel: the coefficients of the supports.
     n_support_ : int
-        Their number.
+        With a kernel: the number of supports.
     converged_ : bool
-        Whether the last `fit` with `target_loss` reached it.
+        Whether the last `fit` with `target_loss` reached the target.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data had names.
+        Names of the features, if the data have names.
     n_iter_ : int
-        Passes made by the last call.
+        Number of passes made by the last call.
     t_ : float
         One plus the number of rounds.
     totals_ : Totals
@@ -96,14 +101,14 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
 
     See Also
     --------
-    PassiveAggressiveRegressor : The same step for targets.
+    PassiveAggressiveRegressor : Passive-aggressive regression.
 
     Notes
     -----
-    [JMLR] sec. 6 and [NIPS]. A round costs O(non-zeros): the center is kept scaled. Rows are float64, because a
-    distance is a small difference of large numbers. If some ball of radius epsilon around u holds all examples, plain
-    PA obeys :math:`\sum_t \ell_t^2 \le \|u - w_1\|^2`; in general PA-II obeys :math:`\sum_t \ell_t^2 \le (1 + 1/(2C))
-    (\|u - w_1\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`\ell^*_t` the losses of u.
+    [JMLR] sec. 6 and [NIPS]. A round costs O(non-zeros): the center is stored with a scale factor. Rows are float64,
+    because a distance is a small difference of large numbers. If some ball of radius epsilon around u holds all
+    examples, plain PA obeys :math:`\sum_t \ell_t^2 \le \|u - w_1\|^2`; in general PA-II obeys :math:`\sum_t \ell_t^2
+    \le (1 + 1/(2C)) (\|u - w_1\|^2 + 2C \sum_t \ell^{*2}_t)`, with :math:`\ell^*_t` the losses of u.
 
     On the simplex the step along the same direction :math:`v = (x_t - w_t)/\|x_t - w_t\|` is :math:`w_i \leftarrow w_i
     e^{\tau v_i} / Z` with :math:`\tau = \min(C, 4\ell/r^2)`, where r is the spread :math:`\max v - \min v` (PA-II:
@@ -133,8 +138,8 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     >>> model.predict([[5.0, 5.5], [9.0, 1.0]])
     array([ 1, -1])
 
-    The default radius is smaller than most distances between standardized rows. The threshold then follows the
-    distances, and holds most of what was learned:
+    The default radius is smaller than most distances between standardized rows. The threshold is then derived from the
+    distances, so that most learned examples are inliers:
 
     >>> X = np.random.default_rng(0).normal(size=(500, 9))
     >>> model = PassiveAggressiveUniclass().partial_fit(X)
@@ -150,12 +155,12 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
     support_, support_vectors_, n_support_, dual_coef_ = support_, support_vectors_, n_support_, dual_coef_
 
     def fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from all the data in as many passes as it takes.
+        """Fit the model to all examples, in several passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float64 are not copied.
         y : ignored
             Not used, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -187,12 +192,12 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         return self
 
     def partial_fit(self, X: MatrixLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn these examples in the given order, one round each. How a stream is cut into calls makes no difference.
+        """Learn examples in the given order, one round each; splitting a stream into calls does not change the result.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples; dense C-contiguous or CSR float64 are learned in place.
+            Examples. Dense C-contiguous or CSR data in float64 are not copied.
         y : ignored
             Not used, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -201,7 +206,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._in_stretches() as (plan, point):
             check_combination("partial_fit", {"contamination='auto'": self.contamination == "auto"})
@@ -222,7 +227,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         return self
 
     def score_samples(self, X: MatrixLike) -> Vector:
-        """How near the examples are to the center: minus their distance.
+        """Return minus the distance of each example from the center.
 
         Parameters
         ----------
@@ -232,13 +237,13 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            The higher, the more usual; at most 0.
+            Scores of at most 0. Higher scores are more normal.
         """
         check_is_fitted(self)
         return -self._distances(X if self._is_plain(X) else self._checked(X, keep=True))
 
     def decision_function(self, X: MatrixLike) -> Vector:
-        """How far inside the threshold the examples are.
+        """Return how far each example is inside the threshold.
 
         Parameters
         ----------
@@ -253,7 +258,7 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: MatrixLike) -> NDArray[np.intp]:
-        """Inliers and outliers.
+        """Predict whether each example is an inlier or an outlier.
 
         Parameters
         ----------
@@ -273,8 +278,8 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
             raise ValueError(f"_offset must be None or a float; got {self._offset!r:.60}")
 
     def _begin_ball(self, plan: Plan, X: Any, weight: Vector | None) -> int:
-        """Begin with a ball that has seen nothing, or the first example of any weight; return how many rows it took."""
-        check_sparse(X)  # whose first row is taken before `as_rows` looks at all of them
+        """Begin an empty ball, or one centered at the first example that counts; return the number of rows used."""
+        check_sparse(X)  # the first row is used before `as_rows` checks all rows
         self._begin(plan, X)
         if not starts_at_first(self):
             return 0
@@ -307,6 +312,6 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
 
     @property
     def offset_(self) -> float:
-        """What a score must be at least for an inlier."""
+        """Smallest score of an inlier."""
         threshold = threshold_of(self._fitted())
         return -threshold if self._offset is None else self._offset

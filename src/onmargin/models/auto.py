@@ -33,32 +33,33 @@ THROUGH_ZERO = {choice: known.without_levels() for choice, known in REGRESSORS.i
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoClassifierOptions:
-    """The options of automatic selection for classes, in every face.
+    """Options of automatic model selection for classification, shared by all interfaces.
 
     Parameters
     ----------
     experts : {"all", "linear"}, default="all"
-        Which experts learn. "all" are linear ones and, for dense rows of at most 300 features, two that are curved: on
-        random Fourier features. They take most of the time; "linear" leaves them out. On shards and with hashed names
-        there are the experts for sparse rows only, which are linear.
+        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, two nonlinear ones
+        on random Fourier features, which take most of the time. "linear" leaves out the nonlinear experts. On shards
+        and with hashed names only the experts for sparse rows are used, which are linear.
     drift : bool, default=True
-        Whether what is to be learned may move, as on most streams: some experts then forget earlier examples, to follow
-        it. Set it to False where the order of examples means nothing, and predictions are of old and new ones alike.
+        Whether the target may drift, as on most streams: if True, some experts forget earlier examples to follow it.
+        Set it to False if the order of the examples means nothing and the model must predict old and new examples
+        alike.
     sleeping : bool, default=True
-        Whether experts sleep that are so far behind that their votes cannot matter for now: they neither vote nor learn
-        until the best ones have lost enough. That saves time on long streams; set it to False to have all experts learn
-        all the time. It has an effect with ``combine="hedge"``, and may change at any time.
+        Whether to suspend experts that are so far behind that their votes currently cannot matter: they neither vote
+        nor learn until the best experts have lost enough. This saves time on long streams; set it to False to train all
+        experts all the time. It has an effect only with ``combine="hedge"``, and may be changed at any time.
     combine : {"hedge", "leader"}, default="hedge"
-        Predict by the vote, or with the expert of the fewest mistakes so far, whose margins `decision_function` then
-        gives.
+        "hedge" predicts by a weighted vote. "leader" predicts with the expert that made the fewest mistakes so far;
+        `decision_function` then returns its margins.
     fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+        Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
     intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed; for
-        experts on standardized rows, of the first of those.
+        Value of that coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then fixed;
+        for experts on standardized rows, the first non-zero standardized row is used.
     class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
+        Factors on the weight of examples, per class. If "balanced", they are ``n_samples / (n_classes * count)``;
+        `partial_fit` uses the counts so far.
     """
 
     experts: str = shared.option("all", Word("all", "linear"))
@@ -70,7 +71,7 @@ class AutoClassifierOptions:
     class_weight: Mapping[Any, float] | str | None = shared.class_weight()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return Plan(
             task=lambda labels: class_task(len(labels), update="max", strategy="joint", margin=1.0),
             step=Step(),
@@ -90,28 +91,29 @@ class AutoClassifierOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoRegressorOptions:
-    """The options of automatic selection for numbers, in every face.
+    """Options of automatic model selection for regression, shared by all interfaces.
 
     Parameters
     ----------
     experts : {"all", "linear"}, default="all"
-        Which experts learn. "all" are linear ones and, for dense rows of at most 300 features, those that are curved:
-        on random Fourier features. They take most of the time; "linear" leaves them out. On shards and with hashed
-        names there are the experts for sparse rows only, which are linear.
+        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, nonlinear ones on
+        random Fourier features, which take most of the time. "linear" leaves out the nonlinear experts. On shards and
+        with hashed names only the experts for sparse rows are used, which are linear.
     drift : bool, default=True
-        Whether what is to be learned may move, as on most streams: some experts then forget earlier examples, to follow
-        it. Set it to False where the order of examples means nothing, and predictions are of old and new ones alike.
+        Whether the target may drift, as on most streams: if True, some experts forget earlier examples to follow it.
+        Set it to False if the order of the examples means nothing and the model must predict old and new examples
+        alike.
     sleeping : bool, default=True
-        Whether experts sleep that are so far behind that their votes cannot matter for now: they neither vote nor learn
-        until the best ones have lost enough. That saves time on long streams; set it to False to have all experts learn
-        all the time. It has an effect with ``combine="hedge"``, and may change at any time.
+        Whether to suspend experts that are so far behind that their votes currently cannot matter: they neither vote
+        nor learn until the best experts have lost enough. This saves time on long streams; set it to False to train all
+        experts all the time. It has an effect only with ``combine="hedge"``, and may be changed at any time.
     combine : {"hedge", "leader"}, default="hedge"
-        Predict the weighted mean, or with the expert of the least error so far.
+        "hedge" predicts the weighted mean of the experts, "leader" predicts with the expert of smallest error so far.
     fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+        Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
     intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed; for
-        experts on standardized rows, of the first of those.
+        Value of that coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then fixed;
+        for experts on standardized rows, the first non-zero standardized row is used.
     """
 
     experts: str = shared.option("all", Word("all", "linear"))
@@ -122,7 +124,7 @@ class AutoRegressorOptions:
     intercept_scaling: float | str = shared.intercept_scaling()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return Plan(
             task=lambda labels: Regression(0.0),
             step=Step(),

@@ -38,44 +38,46 @@ _AT_ONCE = 1 << 16
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TaggerOptions:
-    r"""The options of the tagger of sequences.
+    r"""Options of the sequence tagger.
 
     Parameters
     ----------
     C : float, sequence of float or "auto", default=1.0
-        Aggressiveness, above 0: a bound on the step. Smaller is more cautious; inf makes every update plain PA. If a
-        sequence, one chain per value is trained in the same pass; "auto" is a grid of nine from 0.001 to 10. Not with
-        "perceptron", which has none.
+        Aggressiveness, above 0: a bound on the step. Smaller values are more cautious; inf makes every update plain PA.
+        If a sequence, one chain per value is trained in the same pass. If "auto", a grid of nine values from 0.001 to
+        10 is used. ``update="perceptron"`` does not use C and cannot be combined with several values.
     loss : "hinge" or "squared_hinge", default="hinge"
-        How slack is paid for: linearly (PA-I) or squared (PA-II).
+        Whether slack is penalized linearly (PA-I) or squared (PA-II).
     update : "prediction", "max_loss" or "perceptron", default="prediction"
-        The labeling to be beaten: the predicted one, or the one of largest loss, which also teaches from sequences
-        that are labeled right by too small a margin. "perceptron" takes a step of 1 against a wrong prediction.
+        The labeling to update against: the predicted one, or the one of largest loss, which also updates on sequences
+        that are labeled correctly with too small a margin. "perceptron" takes a step of 1 against a wrong prediction.
     cost : "hamming" or "squared_hamming", default="hamming"
-        :math:`\rho`: the number of wrong tokens, or its square, which asks for a margin of 1 for each. With
-        "max_loss", "hamming" takes time and memory that grow with the square of a sequence's length.
+        The cost :math:`\rho`: the number of wrong tokens, or its square, which requires a margin of 1 per wrong token.
+        With ``update="max_loss"``, the time and memory of "hamming" grow with the square of the sequence length.
     label_cost : dict, array-like of shape (n_classes, n_classes) or None, default=None
-        What a wrong token counts: 1; by its right label {label: cost}, 1 for those left out; or by its right and its
-        predicted label, in the order of ``classes_``. "max_loss" needs the "squared_hamming" sum then.
+        Cost of a wrong token. If None, 1. A dict {label: cost} gives costs by the right label; labels left out cost 1.
+        A matrix gives costs by the right and the predicted label, in the order of ``classes_``. With a label cost,
+        ``update="max_loss"`` requires ``cost="squared_hamming"``.
     transition_features : None, "all" or tuple of str, default=None
-        Features of a token that also weigh the step to it from the label before: those whose names start with one of
-        these strings, or all. Each takes n_classes² weights: 20 labels and 100,000 features fill a third of a GB, twice
-        that with averaging. It is fixed when learning begins, until the tagger is fitted again.
+        Token features that also have weights for the transition from the previous label: all, or those whose names
+        start with one of these strings. Each takes n_classes² weights: 20 labels and 100,000 features take a third of a
+        GB, and twice that with averaging. It is fixed when learning begins, until the tagger is fitted again.
     separator : str or None, default=None
-        In tokens that are lists of strings, the character between a feature's name and its value, such as ":" for
-        "length:3". Without a number after it, or after a backslash, it is a part of the name. If None, all of a string
-        is the name.
+        For tokens that are lists of strings, the character between a feature's name and its value, such as ":" for
+        "length:3". If no number follows it, or a backslash precedes it, it is part of the name. If None, the whole
+        string is the name.
     fit_intercept : bool, default=True
-        Whether every token has one more feature of constant value.
+        Whether every token has one more feature with a constant value.
     intercept_scaling : "auto" or float, default="auto"
-        That value, above 0. "auto" is 0.3 times the norm of the first token that is not empty, then fixed.
+        Value of the constant feature, above 0. If "auto", it is 0.3 times the norm of the first token that is not
+        empty, then fixed.
     average : bool, int or None, default=None
-        Whether to predict with the mean of the weights after each sequence; an integer above 1 is the sequence it
-        starts at. If None, weights are averaged if `fit` comes first, and not if `partial_fit` or `learn_one` does. It
-        is fixed when learning begins, until the tagger is fitted again.
+        Whether to predict with the average of the weights after each sequence. If an integer above 1, averaging starts
+        at that sequence. If None, weights are averaged if the first call is `fit`, and not if it is `partial_fit` or
+        `learn_one`. It is fixed when learning begins, until the tagger is fitted again.
     combine : {"leader", "hedge"}, default="leader"
-        With several C, label by the chain of the least cost so far, or each token by a vote of all, weighted by
-        AdaHedge.
+        With several values of C: "leader" labels with the chain of smallest cost so far, "hedge" labels each token by a
+        vote of all chains, weighted by AdaHedge.
     """
 
     C: float | Sequence[float] | str = option(1.0, Number(0, above=True), Numbers(0, above=True), Word("auto"))

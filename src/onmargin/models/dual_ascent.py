@@ -30,45 +30,47 @@ WHOLE = Number(1, 2**62, whole=True)
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentOptions:
-    """The options of dual ascent, in every face.
+    """Options of dual ascent for classification, shared by all interfaces.
 
     Parameters
     ----------
     geometry : {"euclidean", "entropic", "pnorm"}, default="euclidean"
-        How weights follow from the sum of examples: they are the sum itself, on the simplex, or in between.
+        How the weights are computed from the sum of the examples: "euclidean" weights are the sum itself, "entropic"
+        weights are on the simplex, and "pnorm" lies in between.
     p : float or None, default=None
-        Of "pnorm", from 2 to 500. If None, 2 ln(n_features) of the first call.
+        The norm p of ``geometry="pnorm"``, from 2 to 500. If None, p is 2 ln(n_features) in the first call.
     C : float, default=1.0
         The largest dual variable, above 0.
     margin : float or None, default=None
-        The margin asked for, above 0. If None, 1, or 0.1 for the entropic geometry.
+        Required margin, above 0. If None, 1, or 0.1 for the entropic geometry.
     window : int or None, default=8
-        How many of the last examples are learned again each round, the newest among them; their rows are kept. If None,
-        all, at a price that grows with every round.
+        Number of most recent examples, including the newest, that each round optimizes again; their rows are kept. If
+        None, all examples are, at a cost that grows with every round.
     sweeps : int or None, default=None
-        How often a round goes through the window, one example after the other, from the newest to the oldest. If None,
-        until nothing is gained any more.
+        Number of times that a round goes through the window, one example at a time, from the newest to the oldest. If
+        None, it repeats until the dual no longer increases.
     balanced : bool, default=True
-        Whether the entropic weights have either sign.
+        Whether the entropic weights can have either sign.
     fit_intercept : bool, default=False
-        Whether to learn an intercept; for the Euclidean geometry.
+        Whether to learn an intercept; only for the Euclidean geometry.
     intercept_scaling : "auto" or float, default="auto"
-        Value of its coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
+        fixed.
     class_weight : dict, "balanced" or None, default=None
-        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
-        far.
+        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
+        counts so far.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
-        Learn in the feature space of a kernel, with the Euclidean geometry: the weights are an expansion over the
-        examples whose dual variables are not zero, and a round costs as much as there are of those. A callable gives
-        the kernel values of the rows of two matrices; "precomputed": X holds them, n x n in `fit` and n_test x n in
-        prediction. For rows of a matrix only.
+        Kernel of the feature space in which to learn, with the Euclidean geometry. The weights are then an expansion
+        over the examples whose dual variables are not zero (the supports), and the cost of a round grows with their
+        number. A callable returns the kernel values of the rows of two matrices. If "precomputed", X holds the kernel
+        values, n x n in `fit` and n_test x n in prediction. Only for the rows of a matrix.
     gamma : {"scale", "auto"} or float, default="scale"
-        Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of `fit` or of the
-        first `partial_fit`, "auto" is ``1 / n_features``.
+        Coefficient of "poly", "rbf" and "sigmoid", above 0. If "scale", ``1 / (n_features * X.var())`` with the X of
+        `fit` or of the first `partial_fit`; if "auto", ``1 / n_features``.
     degree : int, default=3
-        Of "poly", at least 0.
+        Degree of "poly", at least 0.
     coef0 : float, default=0.0
-        Constant in "poly" and "sigmoid".
+        Constant term of "poly" and "sigmoid".
     """
 
     geometry: str = quasi_additive.geometry()
@@ -87,7 +89,7 @@ class DualAscentOptions:
     coef0: float = kernels.coef0()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         step = Ascent(float(self.C), quasi_additive.asked(self), self.window, self.sweeps)
         plan = quasi_additive.in_geometry(self, step, learner=_window_learner)
         fixed = dict(plan.fixed) | {name: getattr(self, name) for name in ("kernel", "gamma", "degree", "coef0")}
@@ -98,7 +100,7 @@ class DualAscentOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentRegressorOptions:
-    """The options of dual ascent for numbers, in every face.
+    """Options of dual ascent for regression, shared by all interfaces.
 
     Parameters
     ----------
@@ -107,15 +109,16 @@ class DualAscentRegressorOptions:
     epsilon : float, default=0.1
         Half the width of the tube: predictions within epsilon of their target have no loss.
     window : int or None, default=8
-        How many of the last examples are learned again each round, the newest among them; their rows are kept. If None,
-        all, at a price that grows with every round.
+        Number of most recent examples, including the newest, that each round optimizes again; their rows are kept. If
+        None, all examples are, at a cost that grows with every round.
     sweeps : int or None, default=None
-        How often a round goes through the window, one example after the other, from the newest to the oldest. If None,
-        until nothing is gained any more.
+        Number of times that a round goes through the window, one example at a time, from the newest to the oldest. If
+        None, it repeats until the dual no longer increases.
     fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+        Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
     intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
+        fixed.
     """
 
     C: float = quasi_additive.size_of_step()
@@ -126,7 +129,7 @@ class DualAscentRegressorOptions:
     intercept_scaling: float | str = shared.intercept_scaling()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return Plan(
             task=lambda labels: Regression(float(self.epsilon)),
             step=TubeAscent(float(self.C), float(self.epsilon), self.window, self.sweeps),

@@ -22,41 +22,42 @@ def rate() -> Any:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GradientDescentOptions:
-    r"""The options of gradient descent, in every face.
+    r"""Options of gradient descent, shared by all interfaces.
 
     Parameters
     ----------
     rate : float or None, default=None
-        :math:`\eta`, above 0. If None, :math:`1 / (2 X^2)` with X the largest norm among the rows of the first call,
-        for which the bound is proved; of records that come one at a time the first alone decides.
+        Learning rate :math:`\eta`, above 0. If None, :math:`1 / (2 X^2)`, where X is the largest norm of the rows in
+        the first call; the bound is proved for this rate. For records that are learned one at a time, X is the norm of
+        the first one.
     """
 
     rate: float | None = rate()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return _descent(self.rate, _largest_norm, link("euclidean"))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExponentiatedGradientOptions:
-    r"""The options of the exponentiated gradient, in every face.
+    r"""Options of exponentiated gradient, shared by all interfaces.
 
     Parameters
     ----------
     rate : float or None, default=None
-        :math:`\eta`, above 0. If None, :math:`2 / R^2` with R the largest spread (largest less smallest number, zeros
-        included) of a row of the first call, for which the bound is proved; of records that come one at a time the
-        first alone decides.
+        Learning rate :math:`\eta`, above 0. If None, :math:`2 / R^2`, where R is the largest spread (largest minus
+        smallest value, zeros included) of the rows in the first call; the bound is proved for this rate. For records
+        that are learned one at a time, R is the spread of the first one.
     balanced : bool, default=False
-        Whether weights have either sign: those of the features and of their negatives.
+        Whether weights can have either sign: if True, the negative of each feature also has a weight.
     """
 
     rate: float | None = rate()
     balanced: bool = option(False, FLAG)
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         spread = _largest_of_both_signs if self.balanced else _largest_spread
         return _descent(self.rate, spread, link("entropic", balanced=self.balanced), fixed={"balanced": self.balanced})
 

@@ -19,25 +19,27 @@ from onmargin.models.weights import budget, budget_policy, coef0, degree, gamma,
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LabelRankerOptions:
-    """The options of the label ranker, in every face.
+    """Options of the label ranker, shared by all interfaces.
 
     Parameters
     ----------
     C : float, default=1.0
         Aggressiveness, above 0: the largest step (PA-I), the sum of all steps of a round (other updates) or the price
-        of squared slack (PA-II). Smaller is more cautious and better under noise; ``inf`` gives plain PA.
+        of squared slack (PA-II). Smaller values are more cautious and better under noise; ``inf`` gives plain PA.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, "squared_hinge" is PA-II, which needs ``update="max"``.
+        "hinge" gives PA-I; "squared_hinge" gives PA-II, which requires ``update="max"``.
     average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round.
     update : str, default="max"
-        Which pairs of labels a round moves. "max": the one violated most. All that are violated at once: "simproj"
-        takes the mean of their projections, "simopt" weighs them, "exact" solves the joint problem (Sopopo). The like
-        on pairs in the wrong order only: "simperc", "conproj", "conopt". **"simproj" and "simopt" have no mistake
-        bound**, "conopt" has one for small C only; "simperc" needs a finite C, and "exact" ``calibrate=False``.
+        Which pairs of labels a round moves. "max" moves the most violated pair only. "simproj", "simopt" and "exact"
+        move all violated pairs: "simproj" averages their projections, "simopt" weights them, and "exact" solves the
+        joint problem (Sopopo). "simperc", "conproj" and "conopt" move only the pairs in the wrong order. **"simproj"
+        and "simopt" have no mistake bound**; "conopt" has one for small C only. "simperc" requires a finite C, and
+        "exact" requires ``calibrate=False``.
     calibrate : bool, default=True
-        Whether to learn the calibration label too, and so which labels are relevant. False is the paper's algorithm,
-        which ranks labels and cannot predict sets. It cannot change once something was learned.
+        Whether to also learn a calibration label, which decides how many labels are relevant. If False, this is the
+        algorithm of the paper, which ranks labels and cannot predict sets. It cannot change after the first fit.
     """
 
     C: float = option(1.0, Number(0, above=True))
@@ -55,7 +57,7 @@ class LabelRankerOptions:
     budget_policy: str = budget_policy()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         calibrated = bool(self.calibrate)
         every = self.update != "max"
         weights = space(self, PAIRS[self.update](self.C) if every else projection(self.C, self.loss), by_loss=False)

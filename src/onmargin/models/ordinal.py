@@ -23,23 +23,24 @@ Rank = str | int | float
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OrdinalRegressorOptions:
-    """The options of ordinal regression, in every face.
+    """Options of ordinal regression, shared by all interfaces.
 
     Parameters
     ----------
     ranks : sequence of str or int, or None, default=None
-        The ranks from low to high, at least two. None: those of the first call, for matrices alone.
+        The ranks from low to high, at least two. If None, they are the ranks of the first call; only for matrices.
     C : float, default=1.0
-        Aggressiveness, above 0: the sum of a round's steps is at most C. Smaller is more cautious and better under
-        noise.
+        Aggressiveness, above 0: the sum of a round's steps is at most C. Smaller values are more cautious and better
+        under noise.
     update : {"max", "simperc", "conproj", "simproj", "simopt", "conopt", "exact"}, default="max"
-        Which thresholds a round moves, and how far: "max" the one most violated; "simperc" and "conproj" all that are
-        on the wrong side of the score, by a fixed step or by the mean of their projections; "simproj" the mean over
-        all that are too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
-        which has none either; "conopt" the same for those on the wrong side, which has one for small C; "exact" the
-        problem itself.
+        Which thresholds a round moves, and how far. "max" moves the most violated one. "simperc" and "conproj" move all
+        thresholds on the wrong side of the score, by a fixed step or by the mean of their projections. "simproj" takes
+        the mean of the projections over all thresholds that violate the margin; "simopt" solves the problem without its
+        cross terms; neither has a mistake bound. "conopt" is "simopt" for the thresholds on the wrong side, and has a
+        bound for small C. "exact" solves the problem itself.
     average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round.
     """
 
     round_of: ClassVar[str] = TRIALS  # of thresholds

@@ -28,56 +28,61 @@ def aggressiveness() -> Any:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassifierOptions:
-    """The options of the passive-aggressive classifier, in every face.
+    """Options of the passive-aggressive classifier, shared by all interfaces.
 
     Parameters
     ----------
     C : float, sequence of floats or "auto", default=1.0
-        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always restores the margin. If a sequence,
-        one model per value is trained in the same pass, and the best so far predicts. "auto" is a grid of nine, from
-        0.001 to 10 in units of 1 / M, where M is the mean of ‖x‖² over the rows so far, or what takes its place in
-        another `geometry`.
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller values are more
+        cautious and better under noise; ``inf`` gives plain PA, which always restores the margin. If a sequence, one
+        model per value is trained in the same pass, and the best so far predicts. If "auto", a grid of nine values is
+        used, from 0.001 to 10 in units of 1 / M, where M is the mean of ‖x‖² over the rows so far, or its counterpart
+        in another `geometry`.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, "squared_hinge" is PA-II.
+        "hinge" gives PA-I, "squared_hinge" gives PA-II.
     margin : float or None, default=None
-        The margin m that an example asks for, at least 0: its loss is ``max(0, m - y * score)``. None: 1, or 0.1 if the
-        weights are on the simplex. With 0 only mistakes move the weights, and weights of zero never move.
+        Required margin m, at least 0: the loss of an example is ``max(0, m - y * score)``. If None, the margin is 1, or
+        0.1 if the weights are on the simplex. If 0, only mistakes update the weights, and weights of zero are never
+        updated.
     class_weight : dict, "balanced" or None, default=None
-        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
-        far.
+        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
+        counts so far.
     class_margin : dict or None, default=None
-        Margins by class, above 0: examples of a class ask for its margin instead of `margin`. A wide margin for a rare
-        class finds more of its examples, and takes more others for them. In one-vs-rest an example asks all columns for
-        it. Not with `cost`, nor with an `update` to which no margin makes a difference: "perceptron", "simperc",
-        "mira".
+        Required margins per class, above 0, used instead of `margin`. A wide margin for a rare class finds more of its
+        examples, at the price of more false positives. With one-vs-rest, all columns use the margin of the example's
+        class. Cannot be combined with `cost`, nor with an `update` that does not depend on the margin: "perceptron",
+        "simperc", "mira".
     average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
+        mistakes of each so far.
     update : str, default="max"
-        Which rivals of the right class a round moves. "max": the best. All that come too near at once: "simproj" takes
-        the mean of their projections, "simopt" weighs them, "exact" solves the joint problem (Sopopo). The like on
-        mistakes only: "simperc", "conproj", "conopt". "perceptron" is the uniform multiclass Perceptron, "mira" MIRA
-        with beta = 1 / C. All but "max" need ``loss="hinge"``; "simproj" and "simopt" have no mistake bound, "conopt"
-        has one for small C.
+        Which rivals of the right class an update moves. "max" moves the highest-scoring rival only. "simproj", "simopt"
+        and "exact" move all rivals that violate the margin: "simproj" averages their projections, "simopt" weights
+        them, and "exact" solves the joint problem (Sopopo). "simperc", "conproj" and "conopt" move only the rivals that
+        score at least as high as the right class. "perceptron" is the uniform multiclass Perceptron, and "mira" is MIRA
+        with beta = 1 / C. All except "max" require ``loss="hinge"``. "simproj" and "simopt" have no mistake bound;
+        "conopt" has one for small C.
     cost : array-like of shape (n_classes, n_classes), dict, "absolute", "squared" or None, default=None
-        ``cost[i, j]``, at least 0, is paid for predicting class j for class i; nothing for the right one. The margin
-        asked for is its square root, and ``totals_.cost`` sums what the predictions cost. A dict ``{"i": {"j": 2.0}}``
-        has costs by name; a pair that it does not name costs 1. "absolute" and "squared" are distances in the order of
-        ``classes_``. Where examples come one by one, a matrix is for the classes 0, 1, ....
+        ``cost[i, j]``, at least 0, is the cost of predicting class j when the right class is i; the right class costs
+        nothing. The required margin is the square root of the cost, and ``totals_.cost`` is the total cost of the
+        predictions. A dict ``{"i": {"j": 2.0}}`` gives costs by label; pairs that it does not contain cost 1.
+        "absolute" and "squared" are distances in the order of ``classes_``. For learners of streams, a matrix is for
+        the classes 0, 1, ....
     cost_update : {"prediction", "max_loss"}, default="prediction"
-        With `cost`, whether the right class moves against the prediction or against the class of largest loss.
+        With `cost`, whether the right class is updated against the predicted class or against the class of largest
+        loss.
     strategy : {"joint", "ovr"}, default="joint"
-        With more than two classes, "joint" learns the right class against its best rival, "ovr" each class against
-        all others, as scikit-learn does.
+        With more than two classes, "joint" updates the right class against its highest-scoring rival; "ovr" trains
+        one-vs-rest, each class against all others, as scikit-learn does.
     geometry : {"euclidean", "entropic", "adaptive", "normalized"}, default="euclidean"
-        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to; the
-        margin asked for is 0.1. Where few of very many features matter. No intercept, no averaging.
-        "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further; for text.
-        "normalized": the like, whatever the units of each feature. Both for ``update="max"`` only.
+        If "entropic", the weights are on the simplex (at least 0, summing to 1), updates are multiplicative, and the
+        default margin is 0.1. Useful where few of very many features matter; it has no intercept and no averaging. If
+        "adaptive", steps are taken in the AdaGrad metric, in which rare features move further; useful for text.
+        "normalized" is similar, and does not depend on the units of each feature. Both require ``update="max"``.
     combine : {"leader", "hedge"}, default="leader"
-        With several C, or ``average="best"``, predict with the model of the fewest mistakes so far, or by a vote of all
-        that AdaHedge weighs.
+        With several values of C, or with ``average="best"``: "leader" predicts with the model that made the fewest
+        mistakes so far, "hedge" by a vote of all models, weighted by AdaHedge.
     """
 
     C: float | ArrayLike | str = aggressiveness()
@@ -102,7 +107,7 @@ class ClassifierOptions:
     combine: str = shared.combine("leader")
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         entropic = self.geometry == "entropic"
         # By default far below 1 on the simplex, where scores are at most the largest number of a row.
         margin = float(self.margin) if self.margin is not None else 0.1 if entropic else 1.0
@@ -120,40 +125,41 @@ class ClassifierOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegressorOptions:
-    """The options of the passive-aggressive regressor, in every face.
+    """Options of the passive-aggressive regressor, shared by all interfaces.
 
     Parameters
     ----------
     C : float, sequence of floats or "auto", default=1.0
-        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more
-        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube. If a
-        sequence, one model per value is trained in the same pass, and the best so far predicts. "auto" is a grid of
-        nine, from 0.001 to 10 in units of 1 / M, where M is the mean of ‖x‖² over the rows so far, or what takes its
-        place in another `geometry`; with the first `loss` in units of D / M, where D is the deviation of the targets so
-        far.
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller values are more
+        cautious and better under noise; ``inf`` gives plain PA, which always reaches the tube. If a sequence, one model
+        per value is trained in the same pass, and the best so far predicts. If "auto", a grid of nine values is used,
+        from 0.001 to 10 in units of 1 / M, where M is the mean of ‖x‖² over the rows so far, or its counterpart in
+        another `geometry`. With ``loss="epsilon_insensitive"`` the unit is D / M, where D is the deviation of the
+        targets so far.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        The first is PA-I, the second PA-II.
+        "epsilon_insensitive" gives PA-I, "squared_epsilon_insensitive" gives PA-II.
     epsilon : float, default=0.1
-        Half the width of the tube in which predictions are right; at least 0.
+        Half the width of the tube around the target; predictions inside it have no loss. At least 0.
     average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
+        losses of each so far.
     geometry : {"euclidean", "entropic", "pnorm", "adaptive", "normalized"}, default="euclidean"
-        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to.
-        Where few of very many features matter. No intercept, no averaging. "pnorm": weights of any sign and size, in
-        between; the same limits.
-        "adaptive": the step is taken in the metric of AdaGrad, in which rare features move further.
-        "normalized": the like, whatever the units of each feature.
+        If "entropic", the weights are on the simplex (at least 0, summing to 1) and updates are multiplicative. Useful
+        where few of very many features matter; it has no intercept and no averaging. "pnorm" lies between "euclidean"
+        and "entropic": weights have any sign and size, and there is no intercept and no averaging. If "adaptive", steps
+        are taken in the AdaGrad metric, in which rare features move further. "normalized" is similar, and does not
+        depend on the units of each feature.
     p : float or None, default=None
-        Of "pnorm", from 2 to 500: 2 is plain weights, larger ones are nearer to the entropic. If None, 2 ln(n_features)
-        of the first call.
+        The norm p of ``geometry="pnorm"``, from 2 to 500: 2 gives plain weights, larger values are closer to the
+        entropic geometry. If None, p is 2 ln(n_features) in the first call.
     line_search : bool, default=False
-        With "entropic" and "pnorm", whether a step goes exactly as far as the Bregman projection onto the tube, at most
-        C, which a search along the row finds. If False, it goes as far as a bound on the curvature allows, which is
-        shorter. The search is for the first `loss`.
+        With "entropic" and "pnorm", whether to find the exact Bregman projection onto the tube, at most C, by a line
+        search along the row. If False, the step size comes from a bound on the curvature, which gives shorter steps.
+        Requires ``loss="epsilon_insensitive"``.
     combine : {"leader", "hedge"}, default="leader"
-        With several C, or ``average="best"``, predict with the model of the least loss so far, or the mean of all that
-        AdaHedge weighs.
+        With several values of C, or with ``average="best"``: "leader" predicts with the model of smallest loss so far,
+        "hedge" with the mean of all models, weighted by AdaHedge.
     """
 
     C: float | ArrayLike | str = aggressiveness()
@@ -174,7 +180,7 @@ class RegressorOptions:
     combine: str = shared.combine("leader")
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return Plan(
             task=lambda labels: Regression(self.epsilon),
             **space(self, projection(_first(self.C), self.loss), by_loss=True),

@@ -31,34 +31,36 @@ def margin() -> Any:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuasiAdditiveOptions:
-    r"""The options of the quasi-additive classifier, in every face.
+    r"""Options of the quasi-additive classifier, shared by all interfaces.
 
     Parameters
     ----------
     geometry : {"euclidean", "entropic", "pnorm"}, default="euclidean"
-        How weights follow from the sum of examples: they are the sum itself, on the simplex, or in between.
+        How the weights are computed from the sum of the examples: "euclidean" weights are the sum itself, "entropic"
+        weights are on the simplex, and "pnorm" lies in between.
     p : float or None, default=None
-        Of "pnorm", from 2 to 500: 2 is plain weights, larger ones are nearer to the entropic. If None, 2 ln(n_features)
-        of the first call.
+        The norm p of ``geometry="pnorm"``, from 2 to 500: 2 gives plain weights, larger values are closer to the
+        entropic geometry. If None, p is 2 ln(n_features) in the first call.
     step : {"fixed", "aggressive", "optimal"}, default="optimal"
-        :math:`\alpha_t`: "fixed" is C for a mistake and nothing otherwise; "aggressive" is min(C, loss), for rows of
-        curvature at most 1; "optimal" the maximizer of the dual over [0, C].
+        Step size :math:`\alpha_t`. "fixed" is C for a mistake and 0 otherwise; "aggressive" is min(C, loss), for rows
+        of curvature at most 1; "optimal" maximizes the dual over [0, C].
     C : float, default=1.0
         The largest step, above 0. "fixed" has a mistake bound for C below twice the margin.
     margin : float or None, default=None
-        The margin asked for, above 0. If None, 1, or 0.1 for the entropic geometry, whose scores are at most the
-        largest number of a row.
+        Required margin, above 0. If None, 1, or 0.1 for the entropic geometry, whose scores are at most the largest
+        value of a row.
     balanced : bool, default=True
-        Whether the entropic weights have either sign: they are then those of the features less those of their
-        negatives, which are on the simplex together. If False, they are on the simplex, and rows that are never
-        negative have no negative scores.
+        Whether the entropic weights can have either sign. If True, a weight is that of the feature minus that of its
+        negative, and both together are on the simplex. If False, the weights themselves are on the simplex, so rows
+        without negative values have no negative scores.
     fit_intercept : bool, default=False
-        Whether to learn an intercept; for the Euclidean geometry. For others append a constant feature.
+        Whether to learn an intercept; only for the Euclidean geometry. For the others, append a constant feature.
     intercept_scaling : "auto" or float, default="auto"
-        Value of its coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
+        fixed.
     class_weight : dict, "balanced" or None, default=None
-        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
-        far.
+        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
+        counts so far.
     """
 
     geometry: str = geometry()
@@ -72,25 +74,26 @@ class QuasiAdditiveOptions:
     class_weight: Mapping[Any, float] | str | None = shared.class_weight()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return in_geometry(self, STEPS[self.step](self.C))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PerceptronOptions:
-    """The options of the Perceptron, in every face.
+    """Options of the Perceptron, shared by all interfaces.
 
     Parameters
     ----------
     C : float, default=1.0
-        The size of a step, above 0. Predictions do not depend on it.
+        Step size, above 0. Predictions do not depend on it.
     fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+        Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
     intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
+        fixed.
     class_weight : dict, "balanced" or None, default=None
-        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
-        far.
+        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
+        counts so far.
     """
 
     C: float = size_of_step()
@@ -99,23 +102,23 @@ class PerceptronOptions:
     class_weight: Mapping[Any, float] | str | None = shared.class_weight()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return of_classes(self, Fixed(self.C), margin=1.0, weights=link("euclidean", bias=bias(self)))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PNormPerceptronOptions:
-    """The options of the p-norm Perceptron, in every face.
+    """Options of the p-norm Perceptron, shared by all interfaces.
 
     Parameters
     ----------
     p : float or None, default=None
-        From 2 to 500. If None, 2 ln(n_features) of the first call, and 2 for a few features.
+        The norm p, from 2 to 500. If None, p is 2 ln(n_features) in the first call, but at least 2.
     C : float, default=1.0
-        The size of a step, above 0. Predictions do not depend on it.
+        Step size, above 0. Predictions do not depend on it.
     class_weight : dict, "balanced" or None, default=None
-        Factors on C by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the counts so
-        far.
+        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
+        counts so far.
     """
 
     p: float | None = norm()
@@ -123,29 +126,29 @@ class PNormPerceptronOptions:
     class_weight: Mapping[Any, float] | str | None = shared.class_weight()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return of_classes(self, Fixed(self.C), margin=1.0, weights=link("pnorm", p=self.p), fixed={"p": self.p})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WinnowOptions:
-    r"""The options of Winnow, in every face.
+    r"""Options of Winnow, shared by all interfaces.
 
     Parameters
     ----------
     rate : float or None, default=None
-        :math:`\eta`, above 0. If None, 4 times `margin`, or `margin` itself if balanced: the rates of the bounds for
-        two classes and numbers up to 1.
+        Learning rate :math:`\eta`, above 0. If None, 4 times `margin`, or `margin` itself if `balanced`: the rates of
+        the bounds for two classes and values up to 1.
     margin : float, default=0.1
-        The margin that a good target has, above 0.
+        Margin that good weights are assumed to have, above 0.
     threshold : float, default=0.5
-        What a score must be above for the second class, above 0; there is none if balanced, or for more than two
+        Threshold above which a score predicts the second class, above 0. Not used if `balanced`, or with more than two
         classes.
     balanced : bool, default=False
-        Whether weights have either sign. If False, rows must not be negative.
+        Whether weights can have either sign. If False, rows must not have negative values.
     class_weight : dict, "balanced" or None, default=None
-        Factors on the rate by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit` from the
-        counts so far.
+        Factors on the rate per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses
+        the counts so far.
     """
 
     rate: float | None = option(None, POSITIVE, NONE)
@@ -155,7 +158,7 @@ class WinnowOptions:
     class_weight: Mapping[Any, float] | str | None = shared.class_weight()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         proven = float(self.margin) * (1 if self.balanced else 4)
         return of_classes(
             self,

@@ -18,23 +18,24 @@ from onmargin.models.rules import FLAG, Number, Word
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OnlineRidgeOptions:
-    r"""The options of online ridge regression, in every face.
+    r"""Options of online ridge regression, shared by all interfaces.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Price of the squared norm of the weights, intercept included; above 0. Larger values keep the weights smaller.
+        Penalty on the squared norm of the weights, intercept included; above 0. Larger values keep the weights smaller.
     forgetting : float, default=0.0
-        How much less each round counts after one more round: a round counts :math:`(1 - forgetting)^s` after s others.
-        At least 0 and below 1. 0.003 or so follows a target that moves, and costs accuracy where none does.
+        Rate at which earlier rounds lose weight: a round has weight :math:`(1 - forgetting)^s` after s others. At least
+        0 and below 1. A value of about 0.003 follows a drifting target, at some cost in accuracy where the target does
+        not drift.
     intercept_scaling : float or "auto", default=1.0
-        Value of the intercept coordinate, above 0. The larger it is, the less the intercept pays for its size. "auto"
-        is 0.3 times the norm of the first non-zero row seen, then fixed.
+        Value of the intercept coordinate, above 0. The larger it is, the less the intercept is penalized. If "auto", it
+        is 0.3 times the norm of the first non-zero row, then fixed.
     forecast : bool, default=False
-        Whether an example is predicted with its features already counted, with a target of 0, as the forecaster of
-        Vovk and of Azoury and Warmuth does: the prediction is :math:`w \cdot x / (1 + x^\top A x)`. Its regret is
-        bounded by the targets alone; it costs accuracy where targets are far from 0. If False, it is
-        :math:`w \cdot x`.
+        Whether to predict an example as if it had already been learned with a target of 0, as the forecaster of Vovk
+        and of Azoury and Warmuth does: the prediction is :math:`w \cdot x / (1 + x^\top A x)`. The regret is then
+        bounded in terms of the targets alone, at some cost in accuracy where targets are far from 0. If False, the
+        prediction is :math:`w \cdot x`.
     """
 
     alpha: float = option(1.0, Number(0, above=True, below=True))
@@ -44,7 +45,7 @@ class OnlineRidgeOptions:
     intercept_scaling: float | str = option(1.0, Number(0, above=True, below=True), Word("auto"))
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         settings: dict[str, Any] = {"forgetting": float(self.forgetting), "forecast": bool(self.forecast)}
 
         def adjust(geometry: Any) -> None:

@@ -28,24 +28,25 @@ def forgetting() -> Any:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWClassifierOptions:
-    """The options of AROW for classes, in every face.
+    """Options of AROW for classification, shared by all interfaces.
 
     Parameters
     ----------
     r : float, default=0.1
-        Regularization, above 0: how much an example is distrusted. Larger is more cautious.
+        Regularization, above 0. Larger values are more cautious: each example changes the weights and variances less.
     class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
+        Factors on the weight of examples, per class. If "balanced", they are ``n_samples / (n_classes * count)``;
+        `partial_fit` uses the counts so far.
     average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
+        mistakes of each so far.
     strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
-        best rival.
+        With more than two classes, "ovr" trains one-vs-rest, each class against all others; "joint" updates the right
+        class against its highest-scoring rival.
     forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
+        Relative growth, after each step, of the variances that the step reduced; they grow up to 1 at most. A value of
+        0.1 follows a drifting target, at some cost in accuracy where the target does not drift.
     """
 
     r: float = option(0.1, Number(0, above=True, below=True))
@@ -57,34 +58,35 @@ class AROWClassifierOptions:
     forgetting: float = forgetting()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return _of_classes(self, Regularized(self.r))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SCWClassifierOptions:
-    """The options of SCW, in every face.
+    """Options of SCW, shared by all interfaces.
 
     Parameters
     ----------
     C : float, default=1.0
         Aggressiveness, above 0: the largest step ("I") or the price of squared slack ("II").
     eta : float, default=0.9
-        Probability, above 0.5 and below 1, with which an example must be right.
+        Probability with which an example must be classified correctly, above 0.5 and below 1.
     variant : {"I", "II"}, default="I"
-        Whether slack costs C times itself or its square.
+        Whether slack is penalized linearly ("I") or squared ("II").
     class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
+        Factors on the weight of examples, per class. If "balanced", they are ``n_samples / (n_classes * count)``;
+        `partial_fit` uses the counts so far.
     average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
+        mistakes of each so far.
     strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
-        best rival.
+        With more than two classes, "ovr" trains one-vs-rest, each class against all others; "joint" updates the right
+        class against its highest-scoring rival.
     forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
+        Relative growth, after each step, of the variances that the step reduced; they grow up to 1 at most. A value of
+        0.1 follows a drifting target, at some cost in accuracy where the target does not drift.
     """
 
     C: float = option(1.0, Number(0, above=True, below=True))
@@ -98,7 +100,7 @@ class SCWClassifierOptions:
     forgetting: float = forgetting()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         from statistics import NormalDist  # and with it fractions and decimal, for which other learners need not wait
 
         step = Confident(self.C, NormalDist().inv_cdf(self.eta), squared=self.variant == "II")
@@ -107,24 +109,25 @@ class SCWClassifierOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NHERDClassifierOptions:
-    """The options of NHERD, in every face.
+    """Options of NHERD, shared by all interfaces.
 
     Parameters
     ----------
     C : float, default=10.0
-        Aggressiveness, above 0. Smaller is more cautious.
+        Aggressiveness, above 0. Smaller values are more cautious.
     class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples by class. "balanced" is ``n_samples / (n_classes * count)``; in `partial_fit`
-        from the counts so far.
+        Factors on the weight of examples, per class. If "balanced", they are ``n_samples / (n_classes * count)``;
+        `partial_fit` uses the counts so far.
     average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the mistakes of each so far.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
+        mistakes of each so far.
     strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" learns each class against all others, "joint" the right class against its
-        best rival.
+        With more than two classes, "ovr" trains one-vs-rest, each class against all others; "joint" updates the right
+        class against its highest-scoring rival.
     forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
+        Relative growth, after each step, of the variances that the step reduced; they grow up to 1 at most. A value of
+        0.1 follows a drifting target, at some cost in accuracy where the target does not drift.
     """
 
     C: float = option(10.0, Number(0, above=True, below=True))
@@ -136,26 +139,28 @@ class NHERDClassifierOptions:
     forgetting: float = forgetting()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return _of_classes(self, Herding(1 / self.C))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWRegressorOptions:
-    """The options of AROW for numbers, in every face.
+    """Options of AROW for regression, shared by all interfaces.
 
     Parameters
     ----------
     r : float, default=0.1
-        Regularization, above 0: how much an example is distrusted. Larger is more cautious.
+        Regularization, above 0. Larger values are more cautious: each example changes the weights and variances less.
     epsilon : float, default=0.0
-        Half the width of the tube in which predictions are right and nothing is learned; at least 0.
+        Half the width of the tube around the target; predictions inside it have no loss and cause no update. At least
+        0.
     average : bool, int, "mean" or "best", default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at,
-        and "mean" is True. "best": with the current weights or their mean, by the losses of each so far.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
+        losses of each so far.
     forgetting : float, default=0.0
-        By what part the variances that a step made smaller grow again after it, at most up to 1. 0.1 follows a target
-        that moves, and costs accuracy where none does.
+        Relative growth, after each step, of the variances that the step reduced; they grow up to 1 at most. A value of
+        0.1 follows a drifting target, at some cost in accuracy where the target does not drift.
     """
 
     r: float = option(0.1, Number(0, above=True, below=True))
@@ -166,7 +171,7 @@ class AROWRegressorOptions:
     forgetting: float = forgetting()
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         return Plan(task=lambda labels: Regression(self.epsilon), **_gaussian(self, Regularized(self.r), by_loss=True))
 
 

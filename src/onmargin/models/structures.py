@@ -29,36 +29,37 @@ Example = tuple[Any, Any]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StructureOptions:
-    r"""The options of the learner of structures.
+    r"""Options of the structured predictor.
 
     Parameters
     ----------
     model : object
-        What structures are. It has
+        Object that defines the structures, with the methods
 
-        - ``joint_features(x, y)``: the features of a structure. A dict of name: value, whose names may be new at any
-          time; or a vector, a sparse row or a pair ``(indices, values)``, of which the model then says in
-          ``n_features`` how many there are;
-        - ``argmax(weights, x)``: a structure of highest score. `weights` is a mapping for features that are named
-          (``weights[name]`` is 0 for an unknown name, ``weights.score(features)`` the score of some), otherwise an
-          array. They are there to be read, and go on learning;
-        - ``cost(y, z)``: a number at least 0, and 0 if z is right;
+        - ``joint_features(x, y)``: the features of a structure. Either a dict of name: value, in which new names may
+          appear at any time; or a vector, a sparse row or a pair ``(indices, values)``, for which the model must have
+          an attribute ``n_features``, the number of features;
+        - ``argmax(weights, x)``: a structure of highest score. `weights` is a mapping for named features
+          (``weights[name]`` is 0 for an unknown name, ``weights.score(features)`` is the score of some features),
+          otherwise an array. Do not modify the weights; they change as learning continues;
+        - ``cost(y, z)``: a number of at least 0, which is 0 if z is right;
         - for ``update="max_loss"``, ``cost_augmented_argmax(weights, x, y)``: the structure z of highest score plus
           :math:`\sqrt{\rho(y, z)}`, the square root of its cost.
     C : float, default=1.0
-        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller is more cautious
-        and better under noise; ``inf`` gives plain PA.
+        Aggressiveness, above 0: the largest step (PA-I) or the price of squared slack (PA-II). Smaller values are more
+        cautious and better under noise; ``inf`` gives plain PA.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, "squared_hinge" is PA-II.
+        "hinge" gives PA-I, "squared_hinge" gives PA-II.
     update : {"prediction", "max_loss"}, default="prediction"
-        The rival of the right structure. "prediction": the one predicted, so that a right prediction changes nothing.
-        "max_loss": the one of largest loss, which asks for a margin too; it takes a second search.
+        The structure to update against. "prediction" uses the predicted structure, so a right prediction changes
+        nothing. "max_loss" uses the structure of largest loss, which also enforces a margin but takes a second search.
     average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round.
     check_rounds : int, default=20
-        In so many first rounds the model's answers are compared with each other, and an error says what does not fit:
-        a search that misses the right structure though it scores higher, features that change, a right structure that
-        costs something. 0 for a search that is approximate.
+        Number of first rounds in which the results of the model's methods are checked against each other. An error
+        reports what is inconsistent: a search that misses the right structure although it scores higher, features that
+        change, or a right structure with a cost above 0. Set it to 0 for an approximate search.
     """
 
     model: StructureModel = required()
@@ -71,7 +72,7 @@ class StructureOptions:
     round_of: ClassVar[str] = compatible.STRUCTURES
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         average = averaging(self.average)
 
         def weights(shape: Shape, kind: Kind | None, n_columns: int) -> Geometry:
@@ -82,7 +83,7 @@ class StructureOptions:
 
 @contextmanager
 def noted(example: int) -> Iterator[None]:
-    """Have an error say which example of the call it came from."""
+    """Add the index of the example to any error."""
     try:
         yield
     except Exception as error:
@@ -97,7 +98,7 @@ def play_round(
     example: Example,
     weight: Vector | None = None,
 ) -> None:
-    """Predict, find the rival and learn. What may raise comes before the weights move."""
+    """Predict, find the rival and learn. Everything that may raise comes before the update of the weights."""
     model: Any = options.model
     x, y = example
     weights = features.learning(learner.geometry)

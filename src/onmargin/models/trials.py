@@ -45,32 +45,35 @@ def geometry() -> Any:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BlockOptions:
-    """The options of the classifier of blocks.
+    """Options of the block classifier.
 
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness, above 0: the most that the step sizes of a trial may sum to. Smaller is more cautious and better
-        under noise. "simperc", "exact" and the entropic geometry need a finite C.
+        Aggressiveness, above 0: the sum of the step sizes of a trial is at most C. Smaller values are more cautious and
+        better under noise. "simperc", "exact" and the entropic geometry require a finite C.
     margin : float or None, default=None
-        The margin asked for, above 0. If None, it is 1, and 0.1 for the entropic geometry, whose scores are at most the
-        largest number of a row. For plain weights it sets the scale of C: margin m with C is margin 1 with C / m.
+        Required margin, above 0. If None, 1, or 0.1 for the entropic geometry, whose scores are at most the largest
+        value of a row. For plain weights it sets the scale of C: margin m with C is the same as margin 1 with C / m.
     update : str, default="max"
-        How a trial moves the weights. "max": onto the instance of largest loss alone. "exact": to the solution of the
-        problem above. "simproj" takes the mean of the projections onto all instances that lack the margin, "simopt"
-        weighs them; neither has a mistake bound. The like on wrong instances only, with one: "conproj", for small C
-        "conopt" and, with steps of a fixed size, "simperc".
+        How a trial updates the weights. "max" projects onto the instance of largest loss only. "exact" solves the
+        problem above. "simproj" averages the projections onto all instances that violate the margin, and "simopt"
+        weights them; neither has a mistake bound. "conproj", "conopt" and "simperc" use only the wrong instances and
+        have a bound, "conopt" for small C; "simperc" takes steps of a fixed size.
     fit_intercept : bool, default=False
-        Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm. Off by default,
-        since rows that are differences of feature vectors have none, and the papers' blocks neither.
+        Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
+        Off by default, because rows that are differences of feature vectors need none, and neither do the blocks in the
+        papers.
     intercept_scaling : "auto" or float, default="auto"
-        Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
+        fixed.
     average : bool or int, default=False
-        Whether to predict with the mean of the weights after each trial; an integer above 1 is the trial it starts at.
+        Whether to predict with the average of the weights after each trial. If an integer above 1, averaging starts at
+        that trial.
     geometry : {"euclidean", "entropic"}, default="euclidean"
-        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to. Where few
-        of very many features matter. It has the updates "max", "simperc", "conproj" and "simproj", needs a finite C,
-        and has no intercept and no averaging.
+        If "entropic", the weights are on the simplex (at least 0, summing to 1) and updates are multiplicative. Useful
+        where few of very many features matter. It supports the updates "max", "simperc", "conproj" and "simproj",
+        requires a finite C, and has no intercept and no averaging.
     """
 
     C: float = aggressiveness()
@@ -84,49 +87,52 @@ class BlockOptions:
     round_of: ClassVar[str] = compatible.TRIALS
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         bias = intercept_value(fit=self.fit_intercept, scaling=self.intercept_scaling)
         return Plan(task=lambda labels: Block(_margin(self)), **_one_vector(self, bias))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassFeatureOptions:
-    """The options of the classifier over features of example and class.
+    """Options of the classifier over joint features of example and class.
 
     Parameters
     ----------
     phi : None, callable or transformer, default=None
-        Where the features come from. If None, X is the features, an array of examples x classes x features. A callable
-        ``phi(x, label)`` gives the vector of one example and class; X is then any sequence of examples. A transformer
-        with ``learn_transform`` and ``transform``, such as :class:`onmargin.features.ClassTermFeatures`, learns as it
-        goes; a copy of it is used.
+        Source of the joint features. If None, X holds the features as an array of examples x classes x features. A
+        callable ``phi(x, label)`` returns the vector of one example and class; X is then any sequence of examples. A
+        transformer with ``learn_transform`` and ``transform``, such as :class:`onmargin.features.ClassTermFeatures`, is
+        updated during training; a copy of it is used.
     C : float, default=1.0
-        Aggressiveness, above 0: the sum of a round's steps is at most C, or the price of squared slack. Smaller is more
-        cautious and better under noise.
+        Aggressiveness, above 0: the sum of a round's steps is at most C, or the price of squared slack. Smaller values
+        are more cautious and better under noise.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        "squared_hinge" is PA-II, for ``update="max"`` only.
+        "squared_hinge" gives PA-II and requires ``update="max"``.
     update : {"max", "simperc", "conproj", "simproj", "simopt", "conopt", "exact"}, default="max"
-        Which rivals a round moves away from, and how far: "max" the best one; "simperc" and "conproj" all that score at
-        least as high as the right class, by a fixed step or by the mean of the projections; "simproj" the mean over all
-        that come too near, which has no mistake bound; "simopt" the optimum of the problem without its cross terms,
-        which has none either; "conopt" the same for those that "conproj" takes, which has one for small C; "exact" the
-        problem itself. With label sets the same is said of pairs of a relevant label and another one.
+        Which rivals a round moves away from, and how far. "max" uses the highest-scoring rival only. "simperc" and
+        "conproj" use all rivals that score at least as high as the right class, with a fixed step or the mean of the
+        projections. "simproj" takes the mean of the projections over all rivals that violate the margin; "simopt"
+        solves the problem without its cross terms; neither has a mistake bound. "conopt" is "simopt" for the rivals
+        that "conproj" uses, and has a bound for small C. "exact" solves the problem itself. With label sets the same
+        holds for pairs of a relevant and an irrelevant label.
     average : bool or int, default=False
-        Whether to predict with the mean of the weights after each round; an integer above 1 is the round it starts at.
+        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
+        that round.
     margin : float or None, default=None
-        The margin asked for, above 0. If None, it is 1, and 0.1 for the entropic geometry, whose scores are at most the
-        largest number of a row.
+        Required margin, above 0. If None, 1, or 0.1 for the entropic geometry, whose scores are at most the largest
+        value of a row.
     geometry : {"euclidean", "entropic"}, default="euclidean"
-        "entropic": weights are on the simplex, at least 0 and of sum 1, and multiplied instead of added to. Where few
-        of very many features matter, and none of them speaks against a class. It has the updates "max", "simperc",
-        "conproj" and "simproj", needs a finite C, and has no averaging.
+        If "entropic", the weights are on the simplex (at least 0, summing to 1) and updates are multiplicative. Useful
+        where few of very many features matter, and none of them is evidence against a class. It supports the updates
+        "max", "simperc", "conproj" and "simproj", requires a finite C, and has no averaging.
     cost : array-like of shape (n_classes, n_classes), dict, "absolute", "squared" or None, default=None
-        ``cost[i, j]``, at least 0, is paid for predicting class j for class i, as for
-        :class:`PassiveAggressiveClassifier`. The margin asked for is its square root, and ``totals_.cost`` sums what
-        the predictions cost. It needs ``update="max"`` and one label per example, and all labels of a call are classes
-        from its first example on.
+        ``cost[i, j]``, at least 0, is the cost of predicting class j when the right class is i, as for
+        :class:`PassiveAggressiveClassifier`. The required margin is the square root of the cost, and ``totals_.cost``
+        is the total cost of the predictions. Requires ``update="max"`` and one label per example; all labels of a call
+        are classes from its first example on.
     cost_update : {"prediction", "max_loss"}, default="prediction"
-        With `cost`, whether the right class moves against the prediction or against the class of largest loss.
+        With `cost`, whether the right class is updated against the predicted class or against the class of largest
+        loss.
     """
 
     phi: Any = optional(None, Member("__call__", "learn_transform", words="a function phi(x, label), or a transformer"))
@@ -142,7 +148,7 @@ class ClassFeatureOptions:
     round_of: ClassVar[str] = compatible.TRIALS
 
     def plan(self) -> Plan:
-        """Return how these options learn."""
+        """Return the learning plan of these options."""
         parts = _one_vector(self, 0.0)  # an intercept would be the same for all classes
         if self.loss == "squared_hinge":
             parts["step"] = Largest(self.C, squared=True)

@@ -50,45 +50,48 @@ _SPREADS = 2.0
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class UniclassOptions:
-    """The options of the uniclass learner, in every face.
+    """Options of the uniclass learner (novelty detection), shared by all interfaces.
 
     Parameters
     ----------
     C : float, default=1.0
-        Aggressiveness, above 0: the farthest the center moves for one example (PA-I) or the price of squared slack
-        (PA-II). Smaller is more cautious and better under noise; ``inf`` gives plain PA, which always reaches the
-        example.
+        Aggressiveness, above 0: the largest distance that the center moves for one example (PA-I) or the price of
+        squared slack (PA-II). Smaller values are more cautious and better under noise; ``inf`` gives plain PA, which
+        always reaches the example.
     epsilon : float, default=0.1
-        The radius with ``radius="fixed"``; at least 0. Examples beyond it move the center. If most of them are beyond
-        it, the threshold between inliers and outliers is set by their distances instead.
+        The radius if ``radius="fixed"``; at least 0. Examples farther away than this move the center. If most examples
+        are, the threshold between inliers and outliers is derived from their distances instead.
     radius : {"fixed", "learn"}, default="fixed"
-        "learn": the radius starts at 0 and grows with what is seen, and never beyond `max_radius`.
+        Whether the radius is fixed at `epsilon` or learned. If "learn", the radius starts at 0 and grows with the
+        examples, up to `max_radius`.
     max_radius : float or None, default=None
-        The bound B on a learned radius, above 0: take it of the order of the data's diameter. A larger one lets the
-        radius do more of the work and the center less. Needed with ``radius="learn"``.
+        Upper bound B on a learned radius, above 0; choose it of the order of the data's diameter. With larger values
+        the radius changes more and the center less. Required if ``radius="learn"``.
     init : {"first", "zero"}, default="first"
-        Where the center starts: at the first example ([NIPS]), which is then no round, or at the origin ([JMLR]).
+        Where the center starts: at the first example ([NIPS]), which then does not count as a round, or at the origin
+        ([JMLR]).
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
-        The first is PA-I, the second PA-II.
+        "epsilon_insensitive" gives PA-I, "squared_epsilon_insensitive" gives PA-II.
     geometry : {"euclidean", "entropic", "pnorm"}, default="euclidean"
-        "entropic": the center is on the simplex, its numbers at least 0 and of sum 1, and they are multiplied instead
-        of added to: for proportions and histograms. It starts uniform, whatever `init` says, and needs
-        ``radius="fixed"``. "pnorm": what was added to the start is a link of the sum of the directions, which is
-        between the two; it needs ``radius="fixed"`` as well.
+        If "entropic", the center is on the simplex (coordinates at least 0, summing to 1) and updates are
+        multiplicative; useful for proportions and histograms. The center then starts uniform, whatever `init` is.
+        "pnorm" lies between the two: the center minus its start is a p-norm link of the sum of the update directions.
+        Both require ``radius="fixed"``.
     p : float or None, default=None
-        Of "pnorm", from 2 to 500: 2 is a plain center, larger ones are nearer to the entropic. If None, 2
-        ln(n_features) of the first call.
+        The norm p of ``geometry="pnorm"``, from 2 to 500: 2 gives a plain center, larger values are closer to the
+        entropic geometry. If None, p is 2 ln(n_features) in the first call.
     line_search : bool, default=False
-        With "entropic" and "pnorm", whether a step goes exactly as far as the Bregman projection onto the half-space
-        that holds the ball, at most C, which a search finds. If False, it goes as far as a bound on the curvature
-        allows, which is shorter. The search is for the first `loss`.
+        With "entropic" and "pnorm", whether to find the exact Bregman projection onto the half-space that holds the
+        ball, at most C, by a line search. If False, the step size comes from a bound on the curvature, which gives
+        shorter steps. Requires ``loss="epsilon_insensitive"``.
     kernel : {"linear", "poly", "rbf", "sigmoid"}, callable or None, default=None
-        Learn in the feature space of a kernel: the center is an expansion over the examples that moved it, and a round
-        costs as much as there are of those. A callable gives the kernel values of the rows of two matrices.
+        Kernel of the feature space in which to learn. The center is then an expansion over the examples that moved it
+        (the supports), and the cost of a round grows with their number. A callable returns the kernel values of the
+        rows of two matrices.
     budget_policy : {"projection", "smallest", "oldest"}, default="projection"
-        What goes when a new support would be one too many: the support of which least is lost when the new one takes
-        over its projection, the one of the smallest contribution, or the oldest; these two leave their share to all
-        others.
+        Which support to remove when a new one would exceed the budget: the one whose projection onto the new support
+        loses least, the one of smallest contribution, or the oldest. With "smallest" and "oldest" its share goes to all
+        other supports.
     """
 
     C: float = option(1.0, Number(0, above=True))
@@ -109,7 +112,7 @@ class UniclassOptions:
     budget_policy: str = option("projection", Word(*POLICIES))
 
     def plan(self) -> Plan:
-        """Return how these options learn. A distance is a small difference of large numbers: rows are float64."""
+        """Return the learning plan. Rows are float64, because a distance is a small difference of large numbers."""
         height = 0.0 if self.max_radius is None else float(self.max_radius)
         limit = float(self.epsilon) if self.max_radius is None else height
         of_link = {"p": self.p} if self.geometry == "pnorm" else {}

@@ -1,4 +1,4 @@
-"""Learning one example at a time: from dicts, lists of names, text and vectors, with features that may come later."""
+"""Learners for streams of dicts, lists of names, text or vectors; new features may appear at any time."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from onmargin.stream.second_order import AROWClassifier, AROWRegressor, NHERDClassifier, SCWClassifier
     from onmargin.stream.uniclass import PassiveAggressiveUniclass
 
-# Imported when first used, as those of `onmargin` are: a program that uses one learner does not wait for the others.
+# Imported on first use, like those of `onmargin`, so a program that uses one learner does not wait for the others.
 _HOME = {
     "AROWClassifier": "onmargin.stream.second_order",
     "AROWRegressor": "onmargin.stream.second_order",

@@ -1,4 +1,4 @@
-"""Rows of a matrix or examples of a list, learned by compiled loops as far as their labels are known."""
+"""Compiled loops over the rows of a matrix or the examples of a list whose labels are known."""
 
 from collections.abc import Iterator
 from math import nan
@@ -11,7 +11,7 @@ from onmargin._core.rows import Rows
 
 
 def widen(model: Any, rows: Rows) -> Rows:
-    """Rows as wide as the weights, which grow to theirs; a sparse row is zero where it has nothing."""
+    """Widen the weights or the sparse rows so that both have the same width."""
     if not rows.is_sparse() or not hasattr(model, "_learner"):
         return rows
     with model._turns:
@@ -23,21 +23,21 @@ def widen(model: Any, rows: Rows) -> Rows:
 
 
 def learn_closed(learner: Any, rows: Rows, y: Any, weight: Any, targets: Any = None) -> None:
-    """Learn rows that are seen once; an interrupt that comes when they are learned changes nothing of it."""
+    """Learn rows that are seen once, and close the learner even if an interrupt comes."""
     try:
         try:
             learner.learn(rows, y, weight, targets=targets)
         finally:
             learner.close()
-    except BaseException:  # which may have come before it was closed
+    except BaseException:  # an interrupt may come before the learner is closed
         learner.close()
         raise
 
 
 def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
-    """Learn all rows up to one whose label is not known, give its number, and go on after it.
+    """Learn rows up to one whose label is unknown, yield its index, and continue after it.
 
-    Who gets it learns that row alone. The rows are as good as one by one, bit for bit.
+    The caller must learn the yielded row itself. The result is the same, bit for bit, as one row at a time.
     """
     factors = None if weights is None else np.ascontiguousarray(weights, np.float64)
     done = 0
@@ -61,7 +61,7 @@ def learn_known(model: Any, rows: Rows, y: Any, weights: Any) -> Iterator[int]:
 
 
 def learn_readily(model: Any, X: tuple[Any, ...], y: list[Any], weights: list[float] | None) -> Iterator[int]:
-    """The same for examples whose features have names; who gets a number meets the label, or the error."""
+    """Do the same as `learn_known` for examples with named features; the caller adds the label or gets the error."""
     done = 0
     while done < len(X):
         player = model._opened()
@@ -73,7 +73,7 @@ def learn_readily(model: Any, X: tuple[Any, ...], y: list[Any], weights: list[fl
 
 
 def _negative(rows: Rows) -> NDArray[np.bool_]:
-    """Which rows have a negative number."""
+    """Return which rows have a negative value."""
     values, _, ends = rows.owners
     found: NDArray[np.bool_] = np.zeros(rows.n_rows, bool)
     if ends is None:
@@ -85,7 +85,7 @@ def _negative(rows: Rows) -> NDArray[np.bool_]:
 
 
 def _targets(model: Any, y: Any) -> NDArray[np.float64]:
-    """What the task takes for labels; nan for those that it must meet, or refuse, first."""
+    """Return the targets of the task for labels; nan for labels that must first be added or refused."""
     if model._opened() is None or model._names is not None:
         return np.full(len(y), nan)
     if model._labelled:

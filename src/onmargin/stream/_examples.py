@@ -1,4 +1,4 @@
-"""What an example may be, and how several are taken apart."""
+"""Kinds of examples, and iteration over several of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any
@@ -10,24 +10,24 @@ from onmargin.learner import as_rows
 
 
 def is_vector(x: Any) -> bool:
-    """Whether the features of an example go by position, not by name."""
+    """Return whether the features of an example are identified by position, not by name."""
     return isinstance(x, Rows) or hasattr(x, "tocsr") or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf")
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether a vector holds its non-zeros alone."""
+    """Return whether a vector is sparse."""
     return x.is_sparse() if isinstance(x, Rows) else hasattr(x, "tocsr")
 
 
 class Vectors:
-    """Makes rows of vectors, all of one length; None: any."""
+    """Conversion of vectors to rows, all of length `n_features`, or of any length if it is None."""
 
     def __init__(self, n_features: int | None, dtype: Any) -> None:
         self.n_features = n_features
         self.dtype = np.dtype(dtype)
 
     def __call__(self, x: Any) -> Rows:
-        """The row of one vector."""
+        """Return one vector as a row."""
         if not is_vector(x):
             raise TypeError(f"this model learns vectors, and x is none; got {x!r:.100}. Give an array of numbers.")
         rows = x if isinstance(x, Rows) else self.rows(x.reshape(1, -1) if x.ndim == 1 else x, "x")
@@ -38,7 +38,7 @@ class Vectors:
         return rows
 
     def rows(self, X: Any, name: str) -> Rows:
-        """The rows of a matrix, dense or sparse."""
+        """Return the rows of a dense or sparse matrix."""
         if X.ndim != 2:
             raise ValueError(f"{name} must have one or two dimensions, got {X.ndim}")
         X = X.tocsr() if hasattr(X, "tocsr") else np.ascontiguousarray(X)
@@ -51,7 +51,7 @@ class Vectors:
 
 
 def each(X: Any, vectors: Vectors) -> Iterable[Any]:
-    """The examples of a list or a matrix, one by one."""
+    """Return the examples of a list or a matrix, one by one."""
     if is_vector(X):
         return _rows(X if isinstance(X, Rows) else vectors.rows(X, "X"))
     if hasattr(X, "columns"):
@@ -66,7 +66,7 @@ def _rows(rows: Rows) -> Iterator[Rows]:
 
 
 def check_lengths(**given: Any) -> None:
-    """Refuse lists that are not of one length, where their lengths are known."""
+    """Refuse lists of different lengths, if their lengths are known."""
     lengths = {name: _length(value) for name, value in given.items() if isinstance(value, Rows | Sized)}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"{' and '.join(lengths)} must have as many items as each other; got {lengths}")

@@ -1,4 +1,4 @@
-"""Labels as a stream brings them."""
+"""Checks of the labels of a stream."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ Label = str | int | float
 
 
 def check_label(label: Any, classes: list[Label]) -> Label:
-    """A label that may become a class beside others: strings or whole numbers, but not both."""
+    """Return a label that may become a class; labels are strings or integers, but not both."""
     if isinstance(label, np.generic):
         label = label.item()
     whole = isinstance(label, int) or (isinstance(label, float) and label.is_integer())
@@ -21,7 +21,7 @@ def check_label(label: Any, classes: list[Label]) -> Label:
 
 
 def code_of(label: Any, classes: list[Label]) -> int:
-    """The number of a label that must be known."""
+    """Return the index of a label, which must be known."""
     try:
         return classes.index(label)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What all learners of streams share: reading examples, learning and predicting, looking at weights."""
+"""Base class of all stream learners: reading examples, learning, predicting and explaining."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,33 +27,33 @@ from onmargin.stream._blocks import learn_known, learn_readily, widen
 from onmargin.stream._examples import Vectors, check_lengths, each, is_sparse, is_vector
 from onmargin.stream._players import KernelPlayer
 
-# The name of a feature; with hashing and for vectors its place.
+# The name of a feature; with hashing and for vectors, its index.
 Name = str | int
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StreamLearner:
-    """A learner of one example at a time over a `Model`.
+    """Base class of stream learners: learns a `Model` one example at a time.
 
-    A subclass inherits the options of a family, whose `plan` says how they learn, and says how targets are read and of
-    which columns a score is made (`_direction`).
+    A subclass inherits the options of a family, whose `plan` defines how they learn, and defines how targets are read
+    and how scores are combined from columns (`_direction`).
 
     Parameters
     ----------
     features : RecordFeatures or None, default=None
-        How examples are read: names that are kept or hashed, words of texts, the type of the weights. None: as
-        ``RecordFeatures()`` says.
+        How examples are read: whether names are kept or hashed, how texts are split into words, the type of the
+        weights. If None, ``RecordFeatures()``.
     """
 
-    # The player and the turns of threads are no part of what is learned: a copy makes its own.
+    # The player and the thread lock are not part of the learned state: a copy creates its own.
     __slots__ = ("__dict__", "__weakref__", "_player", "_turns")
 
     features: RecordFeatures | None = reading()
 
     plan: ClassVar[Callable[..., Plan]]  # of the options: how they learn
-    # What is learned: "classify", "regress", "rank", "ordinal" or "novelty".
+    # The task: "classify", "regress", "rank", "ordinal" or "novelty".
     task: ClassVar[str]
-    # Whether the target of an example is a label or, if not, a number; None: it is neither.
+    # Whether the target of an example is a label (True), a number (False), or neither (None).
     _labelled: ClassVar[bool | None] = None
 
     _player_type: ClassVar[type[Player]] = Player
@@ -64,19 +64,19 @@ class StreamLearner:
         self._check_parameters()
 
     def _targets(self) -> dict[Any, float]:
-        """Return what known labels are for the task."""
+        """Return the target of the task for each known label."""
         return {}
 
     def _check_target(self, y: Any) -> Any:
-        """Return the target of an example as `learn_one` takes it, or refuse it."""
+        """Return the target of an example as `learn_one` uses it, or refuse it."""
         raise NotImplementedError
 
     def _direction(self, label: Any) -> tuple[NDArray[np.float64], float]:
-        """Return how the score of a label is made of the vectors of weights, and its intercept."""
+        """Return the coefficients that combine the columns of weights into the score of a label, and its intercept."""
         raise NotImplementedError
 
     def _leading(self, x: Any) -> Any:
-        """Return the label whose score is explained if none is named; None: there is one score."""
+        """Return the label to explain by default; None if there is only one score."""
         return None
 
     def _check_parameters(self) -> None:
@@ -92,7 +92,7 @@ class StreamLearner:
             )
 
     def _check_learned(self) -> None:
-        """Refuse what a file says was learned, if it does not fit together and the parameters."""
+        """Refuse a state loaded from a file that is inconsistent, or does not match the parameters."""
         model = check_begun(self, type(self)(**self.get_params()))
         if model is None:
             return
@@ -109,7 +109,7 @@ class StreamLearner:
             raise ValueError(f"frequencies of words are a {type(frequencies).__name__}")
 
     def _known(self) -> list[Any]:
-        """Return the labels that have columns of their own, if a file has them as they must be."""
+        """Return the labels that have their own columns; refuse invalid ones from a file."""
         return []
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -118,12 +118,12 @@ class StreamLearner:
         Parameters
         ----------
         deep : bool, default=True
-            Not used, present for scikit-learn's sake.
+            Not used, present for compatibility with scikit-learn.
 
         Returns
         -------
         parameters : dict
-            What the model was made with.
+            The parameters that the model was created with.
         """
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
@@ -145,7 +145,7 @@ class StreamLearner:
 
     @property
     def features_(self) -> RecordFeatures:
-        """How examples are read."""
+        """How examples are read into features."""
         return self.features or AS_THEY_COME
 
     @property
@@ -154,9 +154,9 @@ class StreamLearner:
 
     @contextmanager
     def _opening(self, x: Any) -> Iterator[Player]:
-        """Give the player, for an example like x. If it is the first and cannot be learned, nothing is begun.
+        """Yield the player for an example like x. If the first example cannot be learned, the model stays empty.
 
-        Other threads wait until the block is over.
+        Other threads wait until the block ends.
         """
         with self._turns:
             before = dict(vars(self))
@@ -168,7 +168,7 @@ class StreamLearner:
                     self._begin(x)
                 yield self._opened()  # type: ignore[misc]
             except BaseException:
-                if self._n_rounds() == rounds:  # otherwise it was learned, and an interrupt came afterwards
+                if self._n_rounds() == rounds:  # otherwise the example was learned before the interrupt
                     for part, state in parts:
                         part.__dict__ = state
                     self.__dict__, self._player = before, None
@@ -180,7 +180,7 @@ class StreamLearner:
         return int(self._learner._totals.rounds) if "_model" in vars(self) else 0
 
     def _begin(self, x: Any, *, table: bool = True) -> None:
-        """Begin a model that has seen nothing, for examples like x, which may be the record of a table."""
+        """Begin an untrained model for examples like x, which may be a record of a table."""
         self._names: Index | None = None
         if is_vector(x):
             if self.features_.n_features is not None:
@@ -198,7 +198,7 @@ class StreamLearner:
             self._player = None
 
     def _row(self, x: Any) -> Any:
-        """Return the first example as the matrix that an estimator would begin with."""
+        """Return the first example as the matrix with which an estimator would begin."""
         player: Any = self._opened()
         places, values = player.features(x, new=True)
         if self._names is None and not is_sparse(x):
@@ -208,14 +208,14 @@ class StreamLearner:
         return sparse.csr_matrix((values, places, [0, len(places)]), shape=(1, self._learner.geometry.n_features))
 
     def _entries(self, x: Any) -> int:
-        """Return how many features the first example has, if it may be a record of a table: none if it may not."""
+        """Return the number of features of the first example if it may be a record of a table, otherwise 0."""
         ensemble = self.plan().ensemble
         if self.features_.n_features is not None or not isinstance(x, Mapping) or ensemble is None:
             return 0
         return len(self.features_.read(x, zeros=True)) if ensemble.experts.table else 0
 
     def _start(self, x: Any, shape: Shape) -> None:
-        """Begin a model that has seen nothing, for examples like x."""
+        """Begin an untrained model for examples like x."""
         plan = self.plan()
         if plan.sized and isinstance(self._names, Names):
             raise ParameterError(
@@ -231,7 +231,7 @@ class StreamLearner:
         return getattr(self, "kernel", None)
 
     def _like(self, x: Any, shape: Shape) -> Any:
-        """Return the first example as a matrix, which a kernel is fitted to."""
+        """Return the first example as a matrix, to initialize a kernel."""
         if self._names is None:
             return matrix_of(Vectors(None, shape.dtype)(x))
         from scipy import sparse
@@ -241,11 +241,11 @@ class StreamLearner:
         return sparse.csr_matrix(reader.arrays(), shape=(1, shape.n_features or len(reader.names)), dtype=shape.dtype)
 
     def _columns(self) -> int:
-        """Return as many columns as a model begins with."""
+        """Return the initial number of columns of a model."""
         return 1
 
     def _opened(self) -> Player | None:
-        """Return the player; None: nothing was learned yet."""
+        """Return the player, or None if nothing was learned yet."""
         if self._player is None and "_model" in vars(self):
             with self._turns:
                 kind = self._player_type if self._kernel is None else KernelPlayer
@@ -274,21 +274,21 @@ class StreamLearner:
         raise NotImplementedError
 
     def check_one(self, x: Any, y: Any = None, weight: float = 1.0) -> None:
-        """Refuse an example that `learn_one` would refuse, and learn nothing.
+        """Raise the error that `learn_one` would raise for an example, without learning it.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
             The example, as for `learn_one`.
         y : object, default=None
-            Its target, as for `learn_one`.
+            The target, as for `learn_one`.
         weight : float, default=1.0
             Its weight.
 
         Raises
         ------
         TypeError, ValueError
-            What `learn_one` would raise.
+            If `learn_one` would raise it.
         """
         check_weight(weight)
         self._check_target(y)
@@ -297,7 +297,7 @@ class StreamLearner:
             deepcopy(self).learn_one(x, y)
         else:
             player.scores(x)
-            if self.features_.separator is not None:  # numbers after names that are not known are read too
+            if self.features_.separator is not None:  # also read the numbers after unknown names
                 self.names_one(x)
 
     def names_one(self, x: Any) -> list[str]:
@@ -311,45 +311,45 @@ class StreamLearner:
         Returns
         -------
         names : list of str
-            The names, each once, before any hashing; none for a vector.
+            The names, each once, before hashing; empty for a vector.
         """
         table = self._model.is_table if "_model" in vars(self) else self._entries(x) > 0
         return [] if is_vector(x) else list(self.features_.read(x, zeros=table))
 
     def knows(self, name: str) -> bool:
-        """Return whether a feature of that name was learned; with hashing every name has its place.
+        """Return whether a feature with this name was learned; with hashing, every name is known.
 
         Parameters
         ----------
         name : str
-            The name, as `names_one` gives it.
+            The name, as returned by `names_one`.
 
         Returns
         -------
         known : bool
-            False for all names where features go by position.
+            Always False if features are identified by position.
         """
         names = vars(self).get("_names")
         return names is not None and names.get(name) >= 0
 
     def learn_many(self, X: Iterable[Any], y: Any, weights: Iterable[float] | None = None) -> Self:
-        """Learn examples one after the other: the same as so many calls of `learn_one`.
+        """Learn several examples in order; the same as calling `learn_one` for each.
 
         Parameters
         ----------
         X : iterable, or matrix of shape (n_samples, n_features)
-            Examples as `learn_one` takes them. Of an array or a sparse matrix the rows are vectors; a sparse one may be
-            wider than those before.
+            Examples, as for `learn_one`. The rows of an array or sparse matrix are vectors; a sparse matrix may be
+            wider than earlier ones.
         y : iterable
             Their targets.
         weights : iterable of float or None, default=None
-            Their factors on C; an example of weight 0 is skipped.
+            Factors on C, one per example; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The model, having learned. If an example is refused, those before it are learned, and the error says which
-            one it was. After an interrupt (Ctrl-C) those are learned whose rounds ``totals_`` counts.
+            The updated model. If an example is invalid, the examples before it stay learned, and the error says which
+            one it was. After an interrupt (Ctrl-C), the examples whose rounds ``totals_`` counts are learned.
         """
         for i, x, target, weight in self._one_by_one(X, y, weights):
             try:
@@ -359,7 +359,7 @@ class StreamLearner:
         return self
 
     def _one_by_one(self, X: Any, y: Any, weights: Any) -> Iterator[tuple[int, Any, Any, float]]:
-        """The examples to be learned by themselves, with their numbers: all but those of known labels in a list."""
+        """Yield the examples to learn one by one, with their indices; learn the others in compiled loops."""
         if is_vector(X):
             X = widen(self, self._vectors().rows(X, "X"))
         examples = self._each(X)
@@ -383,7 +383,7 @@ class StreamLearner:
             yield i, x, target, weight
 
     def predict_many(self, X: Iterable[Any]) -> list[Any]:
-        """Predict examples: the same as so many calls of `predict_one`.
+        """Predict several examples; the same as calling `predict_one` for each.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ class StreamLearner:
         Returns
         -------
         predictions : list
-            One for each example.
+            One prediction per example.
         """
         return [self.predict_one(x) for x in self._each(X)]
 
@@ -401,19 +401,20 @@ class StreamLearner:
         return each(X, self._vectors())
 
     def weights(self, label: Any = None, top: int | None = None) -> dict[Name, float]:
-        """The weights by feature, the heaviest first; averaged ones if `average` is on.
+        """Return the weights by feature, largest absolute value first; averaged if `average` is on.
 
         Parameters
         ----------
         label : str or int or None, default=None
-            Whose weights, where each label has its own. None: with two classes those of the second.
+            The label whose weights to return, if each label has its own. If None, with two classes, those of the second
+            class.
         top : int or None, default=None
-            How many, at most. None: all that are not zero.
+            Maximum number of features. If None, all that are not zero.
 
         Returns
         -------
         weights : dict
-            Weights by the name of the feature; with hashing and for vectors by its place.
+            Weights by the name of the feature; with hashing and for vectors, by its index.
         """
         if "_model" not in vars(self):
             return {}
@@ -422,22 +423,22 @@ class StreamLearner:
         return self._named(range(self.n_features_), direction @ self._model.mean()[0][:, : self.n_features_], top)
 
     def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
-        """Return what each feature adds to the score of an example, the largest first; with `intercept` they sum to it.
+        """Return the contribution of each feature to the score of an example; with `intercept` they sum to the score.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
             The example.
         label : str or int or None, default=None
-            Whose score, where each label has its own. None: that of the label predicted.
+            The label whose score to explain, if each label has its own. If None, the predicted label.
         top : int or None, default=None
-            How many features, at most. None: all that add anything.
+            Maximum number of features. If None, all with a non-zero contribution.
 
         Returns
         -------
         contributions : dict
-            Weight times value by the name of the feature; with hashing and for vectors by its place. A number that the
-            record of a table lacks counts as its mean.
+            Weight times value by the name of the feature; with hashing and for vectors, by its index. A number missing
+            from the record of a table counts as its mean. The largest absolute values come first.
         """
         player = self._opened()
         if player is None:
@@ -451,17 +452,17 @@ class StreamLearner:
         return self._named(there, direction @ self._model.mean()[0][:, there] * values[there], top)
 
     def intercept(self, label: Any = None) -> float:
-        """The intercept of a score.
+        """Return the intercept of a score.
 
         Parameters
         ----------
         label : str or int or None, default=None
-            Whose, as for `weights`.
+            The label, as for `weights`.
 
         Returns
         -------
         intercept : float
-            What is added to weights times values.
+            The constant added to the sum of weights times values.
         """
         return float(self._direction(label)[1]) if "_model" in vars(self) else 0.0
 
@@ -473,7 +474,7 @@ class StreamLearner:
             )
 
     def _named(self, places: Any, values: NDArray[np.float64], top: int | None) -> dict[Name, float]:
-        """Values that are not zero by feature, those of largest size first."""
+        """Return the non-zero values by feature, largest absolute value first."""
         if top is not None and not Number(0, whole=True).accepts(top):
             raise ValueError(f"top must be None or an integer at least 0; got {top!r}")
         order = np.argsort(-np.abs(values), kind="stable")
@@ -483,12 +484,12 @@ class StreamLearner:
 
     @property
     def support_size_(self) -> tuple[int, int]:
-        """How many supports a kernel has and how many numbers these hold: what memory and time grow with."""
+        """Number of supports of a kernel and number of values that they hold, with which memory and time grow."""
         supports = getattr(self._learner, "supports", None) if "_model" in vars(self) else None
         return (0, 0) if supports is None else (len(supports), supports.n_values)
 
     def matrix_size(self, n_features: int) -> int:
-        """Return how many numbers are kept beyond the weights of so many features, such as one per pair of them.
+        """Return how many numbers are stored besides the weights of `n_features` features, such as one per pair.
 
         Parameters
         ----------
@@ -498,7 +499,7 @@ class StreamLearner:
         Returns
         -------
         size : int
-            The number of numbers, for all models that learn side by side.
+            The total over all models trained side by side.
         """
         plan = self.plan()
         if plan.ensemble is None:
@@ -508,7 +509,7 @@ class StreamLearner:
 
     @property
     def models_(self) -> list[str]:
-        """The names of the models that learn side by side; before an example is seen those for named features."""
+        """Names of the models trained side by side; before the first example, of those for named features."""
         plan = self.plan()
         if "_model" in vars(self):
             return [expert.name for expert in self._model.experts(plan)]
@@ -516,7 +517,7 @@ class StreamLearner:
 
     @property
     def model_outcomes_(self) -> list[ModelOutcome]:
-        """How each of the models side by side does: name, what it has lost, its vote, and whether it leads."""
+        """Name, loss and vote of each model trained side by side, and whether it leads."""
         return self._model.outcomes(self.plan()) if "_model" in vars(self) else []
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -530,7 +531,7 @@ class StreamLearner:
 
     @property
     def feature_names_(self) -> list[str] | None:
-        """The names of the features, in the order of their places; None for vectors, and where names are hashed."""
+        """Names of the features, by index; None for vectors and for hashed names."""
         names = vars(self).get("_names")
         if names is None and "_model" not in vars(self) and self.features_.n_features is None:
             return []
@@ -538,12 +539,12 @@ class StreamLearner:
 
     @property
     def n_features_(self) -> int:
-        """Number of features: names met so far, places of the table, or numbers in a vector."""
+        """Number of features: names seen so far, size of the hash table, or length of the vectors."""
         if "_model" not in vars(self):
             return self.features_.n_features or 0
         return int(self._learner.geometry.n_features) if self._names is None else len(self._names)
 
     @property
     def totals_(self) -> Totals:
-        """What the rounds so far came to."""
+        """Totals of the rounds so far."""
         return self._learner.totals if "_model" in vars(self) else Totals(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Classifiers of examples that come one at a time."""
+"""Base class of stream classifiers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from onmargin.stream._learner import StreamLearner
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(StreamLearner):
-    """A classifier over a linear model; classes may come at any time."""
+    """A stream classifier over a linear model; new classes may appear at any time."""
 
     task = "classify"
     _labelled = True
@@ -41,7 +41,7 @@ class LinearClassifier(StreamLearner):
         return check_known(self.classes_)
 
     def _by_class(self) -> Mapping[Any, float] | str | None:
-        """Return the factors on C by class, if the family has them."""
+        """Return the factors on C per class, if the family has them."""
         return getattr(self, "class_weight", None)
 
     def _check_target(self, y: Any) -> Label:
@@ -57,17 +57,18 @@ class LinearClassifier(StreamLearner):
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example: features by name with numbers or categories, names alone, a text, or an array or sparse row of
-            numbers. The first example learned says whether features go by name or by position.
+            The example: a dict of features with numbers or categories, a list of feature names, a text, or an array or
+            sparse row of numbers. The first example learned determines whether features are identified by name or by
+            position.
         y : str or int
-            Its label; one not met before becomes a class. All are strings, or all are whole numbers.
+            The label; a new label becomes a class. All labels must be strings, or all integers.
         weight : float, default=1.0
-            Factor on C, at least 0; with weight 0 nothing happens.
+            Factor on C, at least 0; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         if self._by_class() is not None:
             with self._turns:
@@ -79,7 +80,7 @@ class LinearClassifier(StreamLearner):
         return self
 
     def _learn_weighted(self, x: Any, y: Any, weight: float) -> None:
-        """Learn an example by its weight times that of its class; the caller holds the turn of its thread."""
+        """Learn an example with its weight times that of its class; the caller holds the lock."""
         if check_weight(weight) == 0:
             return
         label = self._check_target(y)
@@ -92,7 +93,7 @@ class LinearClassifier(StreamLearner):
             factor = balanced_factor(len(self.class_counts_) + (not known), count, total)
         player, rounds, before = self._player, self._n_rounds(), self.class_counts_
         try:
-            self.class_counts_ = {**before, label: count}  # an interrupt may come as soon as it is learned
+            self.class_counts_ = {**before, label: count}  # set first, because an interrupt may follow the round
             if player is None or not player.learn_label(x, label, weight * factor):
                 self._learn_new(x, label, weight * factor)
         except BaseException:
@@ -101,7 +102,7 @@ class LinearClassifier(StreamLearner):
             raise
 
     def _learn_new(self, x: Any, y: Any, weight: float) -> None:
-        """Learn an example when a label is new, or when the player is."""
+        """Learn an example whose label is new, or the first one of a new player."""
         if check_weight(weight) == 0:
             return
         label = self._check_target(y)
@@ -114,7 +115,7 @@ class LinearClassifier(StreamLearner):
                 player.play(np.array([player.targets[label]]), weight)
 
     def _meet(self, label: Label) -> None:
-        """Make room for a label; margins between the others stay as they are."""
+        """Add a column for a label; margins between the others do not change."""
         known: list[Any] = self.classes_
         classes = sorted({*known, label, *classes_of_cost(getattr(self, "cost", None))})
         self._model.adopt(self.plan())
@@ -123,40 +124,40 @@ class LinearClassifier(StreamLearner):
         self._model.arrange(classes)
 
     def predict_one(self, x: Any) -> Any:
-        """The class of highest score.
+        """Predict the class of highest score.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         label : str or int or None
-            A label; of equal scores the first class wins, and with two classes a score of zero is ``classes_[1]``.
-            None: nothing was learned yet.
+            The label. Ties go to the first class; with two classes, a score of zero predicts ``classes_[1]``. None if
+            nothing was learned yet.
         """
         player = self._player or self._opened()
         if player is None:
             return None
         classes = self.classes_
         best = player.best(x)
-        if classes is not self.classes_:  # another thread has met a new one
+        if classes is not self.classes_:  # another thread has added a class
             return self.predict_one(x)
         return classes[best if len(classes) > 1 else 0]
 
     def scores_one(self, x: Any) -> dict[Label, float]:
-        """The score of each class.
+        """Return the score of each class.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         scores : dict
-            Scores by label; with two classes they are the margin and its opposite.
+            Scores by label; with two classes, the margin and its negative.
         """
         player = self._opened()
         if player is None:
@@ -170,18 +171,17 @@ class LinearClassifier(StreamLearner):
     def predict_proba_one(self, x: Any) -> dict[Label, float]:
         """Return the probability of each class, calibrated on the stream learned so far.
 
-        The class of highest score need not be the most likely one: the probabilities correct scores that favor a
-        class.
+        The class of highest score need not be the most probable one: calibration corrects scores that favor a class.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         probabilities : dict
-            Probabilities by label, of sum 1; no labels if nothing was learned yet.
+            Probabilities by label, which sum to 1; empty if nothing was learned yet.
         """
         player = self._opened()
         if player is None:
@@ -193,7 +193,7 @@ class LinearClassifier(StreamLearner):
 
     @property
     def reliability_(self) -> Reliability:
-        """How good the probabilities were, each judged before its example was learned."""
+        """Reliability of the probabilities, each computed before its example was learned."""
         return Reliability.of(self._model.calibration if "_model" in vars(self) else Calibration())
 
     def _targets(self) -> dict[Any, float]:

@@ -1,4 +1,4 @@
-"""Regressors of examples that come one at a time."""
+"""Base class of stream regressors."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -13,7 +13,7 @@ from onmargin.stream._learner import StreamLearner
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearRegressor(StreamLearner):
-    """A regressor over a linear model."""
+    """A stream regressor over a linear model."""
 
     task = "regress"
     _labelled = False
@@ -24,17 +24,18 @@ class LinearRegressor(StreamLearner):
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example: features by name with numbers or categories, names alone, a text, or an array or sparse row of
-            numbers. The first example learned says whether features go by name or by position.
+            The example: a dict of features with numbers or categories, a list of feature names, a text, or an array or
+            sparse row of numbers. The first example learned determines whether features are identified by name or by
+            position.
         y : float
             Its target.
         weight : float, default=1.0
-            Factor on C, at least 0; with weight 0 nothing happens.
+            Factor on C, at least 0; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         player = self._player
         if player is not None:
@@ -45,33 +46,33 @@ class LinearRegressor(StreamLearner):
         return self
 
     def predict_one(self, x: Any) -> float:
-        """The predicted target.
+        """Predict the target of an example.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         y : float
-            A number; 0 if nothing was learned yet.
+            The prediction; 0 if nothing was learned yet.
         """
         player = self._player or self._opened()
         return 0.0 if player is None else player.scores(x)[0]
 
     def scores_one(self, x: Any) -> float:
-        """The score, which is the prediction.
+        """Return the score of an example, which is its prediction.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         score : float
-            What `predict_one` gives.
+            The result of `predict_one`.
         """
         return self.predict_one(x)
 

@@ -1,4 +1,4 @@
-"""Players whose learner plays the rounds itself: those with a window of examples, or with a kernel."""
+"""Players whose learner plays the rounds itself: with a window of examples, or with a kernel."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from onmargin.stream._blocks import learn_closed
 
 
 class WindowPlayer(Player):
-    """Rounds of a learner that keeps its last examples, one example at a time."""
+    """Player of a learner that keeps its most recent examples."""
 
     def learn(self, x: Any, y: Any, weight: float = 1.0) -> None:
         if check_weight(weight) > 0:
@@ -26,7 +26,7 @@ class WindowPlayer(Player):
             return True
         try:
             target = self.targets.get(y)
-        except TypeError:  # no label at all, which is refused where labels are met
+        except TypeError:  # not a label; refused where new labels are added
             target = None
         if target is None:
             return False
@@ -51,7 +51,7 @@ class WindowPlayer(Player):
         learn_closed(self.learner, self._received(), y, np.array([float(weight)]), np.array([0, len(y)]))
 
     def _received(self) -> Rows:
-        """Return the example that was read last."""
+        """Return the most recently read example."""
         if self.reader is None:
             return self.rows
         from scipy import sparse
@@ -63,7 +63,7 @@ class WindowPlayer(Player):
 
 
 class KernelPlayer(WindowPlayer):
-    """Rounds of a learner whose weights are an expansion over examples."""
+    """Player of a learner whose weights are an expansion over examples."""
 
     def scores(self, x: Any) -> list[float]:
         with self.turns:
@@ -82,7 +82,7 @@ class KernelPlayer(WindowPlayer):
         return int(scores[0] >= 0) if len(scores) == 1 else int(np.argmax(scores))
 
     def plant(self, x: Any) -> None:
-        """Put the center of a ball that has seen nothing at an example."""
+        """Set the center of a new ball to an example."""
         self.read(x)
         self.learner.plant(matrix_of(self._received()), 0)
         self.learner.close()

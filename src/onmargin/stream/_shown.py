@@ -1,4 +1,4 @@
-"""Attributes and methods that some learners of streams have: declared once, named by the classes that have them."""
+"""Attributes and methods of some stream learners: defined here once and assigned in the classes that have them."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from onmargin.models.several import Standing
 
 @property  # type: ignore[misc]
 def sweep_(self: Any) -> Standing:
-    """How the models of all values of C stand."""
+    """Mistakes, losses and weights of the models of all values of C."""
     if self.average == "best":
         raise AttributeError("there is one value of C only")
     standing: Standing = self._standing()
@@ -17,7 +17,7 @@ def sweep_(self: Any) -> Standing:
 
 @property  # type: ignore[misc]
 def averages_(self: Any) -> Standing:
-    """How the current and the averaged weights stand."""
+    """Mistakes and losses of the current and of the averaged weights."""
     if self.average != "best":
         raise AttributeError("there is nothing to compare: averages_ needs average='best'")
     standing: Standing = self._standing()
@@ -26,32 +26,32 @@ def averages_(self: Any) -> Standing:
 
 @property  # type: ignore[misc]
 def experts_(self: Any) -> Standing:
-    """How the experts stand."""
+    """Names, losses and votes of the experts."""
     standing: Standing = self._standing()
     return standing
 
 
 @property  # type: ignore[misc]
 def rate_(self: Any) -> float:
-    """The rate in use."""
+    """The learning rate in use."""
     if not hasattr(self, "_learner"):
         raise AttributeError("nothing was learned yet")
     return float(self._learner.step.rate)
 
 
 def retire(self: Any, keep: int) -> Any:
-    """Go on with the experts that have lost least so far; the others are forgotten, and their time is saved.
+    """Keep only the experts with the smallest loss so far, and drop the others to save time.
 
     Parameters
     ----------
     keep : int
-        How many stay, at least 1; one more if averages and what they are of would be parted. An expert that was behind
-        may have been the best of what is yet to come, where a stream drifts.
+        Number of experts to keep, at least 1; one more is kept if averaged weights would be separated from the weights
+        that they average. On a drifting stream, an expert that is behind now may become the best later.
 
     Returns
     -------
     self : object
-        The model, with fewer experts. The regret bound is then against those that stayed.
+        The model with fewer experts. The regret bound then holds against the remaining experts.
     """
     if "_model" not in vars(self):
         raise ValueError("nothing was learned yet: there is no telling which experts to keep")

@@ -12,38 +12,40 @@ from onmargin.stream._shown import experts_, retire
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoClassifier(LinearClassifier, AutoClassifierOptions):
-    r"""Classifier of a stream with nothing to tune: experts learn side by side, and predict together.
+    r"""Automatic model selection for classification of streams: several kinds of learners that vote.
 
-    They are those of :class:`onmargin.AutoClassifier`: those for dense rows if examples are arrays, otherwise those for
-    sparse rows. Dicts may be the records of a table. As long as they have few names, they have standardizing and curved
-    experts, too, for which an absent value is missing, not zero (see the page on automatic model selection). A vote
-    counts for :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` are the mistakes of an expert so far (AdaHedge).
+    The experts are those of :class:`onmargin.AutoClassifier`: those for dense rows if examples are arrays, otherwise
+    those for sparse rows. Dicts may be the records of a table. As long as they have few names, there are also
+    standardizing and nonlinear experts, for which an absent value is missing, not zero (see the page on automatic model
+    selection). The vote of an expert has the weight :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` is its
+    number of mistakes so far (AdaHedge).
 
-    Use it first where records arrive one by one and nothing is known of them. Take the expert that leads, which
-    ``experts_`` names, or :class:`PassiveAggressiveClassifier`, where a tenth of the time matters more. With
-    ``dtype="float32"`` the weights and metrics of a feature, of all experts, are on two cache lines.
+    Use it first where records arrive one by one and nothing is known about them. If a tenth of the time matters more,
+    use the leading expert, which ``experts_`` names, or :class:`PassiveAggressiveClassifier`. With ``dtype="float32"``
+    the weights and metrics of one feature, for all experts, fit in two cache lines.
 
     Attributes
     ----------
     experts_ : Standing
         Names, mistakes, losses, votes and weights of the experts, and which one leads.
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds, and mistakes and losses of the prediction so far. Updates are rounds in which some expert moved; the
-        dual value is that of no one problem.
+        Rounds, and mistakes and losses of the prediction so far. Updates are rounds in which some expert was updated;
+        the dual value has no meaning here.
 
     See Also
     --------
-    onmargin.AutoClassifier : The same for matrices.
+    onmargin.AutoClassifier : The estimator for matrices.
     PassiveAggressiveClassifier : One model, or with ``C="auto"`` one for each of nine values of C.
 
     Notes
     -----
-    `weights`, `explain` and `intercept` are those of the best expert that weighs features. Experts for sparse rows are
-    those of :class:`onmargin.AutoClassifier`, which has the bound, from the same examples as a CSR matrix, bit for bit.
+    `weights`, `explain` and `intercept` are those of the best expert that has feature weights. Experts for sparse rows
+    are bit for bit those of :class:`onmargin.AutoClassifier`, which documents the bound, trained on the same examples
+    as a CSR matrix.
 
     References
     ----------
@@ -69,36 +71,38 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoRegressor(LinearRegressor, AutoRegressorOptions):
-    r"""Regressor of a stream with nothing to tune: experts learn side by side, and predict together.
+    r"""Automatic model selection for regression on streams: several kinds of learners, averaged.
 
-    They are those of :class:`onmargin.AutoRegressor`: those for dense rows if examples are arrays, otherwise those for
-    sparse rows. Dicts may be the records of a table. As long as they have few names, they have standardizing and curved
-    experts, too, for which an absent value is missing, not zero (see the page on automatic model selection). None
-    depends on the units of the target. The prediction is the mean of theirs, each with the weight :math:`p_m \propto
-    \exp(-\eta L_m)`, where :math:`L_m` are the absolute errors of an expert so far (AdaHedge).
+    The experts are those of :class:`onmargin.AutoRegressor`: those for dense rows if examples are arrays, otherwise
+    those for sparse rows. Dicts may be the records of a table. As long as they have few names, there are also
+    standardizing and nonlinear experts, for which an absent value is missing, not zero (see the page on automatic model
+    selection). No expert depends on the units of the target. The prediction is the weighted mean of theirs, with the
+    weights :math:`p_m \propto \exp(-\eta L_m)`, where :math:`L_m` is the sum of the absolute errors of an expert so far
+    (AdaHedge).
 
-    Use it first where records arrive one by one and nothing is known of them. Use :class:`PassiveAggressiveRegressor`
-    where a tenth of the time matters more.
+    Use it first where records arrive one by one and nothing is known about them. Use
+    :class:`PassiveAggressiveRegressor` if a tenth of the time matters more.
 
     Attributes
     ----------
     experts_ : Standing
-        Names, losses, weights in the mean and weights of the experts, and which one leads.
+        Names, losses, weights in the mean and feature weights of the experts, and which one leads.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds and absolute errors of the prediction so far. Updates are rounds in which some expert moved; the dual
-        value is that of no one problem.
+        Rounds and absolute errors of the prediction so far. Updates are rounds in which some expert was updated; the
+        dual value has no meaning here.
 
     See Also
     --------
-    onmargin.AutoRegressor : The same for matrices.
+    onmargin.AutoRegressor : The estimator for matrices.
     PassiveAggressiveRegressor : One model, or with ``C="auto"`` one for each of nine values of C.
 
     Notes
     -----
-    `weights`, `explain` and `intercept` are those of the best expert that weighs features. Experts for sparse rows are
-    those of :class:`onmargin.AutoRegressor`, which has the bound, from the same examples as a CSR matrix, bit for bit.
+    `weights`, `explain` and `intercept` are those of the best expert that has feature weights. Experts for sparse rows
+    are bit for bit those of :class:`onmargin.AutoRegressor`, which documents the bound, trained on the same examples as
+    a CSR matrix.
 
     References
     ----------

@@ -11,44 +11,44 @@ from onmargin.stream._shown import averages_, sweep_
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveClassifier(LinearClassifier, ClassifierOptions):
-    r"""Passive-aggressive classifier of examples that come one at a time; features and classes may come later.
+    r"""Passive-aggressive classifier for streams; new features and classes may appear at any time.
 
-    An example whose class wins by a margin of 1 leaves the weights alone. Any other moves them just far enough: to the
-    solution of
+    An example whose class wins by a margin of 1 does not change the weights. Any other example moves them just far
+    enough, to the solution of
 
     .. math::
         \min_W \tfrac12 \|W - W_t\|^2 + C\,\xi \quad\text{s.t.}\quad s_y - \max_{r \ne y} s_r \ge 1 - \xi,\ \xi \ge 0
 
     with :math:`s_r` the score of class r (PA-I; PA-II has :math:`C\,\xi^2`).
 
-    Use it where records arrive one by one, as dicts or text, and their features are not known beforehand. For a matrix
-    that is at hand :class:`onmargin.PassiveAggressiveClassifier` is faster, and has `fit`.
+    Use it where records arrive one by one, as dicts or text, and their features are not known in advance. For matrices,
+    :class:`onmargin.PassiveAggressiveClassifier` is faster and has `fit`.
 
     Attributes
     ----------
     sweep_ : Standing
         With several values of C: mistakes, losses, votes and weights of each model, and which one leads.
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the weights that learn, not of
-        their mean.
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
+        the averaged ones.
 
     See Also
     --------
-    onmargin.PassiveAggressiveClassifier : The same for matrices.
-    PassiveAggressiveRegressor : Numbers instead of classes.
-    LabelRanker : Several labels an example.
+    onmargin.PassiveAggressiveClassifier : The estimator for matrices.
+    PassiveAggressiveRegressor : Passive-aggressive regression.
+    LabelRanker : Several labels per example.
 
     Notes
     -----
-    [JMLR] sec. 3 and 7. The weights are those of :class:`onmargin.PassiveAggressiveClassifier`, which has the
-    bounds, from the same examples as a CSR matrix, bit for bit; from vectors, as a dense one. A feature never learned
-    has weight 0.
+    [JMLR] sec. 3 and 7. The weights are bit for bit those of :class:`onmargin.PassiveAggressiveClassifier`, which
+    documents the bounds, trained on the same examples as a CSR matrix or, for vectors, as a dense matrix. Features that
+    were never learned have weight 0.
 
     References
     ----------

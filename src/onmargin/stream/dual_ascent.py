@@ -1,4 +1,4 @@
-"""Dual ascent for streams: the last examples are learned again with each new one."""
+"""Dual ascent for streams: each round optimizes the most recent examples again."""
 
 from dataclasses import dataclass
 
@@ -15,33 +15,33 @@ from onmargin.stream._players import WindowPlayer
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentClassifier(LinearClassifier, DualAscentOptions):
-    """Dual ascent for records: each round maximizes the dual again over the last examples.
+    """Dual ascent for classification of streams: each round maximizes the dual over the most recent examples.
 
-    Use it where examples are dear and computing is cheap: it makes fewer mistakes on short streams. It keeps the last
-    `window` examples, and a round costs several hundred times as much as one of
-    :class:`onmargin.stream.AROWClassifier`. The entropic geometry needs hashed names or vectors, and
-    ``geometry="pnorm"`` needs one of these or `p`. A `kernel` needs the rows of a matrix: for that take
-    :class:`onmargin.DualAscentClassifier`, which is faster, too.
+    Use it where examples are expensive and computing is cheap: it makes fewer mistakes on short streams. It keeps the
+    last `window` examples, and a round costs several hundred times as much as one of
+    :class:`onmargin.stream.AROWClassifier`. The entropic geometry requires hashed names or vectors, and
+    ``geometry="pnorm"`` requires one of these or `p`. A `kernel` requires the rows of a matrix: use
+    :class:`onmargin.DualAscentClassifier`, which is also faster.
 
     Attributes
     ----------
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     dual_coef_ : ndarray of shape (n_kept,) or (n_kept, n_classes)
         The dual variables of the examples that the next round may still change, oldest first.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
-    onmargin.DualAscentClassifier : The same for matrices.
+    onmargin.DualAscentClassifier : The estimator for matrices.
 
     Notes
     -----
-    [PD] sec. 7. The weights are those of :class:`onmargin.DualAscentClassifier` from the same examples as a CSR matrix,
-    row by row, bit for bit; for a p-norm whose names grow they are the same to rounding.
+    [PD] sec. 7. The weights are bit for bit those of :class:`onmargin.DualAscentClassifier` trained on the same
+    examples as a CSR matrix, row by row; for a p-norm with new names they are the same up to rounding.
 
     Examples
     --------
@@ -64,29 +64,29 @@ class DualAscentClassifier(LinearClassifier, DualAscentOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualAscentRegressor(LinearRegressor, DualAscentRegressorOptions):
-    """Dual ascent for numbers of records: each round maximizes the dual again over the last examples.
+    """Dual ascent for regression on streams: each round maximizes the dual over the most recent examples.
 
-    Use it where examples are dear and computing is cheap. It keeps the last `window` examples, and a round costs
-    several hundred times as much as one of :class:`onmargin.stream.PassiveAggressiveRegressor`. For a matrix that is at
-    hand :class:`onmargin.DualAscentRegressor` is faster, and has `fit`.
+    Use it where examples are expensive and computing is cheap. It keeps the last `window` examples, and a round costs
+    several hundred times as much as one of :class:`onmargin.stream.PassiveAggressiveRegressor`. For matrices,
+    :class:`onmargin.DualAscentRegressor` is faster and has `fit`.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n_kept,)
         The dual variables of the examples that the next round may still change, oldest first.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
-    onmargin.DualAscentRegressor : The same for matrices.
+    onmargin.DualAscentRegressor : The estimator for matrices.
 
     Notes
     -----
-    [PD] sec. 3 and 7. The weights are those of :class:`onmargin.DualAscentRegressor` from the same examples as a CSR
-    matrix, row by row, bit for bit.
+    [PD] sec. 3 and 7. The weights are bit for bit those of :class:`onmargin.DualAscentRegressor` trained on the same
+    examples as a CSR matrix, row by row.
 
     Examples
     --------

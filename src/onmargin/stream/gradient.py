@@ -11,29 +11,29 @@ from onmargin.stream._shown import rate_
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class GradientDescentRegressor(LinearRegressor, GradientDescentOptions):
-    """Gradient descent on squared losses for records, with a constant rate.
+    """Online gradient descent on the squared loss for streams, with a constant learning rate.
 
-    Use it as the baseline that it is. With ``rate=None`` the first example decides the rate, which is too high if later
-    ones are larger: set `rate` unless all have about the same norm. :class:`onmargin.stream.AROWRegressor` has no rate
-    to choose. For a matrix that is at hand :class:`onmargin.GradientDescentRegressor` is faster, and has `fit`.
+    Use it as a baseline. With ``rate=None`` the first example determines the rate, which is too high if later examples
+    are larger: set `rate` unless all examples have about the same norm. :class:`onmargin.stream.AROWRegressor` has no
+    rate to choose. For matrices, :class:`onmargin.GradientDescentRegressor` is faster and has `fit`.
 
     Attributes
     ----------
     rate_ : float
-        The rate in use.
+        The learning rate in use.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
-    onmargin.GradientDescentRegressor : The same for matrices.
+    onmargin.GradientDescentRegressor : The estimator for matrices.
 
     Notes
     -----
-    [SLIDES], with E1. The weights are those of :class:`onmargin.GradientDescentRegressor` from the same examples as a
-    CSR matrix, row by row, bit for bit.
+    [SLIDES], with E1. The weights are bit for bit those of :class:`onmargin.GradientDescentRegressor` trained on the
+    same examples as a CSR matrix, row by row.
 
     Examples
     --------
@@ -51,30 +51,30 @@ class GradientDescentRegressor(LinearRegressor, GradientDescentOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class ExponentiatedGradientRegressor(LinearRegressor, ExponentiatedGradientOptions):
-    """Exponentiated gradient for records: regression with weights on the simplex.
+    """Exponentiated gradient for streams: regression with weights on the simplex.
 
-    Use it where the target is a mixture of few of very many features. The weights begin at 1 / n_features: examples by
-    name need hashed names. With ``rate=None`` the first example decides the rate, which is too high if later ones
-    spread wider. For a matrix that is at hand :class:`onmargin.ExponentiatedGradientRegressor` is faster, and has
+    Use it where the target is a mixture of few of very many features. The weights start at 1 / n_features, so features
+    with names must be hashed. With ``rate=None`` the first example determines the rate, which is too high if later
+    examples have a larger spread. For matrices, :class:`onmargin.ExponentiatedGradientRegressor` is faster and has
     `fit`.
 
     Attributes
     ----------
     rate_ : float
-        The rate in use.
+        The learning rate in use.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
-    onmargin.ExponentiatedGradientRegressor : The same for matrices.
+    onmargin.ExponentiatedGradientRegressor : The estimator for matrices.
 
     Notes
     -----
-    [SLIDES], with E2. The weights are those of :class:`onmargin.ExponentiatedGradientRegressor` from the same examples
-    as a CSR matrix, row by row, bit for bit.
+    [SLIDES], with E2. The weights are bit for bit those of :class:`onmargin.ExponentiatedGradientRegressor` trained on
+    the same examples as a CSR matrix, row by row.
 
     Examples
     --------

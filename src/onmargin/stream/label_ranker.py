@@ -1,4 +1,4 @@
-"""Several labels an example, one example at a time."""
+"""Label ranking of streams, with several labels per example."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,35 +18,35 @@ from onmargin.stream._learner import StreamLearner
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class LabelRanker(StreamLearner, LabelRankerOptions):
-    r"""Passive-aggressive label ranker of examples that come one at a time, with labels that may come later.
+    r"""Label ranking of multi-label streams; new features and labels may appear at any time.
 
-    An example has any number of relevant labels. If they all score at least 1 more than all others the weights stay;
-    otherwise they move just far enough, as for :class:`onmargin.LabelRanker`. With `calibrate` one more label is
-    learned, which says how many labels of the ranking to take.
+    An example has any number of relevant labels. If they all score at least 1 more than all others, the weights do not
+    change; otherwise they move just far enough, as for :class:`onmargin.LabelRanker`. With `calibrate` one more label
+    is learned, which decides how many labels of the ranking to predict.
 
-    Use it for tags and topics of records that arrive one by one. For a matrix that is at hand
-    :class:`onmargin.LabelRanker` is faster, and has `fit`.
+    Use it for tags and topics of records that arrive one by one. For matrices, :class:`onmargin.LabelRanker` is faster
+    and has `fit`.
 
     Attributes
     ----------
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the weights that learn, not of
-        their mean.
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
+        the averaged ones.
 
     See Also
     --------
-    onmargin.LabelRanker : The same for matrices.
-    PassiveAggressiveClassifier : One label an example.
+    onmargin.LabelRanker : The estimator for matrices.
+    PassiveAggressiveClassifier : One label per example.
 
     Notes
     -----
-    [JMLR] sec. 7 and [SIMPROJ] sec. 3. The weights are those of :class:`onmargin.LabelRanker`, which has the
-    bounds, from the same examples as a CSR matrix, bit for bit; from vectors, as a dense one. A feature never learned
-    has weight 0.
+    [JMLR] sec. 7 and [SIMPROJ] sec. 3. The weights are bit for bit those of :class:`onmargin.LabelRanker`, which
+    documents the bounds, trained on the same examples as a CSR matrix or, for vectors, as a dense matrix. Features that
+    were never learned have weight 0.
 
     References
     ----------
@@ -77,18 +77,19 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example: features by name with numbers or categories, names alone, a text, or an array or sparse row of
-            numbers. The first example learned says whether features go by name or by position.
+            The example: a dict of features with numbers or categories, a list of feature names, a text, or an array or
+            sparse row of numbers. The first example learned determines whether features are identified by name or by
+            position.
         y : set, list or tuple of str or int
-            Its relevant labels, possibly none; ones not met before become labels of the ranking. All are strings, or
-            all are whole numbers.
+            The relevant labels, possibly none; new labels are added to the ranking. All labels must be strings, or all
+            integers.
         weight : float, default=1.0
-            Factor on C, at least 0; with weight 0 nothing happens.
+            Factor on C, at least 0; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         weight = check_weight(weight)
         if weight > 0:
@@ -117,7 +118,7 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
         return check_known(self.classes_)
 
     def _meet(self, labels: set[Any]) -> None:
-        """Make room for labels; margins between the others stay as they are."""
+        """Add columns for labels; margins between the others do not change."""
         known: list[Any] = self.classes_
         classes = sorted(labels.union(known))
         self._model.adopt(self.plan())
@@ -125,17 +126,17 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
         self.classes_ = classes
 
     def predict_one(self, x: Any) -> set[Label]:
-        """The labels that score above the calibration label, for ``calibrate=True``.
+        """Predict the relevant labels, which score above the calibration label; requires ``calibrate=True``.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         labels : set
-            Labels; none if nothing was learned yet.
+            The labels; empty if nothing was learned yet.
         """
         if not self.calibrate:
             raise ValueError(
@@ -145,33 +146,33 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
         return {label for label, score in self.scores_one(x).items() if score > 0}
 
     def rank_one(self, x: Any) -> list[Label]:
-        """The labels, from the most relevant to the least.
+        """Return the labels, from the most to the least relevant.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         labels : list
-            All labels; of equal scores the first in ``classes_`` comes first.
+            All labels. Ties are in the order of ``classes_``.
         """
         scores = self.scores_one(x)
         return sorted(scores, key=lambda label: -scores[label])
 
     def scores_one(self, x: Any) -> dict[Label, float]:
-        """The score of each label.
+        """Return the score of each label.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         scores : dict
-            Scores by label; with `calibrate` less that of the calibration label, so that relevant labels are those
+            Scores by label; with `calibrate`, minus that of the calibration label, so that relevant labels are those
             above 0.
         """
         player = self._opened()

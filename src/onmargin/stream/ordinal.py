@@ -1,4 +1,4 @@
-"""Ranks, one example at a time."""
+"""Ordinal regression of streams."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,13 +17,13 @@ from onmargin.stream._learner import StreamLearner
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
-    r"""Ordinal regression of examples that come one at a time: one score, and thresholds that cut it into ranks.
+    r"""Ordinal regression for streams: one linear score, and thresholds that divide it into ranks.
 
     With k ranks there are weights w and thresholds :math:`b_1, \dots, b_{k-1}`; the rank predicted is the first i with
-    :math:`w \cdot x < b_i`. An example asks its score to be on the right side of every threshold by a margin of 1.
+    :math:`w \cdot x < b_i`. The score of an example should be on the right side of every threshold by a margin of 1.
 
-    Use it for targets that have an order but no distances, such as ratings, where records arrive one by one. For a
-    matrix that is at hand :class:`onmargin.OrdinalRegressor` is faster, and has `fit`.
+    Use it for targets that have an order but no distances, such as ratings, where records arrive one by one. For
+    matrices, :class:`onmargin.OrdinalRegressor` is faster and has `fit`.
 
     Parameters
     ----------
@@ -35,21 +35,21 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
     classes_ : list
         The ranks, from low to high.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates, losses, dual value and largest squared norm so far; `cost` is the sum of the
         distances between predicted and right ranks, in ranks.
 
     See Also
     --------
-    onmargin.OrdinalRegressor : The same for matrices.
-    PassiveAggressiveRegressor : For numbers whose distances count.
+    onmargin.OrdinalRegressor : The estimator for matrices.
+    PassiveAggressiveRegressor : For numeric targets whose distances matter.
 
     Notes
     -----
-    [SIMPROJ] sec. 3. The weights are those of :class:`onmargin.OrdinalRegressor`, which has the
-    bounds, from the same examples as a CSR matrix, bit for bit; from vectors, as a dense one. A feature never learned
-    has weight 0.
+    [SIMPROJ] sec. 3. The weights are bit for bit those of :class:`onmargin.OrdinalRegressor`, which documents the
+    bounds, trained on the same examples as a CSR matrix or, for vectors, as a dense matrix. Features that were never
+    learned have weight 0.
 
     References
     ----------
@@ -88,17 +88,18 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example: features by name with numbers or categories, names alone, a text, or an array or sparse row of
-            numbers. The first example learned says whether features go by name or by position.
+            The example: a dict of features with numbers or categories, a list of feature names, a text, or an array or
+            sparse row of numbers. The first example learned determines whether features are identified by name or by
+            position.
         y : str or int
-            Its rank, one of `ranks`.
+            The rank, one of `ranks`.
         weight : float, default=1.0
-            Factor on C, at least 0; with weight 0 nothing happens.
+            Factor on C, at least 0; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         player = self._player
         if player is None or not player.learn_label(x, y, weight):
@@ -112,17 +113,17 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
                 player.learn_label(x, rank, weight)
 
     def predict_one(self, x: Any) -> Any:
-        """The rank of an example: that of the first threshold above its score.
+        """Predict the rank of an example: that of the first threshold above its score.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         rank : str or int or None
-            One of the ranks. None: nothing was learned yet.
+            One of the ranks, or None if nothing was learned yet.
         """
         player = self._player or self._opened()
         if player is None:
@@ -130,24 +131,24 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
         return self.classes_[int(self._learner.task.decode(np.array([player.scores(x)]))[0])]
 
     def scores_one(self, x: Any) -> float:
-        """The score that the thresholds cut into ranks.
+        """Return the score that the thresholds divide into ranks.
 
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example, as for `learn_one`; features that were never learned count for nothing.
+            The example, as for `learn_one`; features that were never learned are ignored.
 
         Returns
         -------
         score : float
-            The higher, the higher the rank; 0 if nothing was learned yet.
+            Higher scores mean higher ranks; 0 if nothing was learned yet.
         """
         player = self._opened()
         return 0.0 if player is None else player.scores(x)[0] - float(self._model.mean()[1][0])
 
     @property
     def thresholds_(self) -> dict[Label, float]:
-        """The threshold above each rank but the last, as learned."""
+        """The learned threshold above each rank except the last."""
         n = len(self.classes_) - 1
         values = -self._model.mean()[1] if "_model" in vars(self) else np.zeros(n)
         return dict(zip(self.classes_, values.tolist(), strict=False))

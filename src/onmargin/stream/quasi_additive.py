@@ -1,4 +1,4 @@
-"""Quasi-additive learners of streams: the Perceptron, the p-norm Perceptron, Winnow and their aggressive kin."""
+"""Quasi-additive classifiers for streams: the Perceptron, the p-norm Perceptron, Winnow and aggressive variants."""
 
 from dataclasses import dataclass
 
@@ -15,31 +15,31 @@ from onmargin.stream._linear_classifier import LinearClassifier
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuasiAdditiveClassifier(LinearClassifier, QuasiAdditiveOptions):
-    """Quasi-additive classifier for records: examples are added up, and the weights are a link of the sum.
+    """Quasi-additive classifier for streams: the weights are a link function of a weighted sum of the examples.
 
     Use the entropic or a p-norm geometry where few of very many features matter. They depend on the number of features:
-    the entropic one needs hashed names or vectors, and ``geometry="pnorm"`` needs one of these or `p`. Where most
-    features matter a little, plain weights are better, and :class:`onmargin.stream.AROWClassifier` is better still. For
-    a matrix that is at hand :class:`onmargin.QuasiAdditiveClassifier` is faster, and has `fit`.
+    the entropic geometry requires hashed names or vectors, and ``geometry="pnorm"`` requires one of these or `p`. Where
+    most features matter a little, plain weights are better, and :class:`onmargin.stream.AROWClassifier` is better
+    still. For matrices, :class:`onmargin.QuasiAdditiveClassifier` is faster and has `fit`.
 
     Attributes
     ----------
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
-    onmargin.QuasiAdditiveClassifier : The same for matrices.
+    onmargin.QuasiAdditiveClassifier : The estimator for matrices.
 
     Notes
     -----
-    [PD]. The weights are those of :class:`onmargin.QuasiAdditiveClassifier` from the same examples as a CSR matrix, row
-    by row, bit for bit; for a p-norm whose names grow they are the same to rounding. A new label leaves the margins
-    between the others as they are, or on the simplex their order.
+    [PD]. The weights are bit for bit those of :class:`onmargin.QuasiAdditiveClassifier` trained on the same examples as
+    a CSR matrix, row by row; for a p-norm with new names they are the same up to rounding. A new label does not change
+    the margins between the others or, on the simplex, their order.
 
     Examples
     --------
@@ -55,28 +55,28 @@ class QuasiAdditiveClassifier(LinearClassifier, QuasiAdditiveOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class Perceptron(LinearClassifier, PerceptronOptions):
-    """Perceptron for records: an example that is wrong is added to the weights, one that is right leaves them alone.
+    """Perceptron for streams: updates the weights by a fixed step on each mistake.
 
-    Use it as the baseline that it is. :class:`onmargin.stream.AROWClassifier` makes fewer mistakes almost always. For a
-    matrix that is at hand :class:`onmargin.Perceptron` is faster, and has `fit`.
+    Use it as a baseline. :class:`onmargin.stream.AROWClassifier` almost always makes fewer mistakes. For matrices,
+    :class:`onmargin.Perceptron` is faster and has `fit`.
 
     Attributes
     ----------
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
-    onmargin.Perceptron : The same for matrices.
+    onmargin.Perceptron : The estimator for matrices.
 
     Notes
     -----
-    [PD]. The weights are those of :class:`onmargin.Perceptron` from the same examples as a CSR matrix, row by row, bit
-    for bit.
+    [PD]. The weights are bit for bit those of :class:`onmargin.Perceptron` trained on the same examples as a CSR
+    matrix, row by row.
 
     Examples
     --------
@@ -92,29 +92,29 @@ class Perceptron(LinearClassifier, PerceptronOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PNormPerceptron(LinearClassifier, PNormPerceptronOptions):
-    """The p-norm Perceptron for records: between the Perceptron (p = 2) and Winnow (large p).
+    """The p-norm Perceptron for streams: between the Perceptron (p = 2) and Winnow (large p).
 
-    Use it where few of very many features matter and they may have either sign. With ``p=None``, which is 2
-    ln(n_features), it needs hashed names or vectors. For a matrix that is at hand :class:`onmargin.PNormPerceptron` is
-    faster, and has `fit`.
+    Use it where few of very many features matter and their weights may have either sign. With ``p=None``, which is 2
+    ln(n_features), it requires hashed names or vectors. For matrices, :class:`onmargin.PNormPerceptron` is faster and
+    has `fit`.
 
     Attributes
     ----------
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
-    onmargin.PNormPerceptron : The same for matrices.
+    onmargin.PNormPerceptron : The estimator for matrices.
 
     Notes
     -----
-    [PD] Thm. 2. The weights are those of :class:`onmargin.PNormPerceptron` from the same examples as a CSR matrix, row
-    by row, bit for bit; where names grow, they are the same to rounding.
+    [PD] Thm. 2. The weights are bit for bit those of :class:`onmargin.PNormPerceptron` trained on the same examples as
+    a CSR matrix, row by row; with new names they are the same up to rounding.
 
     Examples
     --------
@@ -131,29 +131,29 @@ class PNormPerceptron(LinearClassifier, PNormPerceptronOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class Winnow(LinearClassifier, WinnowOptions):
-    """Winnow for records: weights on the simplex, multiplied up and down on mistakes.
+    """Winnow for streams: multiplicative updates on mistakes, with weights on the simplex.
 
-    Use it where few of very many features matter. The weights begin at 1 / n_features: examples by name need
-    hashed names. Numbers must not be negative, unless `balanced` is on, and only balanced weights can go from two
-    classes to three. For a matrix that is at hand :class:`onmargin.Winnow` is faster, and has `fit`.
+    Use it where few of very many features matter. The weights start at 1 / n_features, so features with names must be
+    hashed. Values must not be negative unless `balanced` is on, and only balanced weights can go from two classes to
+    three. For matrices, :class:`onmargin.Winnow` is faster and has `fit`.
 
     Attributes
     ----------
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
-    onmargin.Winnow : The same for matrices.
+    onmargin.Winnow : The estimator for matrices.
 
     Notes
     -----
-    [SLIDES] and [PD]. The weights are those of :class:`onmargin.Winnow` from the same examples as a CSR matrix, row by
-    row, bit for bit.
+    [SLIDES] and [PD]. The weights are bit for bit those of :class:`onmargin.Winnow` trained on the same examples as a
+    CSR matrix, row by row.
 
     Examples
     --------

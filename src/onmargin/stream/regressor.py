@@ -11,41 +11,41 @@ from onmargin.stream._shown import averages_, sweep_
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveRegressor(LinearRegressor, RegressorOptions):
-    r"""Passive-aggressive regressor of examples that come one at a time, with features that may come later.
+    r"""Passive-aggressive regressor for streams; new features may appear at any time.
 
-    An example predicted within `epsilon` of its target leaves the weights alone. Any other moves them just far enough:
-    to the solution of
+    An example predicted within `epsilon` of its target does not change the weights. Any other example moves them just
+    far enough, to the solution of
 
     .. math::
         \min_w \tfrac12 \|w - w_t\|^2 + C\,\xi \quad\text{s.t.}\quad |y_t - w \cdot x_t| - \epsilon \le \xi,\ \xi \ge 0
 
     (PA-I; PA-II has :math:`C\,\xi^2`).
 
-    Use it where records arrive one by one, as dicts or text, and their features are not known beforehand. For a matrix
-    that is at hand :class:`onmargin.PassiveAggressiveRegressor` is faster, and has `fit`. Scale the features first.
+    Use it where records arrive one by one, as dicts or text, and their features are not known in advance. For matrices,
+    :class:`onmargin.PassiveAggressiveRegressor` is faster and has `fit`. Scale the features first.
 
     Attributes
     ----------
     sweep_ : Standing
         With several values of C: losses, votes and weights of each model, and which one leads.
     averages_ : Standing
-        With ``average="best"``: losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the weights that learn, not of
-        their mean.
+        Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
+        the averaged ones.
 
     See Also
     --------
-    onmargin.PassiveAggressiveRegressor : The same for matrices.
-    PassiveAggressiveClassifier : Classes instead of numbers.
+    onmargin.PassiveAggressiveRegressor : The estimator for matrices.
+    PassiveAggressiveClassifier : Passive-aggressive classification.
 
     Notes
     -----
-    [JMLR] sec. 5. The weights are those of :class:`onmargin.PassiveAggressiveRegressor`, which has the
-    bounds, from the same examples as a CSR matrix, bit for bit; from vectors, as a dense one. A feature never learned
-    has weight 0.
+    [JMLR] sec. 5. The weights are bit for bit those of :class:`onmargin.PassiveAggressiveRegressor`, which documents
+    the bounds, trained on the same examples as a CSR matrix or, for vectors, as a dense matrix. Features that were
+    never learned have weight 0.
 
     References
     ----------

@@ -10,29 +10,30 @@ from onmargin.stream._linear_regressor import LinearRegressor
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class OnlineRidgeRegressor(LinearRegressor, OnlineRidgeOptions):
-    r"""Online ridge regression (recursive least squares) for records, with a regret bound.
+    r"""Online ridge regression (recursive least squares) for streams, with a regret bound.
 
-    Use it for records of few features, which may be correlated or come in different sizes. Features may appear later,
-    up to 1000 in all: an example with one more is refused. A record takes time in proportion to the square of their
-    number; :class:`AROWRegressor` takes any number. For a matrix that is at hand
-    :class:`onmargin.OnlineRidgeRegressor` is faster, and has `fit`.
+    Use it for records with few features, which may be correlated or have different scales. New features may appear, up
+    to 1000 in total: an example with one more raises an error. The time per record grows with the square of their
+    number; :class:`AROWRegressor` takes any number. For matrices, :class:`onmargin.OnlineRidgeRegressor` is faster and
+    has `fit`.
 
     Attributes
     ----------
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds, mistakes (targets that were not hit), updates and losses so far, of the predictions before each update.
+        Rounds, mistakes (targets not predicted exactly), updates and losses so far, of the predictions before each
+        update.
 
     See Also
     --------
-    onmargin.OnlineRidgeRegressor : The same for matrices.
+    onmargin.OnlineRidgeRegressor : The estimator for matrices.
 
     Notes
     -----
-    [PD] sec. 3, [PLG], [AW]. The weights are those of :class:`onmargin.OnlineRidgeRegressor`, which has the bound, from
-    the same examples as a CSR matrix, bit for bit. With ``forecast=True`` the prediction is the sum of `explain` and
-    `intercept`, divided by :math:`1 + x^\top A x`.
+    [PD] sec. 3, [PLG], [AW]. The weights are bit for bit those of :class:`onmargin.OnlineRidgeRegressor`, which
+    documents the bound, trained on the same examples as a CSR matrix. With ``forecast=True`` the prediction is the sum
+    of `explain` and `intercept`, divided by :math:`1 + x^\top A x`.
 
     Examples
     --------

@@ -17,30 +17,30 @@ from onmargin.stream._shown import averages_
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWClassifier(LinearClassifier, AROWClassifierOptions):
-    """AROW for records: a classifier whose weights have a variance each, so that rare features move further.
+    """AROW for classification of streams: weights with a per-weight variance, so rare features move further.
 
-    Use it for text and other records of rare and frequent features, and where labels are noisy. For a matrix that is at
-    hand :class:`onmargin.AROWClassifier` is faster, and has `fit`.
+    Use it for text and other records with rare and frequent features, and where labels are noisy. For matrices,
+    :class:`onmargin.AROWClassifier` is faster and has `fit`.
 
     Attributes
     ----------
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds, mistakes, updates and losses so far, of the weights that learn.
+        Rounds, mistakes, updates and losses so far, of the current weights.
 
     See Also
     --------
-    onmargin.AROWClassifier : The same for matrices.
+    onmargin.AROWClassifier : The estimator for matrices.
 
     Notes
     -----
-    [AROW]. The weights are those of :class:`onmargin.AROWClassifier` from the same examples as a CSR matrix, bit for
-    bit.
+    [AROW]. The weights are bit for bit those of :class:`onmargin.AROWClassifier` trained on the same examples as a CSR
+    matrix.
 
     Examples
     --------
@@ -58,29 +58,30 @@ class AROWClassifier(LinearClassifier, AROWClassifierOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class SCWClassifier(LinearClassifier, SCWClassifierOptions):
-    """SCW for records: a classifier that asks for a margin that grows with the uncertainty of its weights.
+    """SCW for classification of streams: the required margin grows with the uncertainty of the weights.
 
-    Use it as :class:`AROWClassifier`; it is more aggressive at first. For a matrix that is at hand
-    :class:`onmargin.SCWClassifier` is faster, and has `fit`.
+    Use it like :class:`AROWClassifier`; it is more aggressive at first. For matrices, :class:`onmargin.SCWClassifier`
+    is faster and has `fit`.
 
     Attributes
     ----------
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds, mistakes, updates and losses so far, of the weights that learn.
+        Rounds, mistakes, updates and losses so far, of the current weights.
 
     See Also
     --------
-    onmargin.SCWClassifier : The same for matrices.
+    onmargin.SCWClassifier : The estimator for matrices.
 
     Notes
     -----
-    [SCW]. The weights are those of :class:`onmargin.SCWClassifier` from the same examples as a CSR matrix, bit for bit.
+    [SCW]. The weights are bit for bit those of :class:`onmargin.SCWClassifier` trained on the same examples as a CSR
+    matrix.
 
     Examples
     --------
@@ -98,30 +99,30 @@ class SCWClassifier(LinearClassifier, SCWClassifierOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class NHERDClassifier(LinearClassifier, NHERDClassifierOptions):
-    """NHERD for records: a classifier that moves a Gaussian of weights as a whole.
+    """NHERD for classification of streams: moves a Gaussian distribution of weights as a whole.
 
-    Use it as :class:`AROWClassifier`, whose means it shares with r = 1 / C. For a matrix that is at hand
-    :class:`onmargin.NHERDClassifier` is faster, and has `fit`.
+    Use it like :class:`AROWClassifier`, whose updates of the means it shares with r = 1 / C. For matrices,
+    :class:`onmargin.NHERDClassifier` is faster and has `fit`.
 
     Attributes
     ----------
     averages_ : Standing
-        With ``average="best"``: mistakes, losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     classes_ : list
-        The labels met so far, sorted.
+        The labels seen so far, sorted.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds, mistakes, updates and losses so far, of the weights that learn.
+        Rounds, mistakes, updates and losses so far, of the current weights.
 
     See Also
     --------
-    onmargin.NHERDClassifier : The same for matrices.
+    onmargin.NHERDClassifier : The estimator for matrices.
 
     Notes
     -----
-    [NHERD]. The weights are those of :class:`onmargin.NHERDClassifier` from the same examples as a CSR matrix, bit for
-    bit.
+    [NHERD]. The weights are bit for bit those of :class:`onmargin.NHERDClassifier` trained on the same examples as a
+    CSR matrix.
 
     Examples
     --------
@@ -139,28 +140,28 @@ class NHERDClassifier(LinearClassifier, NHERDClassifierOptions):
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class AROWRegressor(LinearRegressor, AROWRegressorOptions):
-    """AROW for records with numbers as targets: a regressor whose weights have a variance each.
+    """AROW for regression on streams: weights with a per-weight variance.
 
-    Use it where features come in different sizes or some are rare. For a matrix that is at hand
-    :class:`onmargin.AROWRegressor` is faster, and has `fit`.
+    Use it where features have different scales or some are rare. For matrices, :class:`onmargin.AROWRegressor` is
+    faster and has `fit`.
 
     Attributes
     ----------
     averages_ : Standing
-        With ``average="best"``: losses and coefficients of the current weights and of the averaged ones.
+        With ``average="best"``: losses and coefficients of the current and of the averaged weights.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
-        Rounds, mistakes (targets outside the tube), updates and losses so far, of the weights that learn.
+        Rounds, mistakes (targets outside the tube), updates and losses so far, of the current weights.
 
     See Also
     --------
-    onmargin.AROWRegressor : The same for matrices.
+    onmargin.AROWRegressor : The estimator for matrices.
 
     Notes
     -----
-    [AROW]. The weights are those of :class:`onmargin.AROWRegressor` from the same examples as a CSR matrix, bit for
-    bit.
+    [AROW]. The weights are bit for bit those of :class:`onmargin.AROWRegressor` trained on the same examples as a CSR
+    matrix.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A ball around what a stream brings, one example at a time."""
+"""Novelty detection in streams: an enclosing ball, updated online."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,38 +18,38 @@ from onmargin.stream._players import KernelPlayer
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
 class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
-    r"""Passive-aggressive uniclass learner of examples that come one at a time: a ball that moves to hold each of them.
+    r"""Novelty detection in streams with a passive-aggressive uniclass learner: an enclosing ball, updated online.
 
-    An example within `epsilon` of the center leaves it alone. Any other draws it nearer, just far enough or by C at
+    An example within `epsilon` of the center does not change it. Any other example moves it just far enough, by C at
     most. With ``radius="learn"`` the ball also grows, up to `max_radius`.
 
-    Use it to follow the center of a stream of records and to flag what is far from it. For a matrix that is at hand
-    :class:`onmargin.PassiveAggressiveUniclass` is faster, and has `fit`. Scale the features first: distance counts
-    them alike.
+    Use it to follow the center of a stream of records and to detect examples far from it. For matrices,
+    :class:`onmargin.PassiveAggressiveUniclass` is faster and has `fit`. Scale the features first: all features count
+    equally in the distance.
 
     Attributes
     ----------
     radius_ : float
         The radius of the ball.
     offset_ : float
-        Minus the distance from the center up to which examples are inliers: minus the radius or, if more than half of
-        the examples were outside the ball, minus the radius plus the mean and twice the standard deviation of their
-        losses, which at most a fifth of them exceeded when they came.
+        Minus the largest distance from the center that an inlier may have. This distance is the radius or, if more than
+        half of the examples were outside the ball, the radius plus the mean and twice the standard deviation of their
+        losses, which at most a fifth of the examples exceeded when they were learned.
     n_features_ : int
-        Number of features: names met so far, places of the table, or numbers in a vector.
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes (examples outside the ball), updates, losses, dual value and largest squared norm so far;
         `cost` is the distance from the ball.
 
     See Also
     --------
-    onmargin.PassiveAggressiveUniclass : The same for matrices.
+    onmargin.PassiveAggressiveUniclass : The estimator for matrices.
 
     Notes
     -----
-    [JMLR] sec. 6. The same ball as that of :class:`onmargin.PassiveAggressiveUniclass`, to rounding, whose page has the
-    problem and the bounds. Weights are float64, because a distance is a small difference of large numbers. Unlike for
-    other models, a feature never learned counts when predicting: the center is at 0 there.
+    [JMLR] sec. 6. The ball is the same, up to rounding, as that of :class:`onmargin.PassiveAggressiveUniclass`, which
+    documents the problem and the bounds. Weights are float64, because a distance is a small difference of large
+    numbers. Unlike in other models, a feature that was never learned counts in predictions: the center is 0 there.
 
     References
     ----------
@@ -69,7 +69,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
     task = "novelty"
 
     def _check_target(self, y: Any) -> None:
-        """Take anything: there is no target."""
+        """Accept anything: there is no target."""
 
     def learn_one(self, x: Any, y: Any = None, weight: float = 1.0) -> Self:
         """Learn an example.
@@ -77,17 +77,18 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         Parameters
         ----------
         x : dict, list of str, str or vector
-            The example: features by name with numbers or categories, names alone, a text, or an array or sparse row of
-            numbers. The first example learned says whether features go by name or by position.
+            The example: a dict of features with numbers or categories, a list of feature names, a text, or an array or
+            sparse row of numbers. The first example learned determines whether features are identified by name or by
+            position.
         y : ignored
             Not used, present for API consistency.
         weight : float, default=1.0
-            Factor on C, at least 0; with weight 0 nothing happens.
+            Factor on C, at least 0; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The model, having learned.
+            The updated model.
         """
         player = self._player
         if player is not None:
@@ -103,7 +104,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         return self
 
     def _settle_at(self, x: Any, player: Player) -> None:
-        """Put the center at an example."""
+        """Move the center to an example."""
         if isinstance(player, KernelPlayer):
             player.plant(x)
             return
@@ -114,27 +115,27 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         self._learner.geometry.assign(center)
 
     def learn_many(self, X: Iterable[Any], y: Any = None, weights: Iterable[float] | None = None) -> Self:
-        """Learn examples one after the other: the same as so many calls of `learn_one`.
+        """Learn several examples in order; the same as calling `learn_one` for each.
 
         Parameters
         ----------
         X : iterable, or matrix of shape (n_samples, n_features)
-            Examples as `learn_one` takes them. Of an array or a sparse matrix the rows are vectors.
+            Examples, as for `learn_one`. The rows of an array or sparse matrix are vectors.
         y : ignored
             Not used, present for API consistency.
         weights : iterable of float or None, default=None
-            Their factors on C; an example of weight 0 is skipped.
+            Factors on C, one per example; an example of weight 0 is skipped.
 
         Returns
         -------
         self : object
-            The model, having learned. If an example is refused, those before it are learned, and the error says which
+            The updated model. If an example is invalid, the examples before it stay learned, and the error says which
             one it was.
         """
         return super().learn_many(X, None, weights)
 
     def predict_one(self, x: Any) -> int:
-        """Whether an example is an inlier.
+        """Predict whether an example is an inlier.
 
         Parameters
         ----------
@@ -149,7 +150,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         return 1 if self.scores_one(x) >= 0 else -1
 
     def scores_one(self, x: Any) -> float:
-        """How far inside the threshold an example is.
+        """Return how far an example is inside the threshold.
 
         Parameters
         ----------
@@ -159,7 +160,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         Returns
         -------
         score : float
-            ``-offset_`` less the distance from the center: negative for outliers. 0 if nothing was learned yet.
+            ``-offset_`` minus the distance from the center: negative for outliers. 0 if nothing was learned yet.
         """
         player = self._opened()
         if player is None:
@@ -168,26 +169,26 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         return threshold_of(self._learner) - sqrt(max(distance**2 - height**2, 0.0))
 
     def weights(self, label: Any = None, top: int | None = None) -> dict[Name, float]:
-        """The center by feature, its largest numbers first.
+        """Return the center by feature, largest absolute values first.
 
         Parameters
         ----------
         label : ignored
             Not used, present for API consistency.
         top : int or None, default=None
-            How many, at most. None: all that are not zero.
+            Maximum number of features. If None, all that are not zero.
 
         Returns
         -------
         center : dict
-            Coordinates by the name of the feature; with hashing and for vectors by its place.
+            Coordinates by the name of the feature; with hashing and for vectors, by its index.
         """
         self._ask_for_weights()
         n = self.n_features_
         return self._named(range(n), self._learner.geometry.center()[:n], top) if "_model" in vars(self) else {}
 
     def explain(self, x: Any, label: Any = None, top: int | None = None) -> dict[Name, float]:
-        """What each feature known adds to the squared distance from the center, the largest first.
+        """Return the contribution of each known feature to the squared distance from the center, largest first.
 
         Parameters
         ----------
@@ -196,12 +197,12 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         label : ignored
             Not used, present for API consistency.
         top : int or None, default=None
-            How many features, at most. None: all that add anything.
+            Maximum number of features. If None, all with a non-zero contribution.
 
         Returns
         -------
         contributions : dict
-            Squared differences by the name of the feature; with hashing and for vectors by its place.
+            Squared differences by the name of the feature; with hashing and for vectors, by its index.
         """
         player = self._opened()
         if player is None:
@@ -221,7 +222,7 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
 
     @property
     def offset_(self) -> float:
-        """Minus the distance from the center up to which examples are inliers."""
+        """Minus the largest distance from the center that an inlier may have."""
         return -threshold_of(self._learner) if "_model" in vars(self) else -self.radius_
 
     def _opened(self) -> Player | None:
