@@ -1,8 +1,8 @@
 r"""Mistake bounds for simultaneous updates, which use several half-spaces at once.
 
-The loss of a trial is the largest loss of its half-spaces, a mistake is a trial with any violated half-space (an
-imperfect trial), and :math:`R^2` is the largest squared norm of a direction. "max", "conproj", "exact" and MIRA have
-the bound of :func:`pa1_mistakes`; "simproj" and "simopt" have none.
+The loss of a trial is the largest loss of its half-spaces, a mistake is an imperfect trial, in which some margin is at
+most 0, and :math:`R^2` is the largest squared norm of a direction. "max", "conproj", "exact" and MIRA have the bound of
+:func:`pa1_mistakes`; "simproj" and "simopt" have none.
 """
 
 from math import sqrt
@@ -141,8 +141,8 @@ def perceptron_mistakes_by_squares(
 def set_errors(C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float) -> float:
     r"""Bound the sum over trials of the fraction of imperfect sets, for trials that are split into sets.
 
-    The formula is that of :func:`simperc_mistakes`, applied to fractions of sets instead of imperfect trials. It holds
-    for "simperc", "conproj", "conopt" and "exact", but not for "max".
+    The formula is that of :func:`simperc_mistakes`, but it bounds fractions of imperfect sets, not hinge losses. It
+    holds for "simperc", "conproj", "conopt" and "exact", but not for "max".
 
     Parameters
     ----------
