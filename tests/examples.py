@@ -1,4 +1,4 @@
-"""Property tests that draw more or fewer examples than others."""
+"""Setting the number of examples of a property test."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Power cuts and failing system calls: the library of `faults.c`, and what a disk holds after the calls it has seen."""
+"""Power cuts and failing system calls: the library of `faults.c`, and the disk contents after the recorded calls."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Learners with a metric beside the weights, in the core and in the NumPy twin, by name."""
+"""Learners with per-weight rates, in the core and in the NumPy reference, by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Learners of streams made from parameters of which some say how records are read."""
+"""Stream learners made from parameters that include those of RecordFeatures."""
 
 from inspect import signature
 

@@ -1,4 +1,4 @@
-"""Models to save: every public estimator, in its variants, half-way through a stream."""
+"""Models to save: every public estimator, in its variants, halfway through a stream."""
 
 from dataclasses import dataclass, field
 from math import inf

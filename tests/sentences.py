@@ -1,4 +1,4 @@
-"""A small language to tag, and what a tagger has learned of it."""
+"""A small artificial language to tag, and the state of a tagger."""
 
 import numpy as np
 

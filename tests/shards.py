@@ -1,4 +1,4 @@
-"""Shards in memory, and workers that die."""
+"""Shards in memory, and engines whose workers crash."""
 
 import os
 import signal

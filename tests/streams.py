@@ -1,4 +1,4 @@
-"""What the tests learn: streams of every task, rules to learn them by, in the core, in the NumPy twin and in public."""
+"""Streams of every task for the tests, and learners in the core, in the NumPy reference and in the public API."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

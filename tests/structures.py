@@ -1,4 +1,4 @@
-"""Models of small structures, searched by trying them all, and their features in every form."""
+"""Models of small structures, searched by enumeration, with features in every form."""
 
 from itertools import pairwise, permutations, product
 from math import sqrt

@@ -1,4 +1,4 @@
-"""Streams of trials: blocks, ordinal ranks and label sets, in the core and in the NumPy twin."""
+"""Streams of trials: blocks, ordinal ranks and label sets, in the core and in the NumPy reference."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Kill a service under load, again and again, and look for what it acknowledged.
+"""Kill a service under load repeatedly, and check that everything it acknowledged is still there.
 
 Several clients post examples, each with a key. At a random moment the service is killed by a signal that nothing can
 catch. What is then on the disk is opened: every example that was acknowledged must be there under its number, none may

@@ -1,4 +1,4 @@
-"""Power cuts and I/O errors at every system call of a service that changes a file.
+"""Simulate power cuts and I/O errors at every system call of a service that changes a file.
 
 A scenario goes through all that a service writes: models are created, learned in groups with keys, snapshots are taken,
 and models are compacted, rewound and deleted. It runs with the library of `faults.c` preloaded:

@@ -1,4 +1,4 @@
-"""Services to test: one in this process, and one as a process of its own."""
+"""Services to test: one in this process, and one in a separate process."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Requests in pieces, pipelined, slow, broken or too large: clear answers, and limits on what a client can hold."""
+"""Requests in pieces, pipelined, slow, broken or too large get clear responses, and clients have limits."""
 
 import re
 import socket

@@ -1,4 +1,4 @@
-"""Whatever happens to the files of a service: a clear error that names the model, or the same state to the last bit."""
+"""Damaged files of a service give a clear error that names the model, or the same state bit for bit."""
 
 import asyncio
 import json

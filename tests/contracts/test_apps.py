@@ -1,4 +1,4 @@
-"""Apps use public methods only: what they need of models and cannot have becomes a public method."""
+"""Apps use public methods only: anything else that they need of a model becomes a public method."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""ClassFeatureClassifier with label sets and with costs, over features given, called for and learned."""
+"""ClassFeatureClassifier with label sets and with costs, for given, computed and learned features."""
 
 import itertools
 from copy import deepcopy

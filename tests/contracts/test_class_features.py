@@ -1,4 +1,4 @@
-"""ClassFeatureClassifier as users meet it: features given, called for and learned; classes at any time; errors."""
+"""Public API of ClassFeatureClassifier: given, computed and learned features; new classes at any time; errors."""
 
 import itertools
 import pickle

@@ -1,4 +1,4 @@
-"""Changing the import line is all that moving from scikit-learn's passive-aggressive classes takes."""
+"""The estimators are drop-in replacements for scikit-learn's passive-aggressive classes."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""DualAscentClassifier: the dual over a window, in every geometry, against its twin, a solver and the theorems."""
+"""DualAscentClassifier: the dual over a window, in every geometry, against its reference, a solver and the theorems."""
 
 import pickle
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Bad input is refused with words that help, and leaves the estimator exactly as it was."""
+"""Bad input raises a helpful error and leaves the estimator exactly as it was."""
 
 from contextlib import contextmanager
 

@@ -1,4 +1,4 @@
-"""Imports go downward only, and importing the package costs nothing until something of it is used."""
+"""Imports go downward only, and importing the package loads nothing until a part of it is used."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""An interrupt (Ctrl-C) leaves a model having learned some examples whole and the others not at all, and is heard."""
+"""After an interrupt (Ctrl-C) each example is learned completely or not at all, and interrupts are prompt."""
 
 import random
 import signal

@@ -1,4 +1,4 @@
-"""Kernels as users meet them: scikit-learn's parameters, attributes and checks, and errors that lose nothing."""
+"""Public API of kernels: scikit-learn's parameters, attributes and checks, and errors that lose nothing."""
 
 import numpy as np
 import pytest

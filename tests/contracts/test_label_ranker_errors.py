@@ -1,4 +1,4 @@
-"""What the label ranker refuses, with words that help; it stays as it was."""
+"""Bad input to LabelRanker raises a helpful error and leaves the model as it was."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Sparse matrices that are none, with arrays that point out of the rows or the weights, are refused and never crash."""
+"""Malformed sparse matrices, with indices out of the rows or the weights, raise errors and never crash."""
 
 import subprocess
 import sys

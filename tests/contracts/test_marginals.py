@@ -1,4 +1,4 @@
-"""Probabilities of the labels of sequences are those of all labelings, counted one by one."""
+"""Label probabilities of sequences equal sums over all labelings, enumerated one by one."""
 
 from itertools import pairwise, product
 

@@ -1,4 +1,4 @@
-"""Test, then train: curves equal the totals, whatever the form of the stream; delays, drift, plots and refusals."""
+"""Progressive evaluation: curves equal the totals for any form of stream; delays, drift, plots and errors."""
 
 import subprocess
 import sys

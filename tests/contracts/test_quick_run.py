@@ -1,4 +1,4 @@
-"""The quick run leaves out what it may and no more, and says so; `--full` and named tests leave out nothing."""
+"""The quick run skips only what it may, and reports it; `--full` and named tests skip nothing."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""SequenceTagger with several C: what is shown, what is refused, and that nothing is lost on the way."""
+"""SequenceTagger with several C: attributes, errors, and that no state is lost."""
 
 import copy
 import pickle

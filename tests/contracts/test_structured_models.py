@@ -1,4 +1,4 @@
-"""StructuredPredictor: models that break down, err or change their mind are told, and nothing is lost."""
+"""StructuredPredictor: models that fail or are inconsistent raise an error or a warning, and nothing is lost."""
 
 import itertools
 from contextlib import suppress

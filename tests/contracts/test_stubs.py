@@ -1,4 +1,4 @@
-"""The stubs of the compiled modules say what the modules hold: the same names, with the same parameters."""
+"""The stubs of the compiled modules match the modules: the same names, with the same parameters."""
 
 import ast
 import inspect

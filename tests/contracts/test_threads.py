@@ -1,4 +1,4 @@
-"""Threads that share a model take turns: nothing is lost and nothing crashes."""
+"""Threads can share a model: calls are serialized, nothing is lost and nothing crashes."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""What holds for every reader of text: damaged files end in its own error, and after every good record before."""
+"""Common behavior of text readers: a damaged file raises the reader's own error after all good records before it."""
 
 import gzip
 import io

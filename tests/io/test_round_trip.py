@@ -1,4 +1,4 @@
-"""A model that comes back from a file is the one that was saved, and goes on as if it had never stopped."""
+"""A loaded model equals the saved one, and continues learning as if it had never stopped."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What readers read from: paths, streams and the standard input, compressed or not, with any ends of lines."""
+"""Sources of readers: paths, streams and standard input, compressed or not, with any line endings."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""The compiled parser of svmlight text: against Python's float, against a twin in Python, and against scikit-learn."""
+"""The compiled parser of svmlight text: against Python's float, a Python reimplementation, and scikit-learn."""
 
 import gzip
 import io

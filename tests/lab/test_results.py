@@ -1,4 +1,4 @@
-"""What is written: tables, figures and one page, the same however the work is shared out."""
+"""Written results: tables, figures and one page, the same for any number of processes."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Weights that are a link of a sum: what holds for any input, and where numbers would leave their range."""
+"""Quasi-additive weights: invariants for any input, and numbers that would overflow."""
 
 import pickle
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Blocks: how a stream is cut between trials, laid out, named and ordered within trials makes no difference."""
+"""Blocks: splits between trials, memory layout, names and order within trials make no difference."""
 
 from itertools import pairwise
 

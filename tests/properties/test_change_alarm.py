@@ -1,4 +1,4 @@
-"""What the alarm promises, and what it does with what it is not made for."""
+"""Guarantees of ChangeAlarm, and its behavior on invalid input."""
 
 import pickle
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Numbers of any size that a double can have: what is refused changes nothing, and all else leaves a finite model."""
+"""Numbers of any magnitude: rejected input changes nothing, and all other input leaves a finite model."""
 
 import warnings
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""What holds for any stream learned with a kernel: cuts, blocks, copies, bounds, and budgets."""
+"""Invariants of kernel learning for any stream: splits, blocks, copies, bounds, and budgets."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""The label ranker is its NumPy twin, whatever form the labels come in and however the stream is cut."""
+"""LabelRanker equals its NumPy reference, for any form of the labels and any split of the stream."""
 
 from itertools import pairwise
 from math import inf

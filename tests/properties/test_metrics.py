@@ -1,4 +1,4 @@
-"""What holds for weights with a metric beside them, whatever the stream."""
+"""Invariants of learners with per-weight rates, for any stream."""
 
 import copy
 import pickle

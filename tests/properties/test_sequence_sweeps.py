@@ -1,4 +1,4 @@
-"""Taggers of several C side by side: each is what it would be alone, and the vote is that of the NumPy twin."""
+"""Taggers of several C at once: each equals a tagger trained alone, and the vote is that of the NumPy reference."""
 
 from math import inf
 

@@ -1,4 +1,4 @@
-"""Rounds of sequences: what an uncapped step does, copies that go on alike, and the bounds of [JMLR] sec. 8 and 9."""
+"""Rounds of sequences: results of uncapped steps, copies that continue alike, and the bounds of [JMLR] sec. 8 and 9."""
 
 import copy
 import pickle

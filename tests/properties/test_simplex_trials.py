@@ -1,4 +1,4 @@
-"""Trials and balls on the simplex: what holds for any input."""
+"""Invariants of trials and balls on the simplex, for any input."""
 
 import pickle
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""The compiled geometries whose weights are a link do what their NumPy twins do, and the twins what the papers say."""
+"""The compiled quasi-additive geometries equal their NumPy references, which follow the papers."""
 
 from functools import partial
 from math import log, sqrt

@@ -1,4 +1,4 @@
-"""Compiled probabilities are those of the NumPy twin, round by round."""
+"""Compiled probabilities equal those of the NumPy reference, round by round."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The window in buckets is the window at hand: changes, widths and means as the NumPy twin has them."""
+"""The window in buckets equals the full window: changes, widths and means are those of the NumPy reference."""
 
 import numpy as np
 import pytest

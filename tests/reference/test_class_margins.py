@@ -1,4 +1,4 @@
-"""Margins of classes: the compiled round does what the NumPy twin does, for every task, step, type and container."""
+"""Per-class margins: the compiled round equals the NumPy reference, for every task, step, type and container."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Gradient descent and batch conversion: the compiled steps do what the NumPy twins do, alone and as experts."""
+"""Gradient descent and batch conversion: the compiled steps equal the NumPy references, alone and as experts."""
 
 from functools import cache
 from math import nan

@@ -1,4 +1,4 @@
-"""The quadratic programme of a trial: its optimum is cvxpy's, and the closed forms where the schemes have one."""
+"""The quadratic program of a trial: its optimum is that of cvxpy, and of the closed forms where they exist."""
 
 from dataclasses import dataclass
 

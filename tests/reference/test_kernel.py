@@ -1,4 +1,4 @@
-"""Learning with a kernel is its NumPy twin, and with the linear kernel what plain weights learn."""
+"""Kernel learning equals its NumPy reference, and with the linear kernel it equals plain weights."""
 
 from dataclasses import replace
 from math import inf

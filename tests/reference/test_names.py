@@ -1,4 +1,4 @@
-"""Rows read by name are those that a dict as index would give."""
+"""Rows read by name equal those from a dict used as index."""
 
 import copy
 import itertools

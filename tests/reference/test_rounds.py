@@ -1,4 +1,4 @@
-"""The compiled round does what the NumPy twin does, for every task, step, type and container."""
+"""The compiled round equals the NumPy reference, for every task, step, type and container."""
 
 from functools import cache
 from math import isnan, nan

@@ -1,4 +1,4 @@
-"""Compiled learners with a metric do what the NumPy twins do, for every task, type, layout and container."""
+"""Compiled learners with per-weight rates equal the NumPy references, for every task, type, layout and container."""
 
 from functools import cache
 from math import nan

@@ -1,4 +1,4 @@
-"""The compiled chain and the compiled round of sequences do what their NumPy twins do."""
+"""The compiled chain and the compiled round of sequences equal their NumPy references."""
 
 from itertools import pairwise, product
 from math import inf, sqrt

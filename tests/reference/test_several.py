@@ -1,4 +1,4 @@
-"""Models side by side are what each is alone, and votes are weighed as the NumPy twin does."""
+"""Several models at once equal models trained alone, and votes are weighted as in the NumPy reference."""
 
 import pickle
 from dataclasses import replace

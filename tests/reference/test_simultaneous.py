@@ -1,4 +1,4 @@
-"""Simultaneous and cost-sensitive updates: compiled = NumPy twin = convex solver, and the identities between them."""
+"""Simultaneous and cost-sensitive updates: compiled = NumPy reference = convex solver, and identities between them."""
 
 import cvxpy as cp
 import numpy as np

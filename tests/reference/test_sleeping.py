@@ -1,4 +1,4 @@
-"""Experts that sleep: the compiled weights are those of the twin, with their guarantees on any losses."""
+"""Sleeping experts: the compiled weights equal the reference, with their guarantees on any losses."""
 
 import numpy as np
 import pytest

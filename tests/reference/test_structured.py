@@ -1,4 +1,4 @@
-"""StructuredPredictor equals its NumPy twin, whatever the structures and the form of their features."""
+"""StructuredPredictor equals its NumPy reference, for any structures and any form of features."""
 
 from copy import deepcopy
 

@@ -1,4 +1,4 @@
-"""Every task, step and geometry of the core has its twin in `onmargin.reference`."""
+"""Every task, step and geometry of the core has a reference implementation in `onmargin.reference`."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The ball: the compiled round and the estimator do what the NumPy twin does."""
+"""The ball: the compiled round and the estimator equal the NumPy reference."""
 
 from math import inf
 

@@ -1,4 +1,4 @@
-"""Files of every format, every kind of model, the same answer by any number of workers; and what goes wrong."""
+"""Files of every format, every kind of model, the same result for any number of workers; and errors."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The processes of one machine: in order, alive again after a death, and not for ever."""
+"""The local engine: results in order, and workers restarted after a crash, but not without limit."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What is mixed is what the NumPy twin mixes, and what the theory says of it holds."""
+"""Mixing equals the NumPy reference, and its bounds hold."""
 
 from copy import deepcopy
 from math import inf

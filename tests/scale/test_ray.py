@@ -1,4 +1,4 @@
-"""A real cluster of several nodes on this machine: what dies, and when, makes no difference."""
+"""A real cluster of several nodes on this machine: failures make no difference to the result."""
 
 import subprocess
 import sys

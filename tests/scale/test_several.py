@@ -1,4 +1,4 @@
-"""Models side by side on shards: each is mixed as it would be alone, and votes follow from what all have lost."""
+"""Several models on shards: each is mixed as it would be alone, and votes follow from the losses on all shards."""
 
 from copy import deepcopy
 

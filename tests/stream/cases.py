@@ -1,4 +1,4 @@
-"""Streams of examples of every kind, and models half-way through them."""
+"""Streams of examples of every kind, and models halfway through them."""
 
 import re
 from dataclasses import dataclass, field

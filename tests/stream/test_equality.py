@@ -1,4 +1,4 @@
-"""Both faces learn the same: one example at a time, many, or a matrix."""
+"""Both interfaces learn the same: one example at a time, many, or a matrix."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Write the golden files that are missing: python -m tests.stream.write_golden. Those there are stay as they are."""
+"""Write the golden files that are missing: python -m tests.stream.write_golden. Existing files are not changed."""
 
 import base64
 import json
