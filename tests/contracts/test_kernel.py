@@ -228,7 +228,7 @@ def test_geometry_is_euclidean():
 
 
 def broken(calls, answer):
-    """A kernel that goes wrong after so many calls."""
+    """Return a kernel that fails after a number of calls."""
     left = [calls]
 
     def kernel(A, B):

@@ -42,7 +42,7 @@ every_format = pytest.mark.parametrize(("record", "head", "read"), FORMATS.value
 
 
 def read_all(read, data):
-    """The records up to an error, and the error."""
+    """Return the records up to an error, and the error."""
     records, error = [], None
     try:
         for record in read(io.BytesIO(data)):

@@ -91,7 +91,7 @@ def test_figures_show_something(name, data, tmp_path):
 
 
 class Page(HTMLParser):
-    """Tags that are open, ids, and what is referred to."""
+    """A parser that collects open tags, ids and references."""
 
     def __init__(self, text):
         super().__init__()

@@ -33,7 +33,7 @@ SCALES = {
 
 
 def numbers(value):
-    """All floating-point numbers that a model has learned."""
+    """Return all floating-point numbers in the state of a model."""
     if isinstance(value, np.ndarray):
         return value.ravel().tolist() if value.dtype.kind == "f" else []
     if isinstance(value, float):

@@ -51,7 +51,7 @@ def weights_of(model):
 
 
 def largest_losses(u, stream, power, chosen):
-    """The max-loss of u on every sequence, over all labellings."""
+    """The max-loss of u on every sequence, over all labelings."""
     X, y, lengths, classes = stream
     for rows, right in pieces(X, y, lengths):
         phi = reference.path_features(rows, right, classes, chosen)

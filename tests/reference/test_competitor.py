@@ -138,7 +138,7 @@ def test_best_competitor_without_loss():
 
 
 def test_sequences_have_a_bound_no_labelling_escapes():
-    """Against all labellings listed."""
+    """Against all labelings listed."""
     X = [[["a"], ["b"]], [["b"], ["a"]], [["a"], ["a"]], [["b"]]]
     labels = [["s", "t"], ["t", "t"], ["s", "s"], ["s"]]
     certificate = certify(onmargin.SequenceTagger(C=0.5, fit_intercept=False), X, labels, accuracy=ACCURACY)

@@ -24,7 +24,7 @@ def some_chain(random, tokens, labels, *, whole=False, varied=False):
 
 
 def all_paths(emissions, transitions):
-    """Every labelling with its score."""
+    """Every labeling with its score."""
     tokens, labels = emissions.shape
     to_token = np.broadcast_to(transitions, (tokens, labels, labels))
     for path in product(range(labels), repeat=tokens):

@@ -57,7 +57,7 @@ def in_parts(model, X, y, cut):
     options=st.fixed_dictionaries({"average": st.sampled_from([False, True, 3]), "squared": st.booleans()}),
 )
 def test_each_price_learns_as_if_alone(geometry, stream, dtype, form, cut, options):  # noqa: PLR0917
-    """Bit for bit, also where classes turn up on the way."""
+    """Bit for bit, also where classes appear during the stream."""
     X, y = form(stream.X.astype(dtype)), stream.y
     loss = "epsilon_insensitive" if stream.task == "regression" else "hinge"
     loss = f"squared_{loss}" if options["squared"] else loss
