@@ -31,7 +31,7 @@ def same(compiled, twin):
 
 
 def evidence(model, x):
-    """The scores that a row is predicted with: those of the leading model, and those of the vote."""
+    """Return the scores for the prediction of a row: those of the leading model, and those of the vote."""
     task, scores = model._learner.task, model._learner.scores(as_rows(x))
     if model._model.combined is None:
         return scores[0], None

@@ -19,7 +19,7 @@ ACCURACY = 1e-4
 
 
 def total(losses, squared):
-    """Of columns of expressions, the sum over the rounds of the largest, or of its square."""
+    """Return the sum over the rounds of the largest of the columns, or of its square."""
     largest = cp.pos(cp.max(losses, axis=1))
     return cp.sum(cp.square(largest) if squared else largest)
 

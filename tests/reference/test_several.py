@@ -156,7 +156,7 @@ def test_votes_are_weighed_as_by_the_twin(losses, scale, ceiling):
 
 
 def lose(task, losses):
-    """One round in which every model loses what is said: the target is 0, and the scores are the losses."""
+    """Play one round with the given loss per model: the target is 0, and the scores are the losses."""
     models = len(losses)
     geometry = Euclidean(models, models, np.float64)
     geometry.weights[...] = np.diag(losses)
@@ -185,7 +185,7 @@ def test_the_bound_holds_for_those_that_stay(first, then, keep):
 
 
 def five_abreast():
-    """Five geometries of one column, side by side."""
+    """Return five geometries of one column each, side by side."""
     return abreast([Euclidean(1, 1, np.float64) for _ in range(5)])
 
 

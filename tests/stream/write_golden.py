@@ -15,7 +15,7 @@ CASES = {name: Case(name, "texts", {"idf": True}) for name in MODELS}
 
 
 def answers(model, X):
-    """What a model says, as JSON."""
+    """Return the predictions of a model, as JSON."""
     return [model.scores_one(x) for x in X]
 
 
