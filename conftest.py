@@ -1,7 +1,7 @@
-"""How much `pytest` runs: a quick selection by default, and everything with `--full`.
+"""Test selection: `pytest` runs a quick selection by default, and everything with `--full`.
 
-The quick run calls every test function that is not marked `full`. Of a parametrized one it takes only so many
-combinations that each value of each parameter occurs, and of a property test it draws a tenth of the examples.
+The quick run calls every test function that is not marked `full`. For a parametrized test it runs only enough
+combinations to cover each value of each parameter, and for a property test it draws a tenth of the examples.
 """
 
 import os
@@ -11,16 +11,16 @@ from dataclasses import fields, is_dataclass
 import pytest
 from hypothesis import settings
 
-# Tests that start services, browsers, clusters and other programs: one after the other, because they mostly wait.
+# Tests that start services, browsers, clusters and other programs run one after the other, because they mostly wait.
 PROGRAMS = ("tests/apps/", "tests/scale/test_ray.py")
 
-COUNTS = pytest.StashKey[tuple[int, int]]()  # the tests that run, and all that were asked for
+COUNTS = pytest.StashKey[tuple[int, int]]()  # numbers of selected and of requested tests
 
-# One thread per worker. NumPy reads these when it is first imported, and so do the programs that tests start.
+# Use one thread per worker. NumPy reads these variables on first import, and so do programs started by tests.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-# No deadline on a slow machine, and the same examples every time in continuous integration.
+# Disable deadlines for slow machines, and use the same examples every time in continuous integration.
 settings.register_profile("full", deadline=None, derandomize="CI" in os.environ, print_blob=True, max_examples=100)
 settings.register_profile("quick", settings.get_profile("full"), max_examples=10)
 
@@ -34,10 +34,10 @@ def pytest_configure(config):
 
 
 def values(item):
-    """Return the values of a test's parameters, told apart by identity: 1, 1.0 and True differ."""
+    """Return the values of a test's parameters, compared by identity, so that 1, 1.0 and True differ."""
     found = set()
     for name, value in item.callspec.params.items() if hasattr(item, "callspec") else ():
-        if is_dataclass(value) and not isinstance(value, type):  # a case that has several parameters
+        if is_dataclass(value) and not isinstance(value, type):  # a case with several parameters
             found.update((name, field.name, id(getattr(value, field.name))) for field in fields(value))
         else:
             found.add((name, id(value)))
@@ -45,9 +45,9 @@ def values(item):
 
 
 def covering(items):
-    """Return some of the combinations of one test, in which each value of each parameter occurs."""
+    """Return a subset of the combinations of one test that covers each value of each parameter."""
     left = Counter(value for item in items for value in values(item))
-    # A value that occurs once needs its combination; those are most, and the search below is slow.
+    # A value that occurs once requires its combination. This covers most values, and the search below is slow.
     chosen = [item for item in items if any(left[value] == 1 for value in values(item))] or items[:1]
     missing = left.keys() - set().union(*map(values, chosen))
     while missing:
@@ -67,7 +67,7 @@ def quick(items):
 
 
 def named(config):
-    """Whether single tests are asked for, as in `pytest tests/test_a.py::test_b`: those are never left out."""
+    """Return whether single tests are requested, as in `pytest tests/test_a.py::test_b`; those are never left out."""
     return any("::" in argument for argument in config.args)
 
 
@@ -87,7 +87,7 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.line(f"quick run: {fewer}; `pytest --full` runs everything")
 
 
-# With pytest-xdist the workers count, and the process that was called reports.
+# With pytest-xdist the workers count the tests, and the main process reports.
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["counts"] = session.config.stash.get(COUNTS, (0, 0))
@@ -101,7 +101,7 @@ def pytest_testnodedown(node):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """One worker per core; none for single tests and with -s, where workers would only be in the way."""
+    """Return one worker per core; none for single tests and with -s, where workers do not help."""
     if named(config) or config.option.capture == "no":
         return 0
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -114,7 +114,7 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
-        """Send a worker one file at a time, and all files of tests that start programs to the same one."""
+        """Send one file at a time to a worker, and all files of tests that start programs to the same worker."""
 
         def _split_scope(self, nodeid):
             path = super()._split_scope(nodeid)

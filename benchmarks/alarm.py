@@ -1,4 +1,4 @@
-"""What an alarm costs a round, and how soon it goes off, against river's ADWIN in the same run."""
+"""Time per round and detection delay of ChangeAlarm, compared with river's ADWIN in the same run."""
 
 import argparse
 from functools import partial
@@ -13,7 +13,7 @@ ROUNDS, CHANGE = 20_000, 10_000
 
 
 def mistakes(low: float, high: float, seed: int) -> list[int]:
-    """At one rate, and from the middle on at another."""
+    """Return mistakes at one rate, and from the middle on at another."""
     rates = np.where(np.arange(ROUNDS) < CHANGE, low, high)
     return (np.random.default_rng(seed).random(ROUNDS) < rates).astype(int).tolist()
 

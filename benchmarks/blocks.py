@@ -1,4 +1,4 @@
-"""What a row costs in blocks: every update beside "max", and beside the same round in plain NumPy."""
+"""Time per row in blocks: every update, compared with "max" and with the same round in plain NumPy."""
 
 import argparse
 from collections.abc import Callable
@@ -14,7 +14,7 @@ C = 0.1
 
 
 def largest(C: float, loss: np.ndarray, q: np.ndarray, mistaken: np.ndarray) -> np.ndarray:
-    """MaxPA: the largest loss alone."""
+    """Return the MaxPA step: only the largest loss."""
     tau = np.zeros_like(loss)
     worst = loss.argmax()
     tau[worst] = min(C, loss[worst] / q[worst])
@@ -39,7 +39,7 @@ def twin_step(update: str) -> reference.trials.TrialStep:
 
 
 def learners(X: np.ndarray, y: np.ndarray, size: int, few: int) -> dict[str, Callable[[], object]]:
-    """Every update over all rows, and its NumPy twin over the first few."""
+    """Return runners of every update over all rows, and of its NumPy reference over the first few."""
     groups = np.arange(len(y)) // size
     learn: dict[str, Callable[[], object]] = {
         update: partial(BlockClassifier(update=update, C=C).partial_fit, X, y, groups, classes=[-1, 1])

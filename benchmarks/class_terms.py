@@ -1,4 +1,4 @@
-"""Features of words and classes, kind by kind: mail by folder, and with label sets the topics of Reuters stories.
+"""Error of each kind of class-term features: mail by folder, and with label sets the topics of Reuters stories.
 
 python benchmarks/class_terms.py --data FOLDER
 """
@@ -21,7 +21,7 @@ CS = [2.0**k for k in range(-7, 2, 2)]
 
 
 def stories(folder: Path) -> tuple[list[str], list[list[str]]]:
-    """The training stories of the ModApte split that have a topic, in their order, and their topics."""
+    """Return the training stories of the ModApte split that have a topic, in order, and their topics."""
     with gzip.open(folder / "reuters21578/reuters21578.jsonl.gz", "rt", encoding="utf-8") as file:
         told = [json.loads(line) for line in file]
     kept = [s for s in told if s["topics"] and s["has_topics"] == "YES" and s["lewissplit"] == "TRAIN"]
@@ -29,7 +29,7 @@ def stories(folder: Path) -> tuple[list[str], list[list[str]]]:
 
 
 def least(model: object, X: object, y: object) -> str:
-    """The least % of mistakes on the way, over C."""
+    """Return the lowest percentage of progressive mistakes over C."""
     errors = []
     for C in CS:
         totals = clone(model).set_params(C=C).partial_fit(X, y).totals_
@@ -38,7 +38,7 @@ def least(model: object, X: object, y: object) -> str:
 
 
 def main() -> None:
-    """Print a line per stream."""
+    """Print one line per stream."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--streams", nargs="*", default=[*USERS, "reuters"])

@@ -1,4 +1,4 @@
-"""What calibrated probabilities cost: one pass over dense rows of 30 columns, with calibration and without."""
+"""Time of calibrated probabilities: one pass over dense rows of 30 columns, with calibration and without."""
 
 import argparse
 
@@ -22,7 +22,7 @@ def stream(n_rows: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def learner(name: str, X: np.ndarray, y: np.ndarray, *, calibrated: bool):
-    """A pass over the rows by a learner that has seen some of them."""
+    """Return a function that makes a pass over the rows with a learner that has already seen some of them."""
     model = LEARNERS[name]().partial_fit(X[:100], y[:100], classes=np.unique(y))
     if not calibrated:
         model._learner._totals.calibration = None

@@ -1,4 +1,4 @@
-"""How far one pass through the public API is from hand-written C that plays the same rounds on the same arrays."""
+"""Time of one pass through the public API, compared with hand-written C for the same rounds on the same arrays."""
 
 import argparse
 from collections.abc import Callable
@@ -27,14 +27,14 @@ def of_workload(work: Workload) -> Runners:
 
 
 def of_sweep() -> Runners:
-    """Eight values of C on workload A."""
+    """Return runners for eight values of C on workload A."""
     work, C = WORKLOADS["A"](), np.geomspace(0.01, 10, 8).tolist()
     learner = Estimator(lambda work: PassiveAggressiveClassifier(C=C), work)
     return f"8 values of C, {work.title}", learner.learn, limit_of_sweep(work.X, work.y, C)
 
 
 def of_tagger() -> Runners:
-    """Sequences whose labels depend on features and on the label before."""
+    """Return runners on sequences whose labels depend on the features and on the previous label."""
     rng = np.random.default_rng(4)
     n, length, labels, n_features, stored = 5000, 20, 20, 2**17, 15
     follows = rng.random((labels, labels)) ** 8

@@ -1,4 +1,4 @@
-"""What learning the last examples again costs beside PA-I: one pass over sparse rows of 75 non-zeros."""
+"""Time of dual ascent over a window of examples, compared with PA-I: one pass over sparse rows of 75 non-zeros."""
 
 import argparse
 from functools import partial

@@ -1,4 +1,4 @@
-"""What `import onmargin` costs in a fresh interpreter, beside `import sklearn.linear_model`."""
+"""Time of `import onmargin` in a fresh interpreter, compared with `import sklearn.linear_model`."""
 
 import argparse
 import json
@@ -16,14 +16,14 @@ print(json.dumps([cpu, wall, sorted(name for name in loaded if not name.startswi
 
 
 def probe(module: str) -> tuple[float, float, list[str]]:
-    """CPU and wall seconds of importing a module, and the packages it brings that Python does not."""
+    """Return CPU and wall seconds of importing a module, and the third-party packages that it imports."""
     child = subprocess.run([sys.executable, "-c", PROBE.format(module=module)], stdout=subprocess.PIPE, check=True)
     cpu, wall, packages = json.loads(child.stdout)
     return cpu, wall, packages
 
 
 def main() -> None:
-    """Print a Markdown table; the imports take turns and the best turn counts."""
+    """Print a Markdown table; the imports alternate, and the best time counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=10, help="turns of each import, of which the best counts")
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
-"""One pass with a polynomial kernel over digits, against NumPy: row by row, by blocks, and the twin of the tests.
+"""One pass with a polynomial kernel over digits, compared with NumPy: by rows, by blocks, and the reference.
 
-With --data the folder of real data sets, holding usps/usps.npz and mnist/*.gz; without, a stand-in as large as USPS.
+--data is a folder with usps/usps.npz and mnist/*.gz. Without it, synthetic data of the size of USPS are used.
 """
 
 import argparse
@@ -18,7 +18,7 @@ C, DEGREE, BLOCK = 100.0, 5, 256
 
 
 def digits(data: Path | None) -> tuple[np.ndarray, np.ndarray]:
-    """USPS, or a stand-in as large."""
+    """Return USPS, or synthetic data of the same size."""
     if data is not None:
         return usps(data)
     random = np.random.default_rng(0)
@@ -32,7 +32,7 @@ def compiled(X: np.ndarray, y: np.ndarray, coef0: float = 1.0) -> PassiveAggress
 
 
 def step(scores: np.ndarray, right: int, squared_norm: float) -> tuple[int, float, bool]:
-    """The best rival of the right class, tau, and whether it was a mistake."""
+    """Return the best rival of the true class, tau, and whether it was a mistake."""
     others = scores.copy()
     others[right] = -np.inf
     rival = int(others.argmax())
@@ -41,7 +41,7 @@ def step(scores: np.ndarray, right: int, squared_norm: float) -> tuple[int, floa
 
 
 def by_rows(X: np.ndarray, y: np.ndarray) -> int:
-    """NumPy, one row after the other."""
+    """Run in NumPy, row by row."""
     supports, coef, n, mistakes = np.empty_like(X), np.zeros((len(X), 10), np.float32), 0, 0
     for x, right in zip(X, y, strict=True):
         scores = (supports[:n] @ x + 1) ** DEGREE @ coef[:n]
@@ -54,7 +54,7 @@ def by_rows(X: np.ndarray, y: np.ndarray) -> int:
 
 
 def by_blocks(X: np.ndarray, y: np.ndarray) -> int:
-    """NumPy, the kernel values of a block by one matrix product, the rows within it one after the other."""
+    """Run in NumPy, with one matrix product for the kernel values of a block, and row by row within it."""
     supports, coef, n, mistakes = np.empty_like(X), np.zeros((len(X), 10), np.float32), 0, 0
     for start in range(0, len(X), BLOCK):
         block = X[start : start + BLOCK]
@@ -74,13 +74,13 @@ def by_blocks(X: np.ndarray, y: np.ndarray) -> int:
 
 
 def twin(X: np.ndarray, y: np.ndarray) -> int:
-    """The NumPy twin, which wants all kernel values at once."""
+    """Run the NumPy reference, which needs all kernel values at once."""
     K = _power(X.astype(np.float64) @ X.T.astype(np.float64) + 1)
     return reference.play_kernel(K, y, reference.multiclass, reference.pa1(C), columns=10).mistakes
 
 
 def _power(values: np.ndarray) -> np.ndarray:
-    """To the fifth, which is faster than ``**``."""
+    """Return the fifth power by multiplication, which is faster than ``**``."""
     square = values * values
     return square * square * values
 
@@ -123,7 +123,7 @@ def main() -> None:
 
 
 def peak() -> float:
-    """The most memory that the process has held, in MB."""
+    """Return the peak memory of the process in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 

@@ -1,4 +1,4 @@
-"""What label ranking costs as labels and their pairs grow; with --data, how good it is on data of Mulan (ARFF)."""
+"""Time of label ranking as labels and their pairs grow; with --data, its quality on data of Mulan (ARFF)."""
 
 import argparse
 from collections.abc import Callable
@@ -18,11 +18,11 @@ from onmargin.evaluate import RankingReport, ranking_report
 
 UPDATES = "max", "simperc", "conproj", "simproj", "simopt", "conopt", "exact"
 LABELS = 25, 50, 100, 200, 400
-LABELS_OF = {"emotions": 6, "scene": 6, "yeast": 14}  # the last columns of their files
+LABELS_OF = {"emotions": 6, "scene": 6, "yeast": 14}  # number of label columns, the last ones of each file
 
 
 def stream(labels: int, rounds: int = 4000, features: int = 20) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of which a tenth of the labels are relevant: those that a noisy linear rule scores highest."""
+    """Return rows with a tenth of the labels relevant: those that a noisy linear rule scores highest."""
     rng = np.random.default_rng(labels)
     X = rng.standard_normal((rounds, features))
     scores = X @ rng.standard_normal((features, labels)) + rng.standard_normal((rounds, labels))
@@ -31,7 +31,7 @@ def stream(labels: int, rounds: int = 4000, features: int = 20) -> tuple[np.ndar
 
 
 def costs(repeats: int) -> None:
-    """Time a round, and its ratio to that of the fewest labels; labels grow 16 times, pairs 256 times."""
+    """Print the time per round, and its ratio to the fewest labels; labels grow 16 times, pairs 256 times."""
     data = {labels: stream(labels) for labels in LABELS}
 
     def learn(update: str, labels: int) -> LabelRanker:
@@ -49,7 +49,7 @@ def costs(repeats: int) -> None:
 
 
 def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Train and test parts together."""
+    """Return the training and test parts together."""
     parts = [arff.loadarff(folder / name / f"{name}-{part}.arff")[0] for part in ("train", "test")]
     table = np.array([[float(value) for value in row] for part in parts for row in part.tolist()])
     return table[:, : -LABELS_OF[name]], table[:, -LABELS_OF[name] :].astype(int)
@@ -57,7 +57,7 @@ def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 Learner = Callable[[float, int], LabelRanker | OneVsRestClassifier]
 
-# C -> a learner. The grids reach from too small to too large for each.
+# C -> a learner. The grids range from too small to too large for each learner.
 LEARNERS: dict[str, tuple[Learner, np.ndarray]] = {
     **{
         f"LabelRanker, {update}{', calibrated' if calibrate else ''}": (
@@ -83,7 +83,7 @@ LEARNERS: dict[str, tuple[Learner, np.ndarray]] = {
 
 
 def measure(name: str, X: np.ndarray, Y: np.ndarray, seed: int) -> None:
-    """One split, two thirds to learn; C is the best in average precision of three folds of that part."""
+    """Measure one split, two thirds for training; C has the best average precision in 3-fold cross-validation."""
     X, X_test, Y, Y_test = train_test_split(X, Y, test_size=1 / 3, random_state=seed)
     scaler = StandardScaler().fit(X)
     X, X_test = scaler.transform(X), scaler.transform(X_test)

@@ -1,4 +1,4 @@
-"""Costs that are distances in a tree of labels: 20 newsgroups by their dotted names, one pass in the order of time.
+"""Costs as distances in a label tree: 20 newsgroups by their dotted names, one pass in order of time.
 
 python benchmarks/label_trees.py --data FOLDER
 """
@@ -17,11 +17,11 @@ from streams import newsgroups
 
 CS = 0.1, 0.3, 1.0, 3.0
 LEARNERS = {"plain": {}, "prediction": {"cost_update": "prediction"}, "max_loss": {"cost_update": "max_loss"}}
-BLOCK = 200  # messages predicted before they are learned
+BLOCK = 200  # number of messages that are predicted, then learned
 
 
 def main() -> None:
-    """Print the mistakes and the mean tree distance of each learner, with the C of the least distance."""
+    """Print the mistakes and the mean tree distance of each learner, with the C of the smallest distance."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     X, y = newsgroups(parser.parse_args().data)

@@ -1,4 +1,4 @@
-"""onmargin and scikit-learn on a workload: the time of one `partial_fit`, and the error along the way."""
+"""onmargin and scikit-learn on a workload: the time of one `partial_fit`, and the progressive error."""
 
 from collections.abc import Callable
 
@@ -11,19 +11,19 @@ from onmargin import PassiveAggressiveClassifier, PassiveAggressiveRegressor
 
 
 def onmargin_model(work: Workload) -> BaseEstimator:
-    """What a user of scikit-learn's passive-aggressive classes gets by changing the import line."""
+    """Return what a user of scikit-learn's passive-aggressive classes gets by changing the import line."""
     return PassiveAggressiveRegressor() if work.classes is None else PassiveAggressiveClassifier()
 
 
 def sklearn_model(work: Workload) -> BaseEstimator:
-    """What scikit-learn names in place of those classes; its `partial_fit` shuffles."""
+    """Return scikit-learn's replacement for those classes; its `partial_fit` shuffles."""
     if work.classes is None:
         return SGDRegressor(loss="epsilon_insensitive", penalty=None, learning_rate="pa1", eta0=1.0)
     return SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0)
 
 
 def sklearn_model_in_order(work: Workload) -> BaseEstimator:
-    """The same without shuffling: the rounds that onmargin plays, and memory read in order."""
+    """Return the same without shuffling: the same rounds as onmargin, with memory read in order."""
     return sklearn_model(work).set_params(shuffle=False)
 
 
@@ -36,11 +36,11 @@ class Estimator:
         self.known = {} if work.classes is None else {"classes": work.classes}
 
     def learn(self) -> BaseEstimator:
-        """One pass, end to end: validation and the allocation of weights included."""
+        """Make one pass, end to end, including validation and the allocation of weights."""
         return self.make(self.work).partial_fit(self.work.X, self.work.y, **self.known)
 
     def progressive_error(self, n_blocks: int = 200) -> float:
-        """Error rate, or mean absolute error, on each block of rows before it is learned; the first only teaches."""
+        """Return the error rate, or mean absolute error, of blocks before they are learned, without the first block."""
         model, X, y = self.make(self.work), self.work.X, self.work.y
         size = len(y) // n_blocks
         model.partial_fit(X[:size], y[:size], **self.known)

@@ -1,4 +1,4 @@
-"""The most memory one `partial_fit` holds beyond its arguments, beside their size and the weights': X is not copied."""
+"""Peak memory of one `partial_fit` beyond its arguments, next to the sizes of X and the weights: X is not copied."""
 
 import argparse
 import tracemalloc
@@ -9,7 +9,7 @@ from workloads import WORKLOADS
 
 
 def peak(learner: Estimator) -> int:
-    """Bytes that one pass had allocated at its worst moment, NumPy's included."""
+    """Return the peak number of bytes allocated in one pass, including NumPy's."""
     tracemalloc.start()
     learner.learn()
     _, most = tracemalloc.get_traced_memory()

@@ -1,4 +1,4 @@
-"""Seconds to save and to load a model of 2^20 features and 20 classes in float32, beside pickle and joblib."""
+"""Seconds to save and load a model of 2^20 features and 20 classes in float32, compared with pickle and joblib."""
 
 import argparse
 import pickle
@@ -18,7 +18,7 @@ N_FEATURES, N_CLASSES = 2**20, 20
 
 
 def learned() -> Any:
-    """A model whose weights are not zero."""
+    """Return a model with nonzero weights."""
     random = np.random.default_rng(0)
     X = sparse.csr_matrix((N_CLASSES, N_FEATURES), dtype=np.float32)
     model = onmargin.PassiveAggressiveClassifier().partial_fit(X, np.arange(N_CLASSES))

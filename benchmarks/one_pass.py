@@ -10,7 +10,7 @@ from timing import race, ratios
 from vowpal_wabbit import VowpalWabbit
 from workloads import WORKLOADS
 
-# How many times as long as onmargin scikit-learn should take.
+# Target ratio of scikit-learn's time to onmargin's.
 TARGETS = {"A": 2.2, "B": 8, "C": 12, "C64": 12, "D": 3}
 
 

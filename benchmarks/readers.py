@@ -1,4 +1,4 @@
-"""How fast svmlight text is read, and how fast it is learned from, as it lies on disk."""
+"""Speed of reading svmlight text, and of learning from it directly on disk."""
 
 import argparse
 from pathlib import Path

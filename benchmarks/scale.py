@@ -1,7 +1,7 @@
-"""Shards that are learned beside each other: what it takes against a serial pass, and what it costs in error.
+"""Training on shards in parallel: its time compared with a serial pass, and its price in error.
 
-Times are wall clock, and beside them the CPU seconds of the work that is done in the passes: where other work shares
-the cores, only the latter tell what mixing costs.
+Times are wall-clock times, next to the CPU seconds of the work in the passes. If other work shares the cores, only the
+CPU seconds show the cost of mixing.
 """
 
 import argparse
@@ -25,11 +25,11 @@ from onmargin.scale._mixing import Learned, Mixture
 
 FILES = 8
 EPOCHS = 3
-MEMORY = 2 * 2**30  # of Ray's object store
+MEMORY = 2 * 2**30  # size of Ray's object store
 
 
 class Timed:
-    """An engine that adds up the CPU seconds of what it maps, and takes the time of each `map`."""
+    """An engine that sums the CPU seconds of its mapped calls, and measures the time of each `map`."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
@@ -51,7 +51,7 @@ def timed(fn: Callable[..., Any], item: Any, shared: Any) -> tuple[Any, float]:
 
 
 def serial_pass(paths: Sequence[str], n_features: int) -> tuple[float, float]:
-    """Wall and CPU seconds of a pass over the files by `partial_fit`."""
+    """Return wall and CPU seconds of a pass over the files with `partial_fit`."""
     model = PassiveAggressiveClassifier()
     wall, cpu = perf_counter(), process_time()
     for shard in shards(paths, n_features=n_features, dtype=np.float32):
@@ -61,7 +61,7 @@ def serial_pass(paths: Sequence[str], n_features: int) -> tuple[float, float]:
 
 
 def passes(folder: Path, repeats: int, engines: dict[str, Callable[[int], Any]]) -> None:
-    """Workload A as text, in files of equal length."""
+    """Measure passes over workload A as text, in files of equal length."""
     work = WORKLOADS["A"]()
     n = work.X.shape[0] // FILES
     paths = []
@@ -81,7 +81,7 @@ def passes(folder: Path, repeats: int, engines: dict[str, Callable[[int], Any]])
             for n_shards in (1, 2, 4, 8):
                 data = shards(paths, n_shards=n_shards, n_features=width, dtype=np.float32)
                 wall = cpu = serial_wall = serial_cpu = np.inf
-                for _ in range(repeats):  # in turns, so that a busy neighbour slows both
+                for _ in range(repeats):  # alternate, so that other load slows both
                     seconds = serial_pass(paths, width)
                     serial_wall, serial_cpu = min(serial_wall, seconds[0]), min(serial_cpu, seconds[1])
                     clock = Timed(engine)
@@ -95,7 +95,7 @@ def passes(folder: Path, repeats: int, engines: dict[str, Callable[[int], Any]])
 
 
 def broadcast(engines: dict[str, Callable[[int], Any]], repeats: int) -> None:
-    """What an epoch costs beside its passes: shards of one example each."""
+    """Measure the overhead of an epoch beyond its passes, with shards of two rows."""
     print(
         "\n| weights | MB | to bytes, s | from bytes, s | mixing a shard, s | "
         + " | ".join(f"{name}: a shard there and back, s" for name in engines)
@@ -146,7 +146,7 @@ def fastest(call: Callable[[], object], repeats: int) -> float:
 
 
 def errors(title: str, train: Sequence[str], X: Any, y: Any, **options: Any) -> None:
-    """Error on test data after some epochs, by the number of shards; one shard is the serial run."""
+    """Print the test error after some epochs, by the number of shards; one shard is the serial run."""
     models = {
         "PA-I, C = 0.01": PassiveAggressiveClassifier(C=0.01),
         "PA-I averaged": PassiveAggressiveClassifier(C=0.01, average=True),
@@ -168,7 +168,7 @@ def errors(title: str, train: Sequence[str], X: Any, y: Any, **options: Any) -> 
 
 
 def split(X: Any, y: Any, folder: Path, n: int) -> list[str]:
-    """Files of svmlight text, one after the other."""
+    """Write consecutive parts to svmlight files."""
     bounds = np.linspace(0, X.shape[0], n + 1).astype(int)
     paths = []
     for k in range(n):

@@ -1,4 +1,4 @@
-"""Features scaled as they come, in one pass, against scikit-learn's scalers: one pass to learn and one to scale."""
+"""Online scaling in one pass, compared with scikit-learn's scalers, which need one pass to fit and one to transform."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""What a metric beside the weights costs: one pass over a workload by each learner, against PA-I in the same run."""
+"""Time of learners with per-weight rates: one pass over a workload by each, compared with PA-I in the same run."""
 
 import argparse
 

@@ -1,14 +1,14 @@
-"""The service under load: what 64 clients get from one core, how long they wait, and how much memory it takes.
+"""The service under load: throughput of one core with 64 clients, latency, and memory.
 
-    python benchmarks/serve.py                    learn and predict, one example a request and many
-    python benchmarks/serve.py --memory 3600000   memory over as many examples as an hour brings at 1,000 a second
-    python benchmarks/serve.py --readers 2        predictions by readers, one and more, each on a core of its own
+    python benchmarks/serve.py                    learn and predict, one example per request and many
+    python benchmarks/serve.py --memory 3600000   memory over one hour of examples at 1,000 per second
+    python benchmarks/serve.py --readers 2        predictions by one or more readers, each on its own core
     python -m tests.apps.crashes 100              kill it a hundred times
 
-The service has a core to itself, and the clients another one: they speak HTTP over sockets that stay open, send the
-next request when the last one is answered, and check nothing but its status. Beside the rate stands the time of the
-core that an example takes, which says what the rate is where nothing else runs, and beside that the time that the
-clients take of theirs: where it is less, and their core is not used up, it is the service that is measured.
+The service has one core, and the clients have another. Clients use HTTP over persistent connections, send the next
+request when the last one is answered, and check only its status. Next to the rate, the table gives the CPU time of the
+service per example, which determines the rate on an idle machine, and the CPU time of the clients. If the latter is
+smaller and the clients' core is not saturated, the service is the bottleneck.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from itertools import cycle
 import uvloop
 
 N_CLIENTS = 64
-CORES = sorted(os.sched_getaffinity(0))  # before this process leaves the first one to the service
+CORES = sorted(os.sched_getaffinity(0))  # read before this process leaves the first core to the service
 CODE = "from onmargin.apps.cli import main; main()"
 HEAD = (
     "POST /v1/models/{}/{} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
@@ -37,7 +37,7 @@ HEAD = (
 
 @contextmanager
 def service(folder, *options):
-    """The program as a user starts it, on the first core; its port, its number and what it prints."""
+    """Start the program as a user does, on the first core; yield its port, its process id and its output."""
     command = [sys.executable, "-c", CODE, "serve", "--data", folder, "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     os.sched_setaffinity(process.pid, CORES[:1])
@@ -50,7 +50,7 @@ def service(folder, *options):
 
 
 def used(pid):
-    """Seconds of a core, and megabytes."""
+    """Return the CPU seconds and the memory in MB of a process."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rpartition(")")[2].split()
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
@@ -59,7 +59,7 @@ def used(pid):
 
 
 class Client(asyncio.Protocol):
-    """Sends a request when the last one is answered, until `stop`; `times` has how long each took."""
+    """A client that sends a request when the last one is answered, until `stop`; `times` holds their durations."""
 
     def __init__(self, requests, times, statuses):
         self.requests, self.times, self.statuses = requests, times, statuses
@@ -91,7 +91,7 @@ class Client(asyncio.Protocol):
 
 
 def requests(name, kind, size):
-    """Requests about short records, a few thousand of them over and over."""
+    """Return requests of short records, a few thousand that are repeated."""
     random_ = random.Random(0)
     made = []
     for _ in range(max(1, 2000 // size)):
@@ -132,7 +132,7 @@ async def load(port, pid, kind, size, seconds):
 
 
 def create(port, name):
-    """A model of hashed names, whose memory is what it is."""
+    """Create a model with hashed names, whose memory is fixed."""
     from onmargin import Client as Asking
 
     with Asking(f"http://127.0.0.1:{port}") as client:
@@ -171,13 +171,13 @@ async def remember(port, pid, n):
 
 
 def readers_of(pid):
-    """The processes that a service has started."""
+    """Return the processes that a service has started."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(child) for child in file.read().split()]
 
 
 def measure_readers(most, seconds):
-    """What single predictions take with more and more readers; the clients share the cores."""
+    """Measure single predictions with an increasing number of readers; the clients share the cores."""
     print(f"{N_CLIENTS} clients, load of the machine {os.getloadavg()[0]:.1f} on {len(CORES)} cores\n")
     print("| readers | predictions/s | p50 ms | p99 ms | core µs per prediction | predictions per second of one core |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: |")
@@ -185,7 +185,7 @@ def measure_readers(most, seconds):
         with tempfile.TemporaryDirectory() as folder, service(folder, "--readers", str(n)) as (port, pid, errors):
             place = int(re.search(r":(\d+)/", errors.readline())[1])
             create(port, "m")
-            time.sleep(5)  # readers start, and are told of the model
+            time.sleep(5)  # readers start and load the model
             os.sched_setaffinity(0, CORES)
             children = readers_of(pid)
             for k, child in enumerate(children):
@@ -194,7 +194,7 @@ def measure_readers(most, seconds):
             waits, elapsed, *_ = uvloop.run(load(place, pid, "predict", 1, seconds))
             spent = sum(used(child)[0] - then for child, then in zip(children, before, strict=True))
         p50, p99 = (1000 * waits[int(q * (len(waits) - 1))] for q in (0.5, 0.99))
-        per = spent / len(waits) * elapsed / (elapsed + 2)  # the warm-up and the end are not counted as waits
+        per = spent / len(waits) * elapsed / (elapsed + 2)  # the warm-up and the end are not in `waits`
         print(
             f"| {n} | {len(waits) / elapsed:,.0f} | {p50:.1f} | {p99:.1f} | {1e6 * per:.1f} | {1 / per:,.0f} |",
             flush=True,

@@ -1,4 +1,4 @@
-"""Microseconds to learn one example of a stream, beside river and scikit-learn's partial_fit of one row."""
+"""Microseconds to learn one example of a stream, compared with river and scikit-learn's partial_fit of one row."""
 
 import argparse
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Examples = list[tuple[object, bool]]
 
 
 def dicts() -> Examples:
-    """Records of numbers, whose labels are noisy."""
+    """Return records of numbers with noisy labels."""
     random = np.random.default_rng(0)
     X = random.normal(size=(N_DICTS, N_FEATURES))
     y = X[:, :3].sum(axis=1) + 0.3 * random.normal(size=N_DICTS) > 0
@@ -31,7 +31,7 @@ def dicts() -> Examples:
 
 
 def texts() -> Examples:
-    """Documents of words drawn by a power law, of one of two kinds."""
+    """Return documents of two classes, with words drawn from a power law."""
     random = np.random.default_rng(1)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = np.array(["".join(random.choice(letters, random.integers(3, 10))) for _ in range(VOCABULARY)])

@@ -1,4 +1,4 @@
-"""What a round of a structure costs beside the calls to its model, and beside the same round in plain NumPy."""
+"""Time per round of structured prediction, compared with the calls to its model and with plain NumPy."""
 
 import argparse
 from collections import Counter
@@ -17,7 +17,7 @@ TAGS = range(4)
 
 
 class Matching:
-    """Ten rows matched to ten columns: features are vectors."""
+    """Matching of ten rows to ten columns; features are vectors."""
 
     def joint_features(self, x: Any, y: Any) -> Any:
         return x[np.arange(len(x)), y].sum(axis=0)
@@ -30,7 +30,7 @@ class Matching:
 
 
 class Tagging:
-    """Words tagged by Viterbi's algorithm: features have names."""
+    """Tagging of words by the Viterbi algorithm; features have names."""
 
     def joint_features(self, words: Any, tags: Any) -> Any:
         return Counter([*zip(words, tags, strict=True), *pairwise(tags)])
@@ -64,7 +64,7 @@ def sentences(n: int) -> tuple[Any, list[Any], list[Any]]:
 
 
 def calls(model: Any, weights: Any, X: list[Any], Y: list[Any]) -> None:
-    """What the model does in the rounds, and nothing else."""
+    """Run only the calls to the model in the rounds."""
     for x, y in zip(X, Y, strict=True):
         z = model.argmax(weights, x)
         model.cost(y, z)

@@ -1,4 +1,4 @@
-"""What several models at once cost: one pass over a workload or a table, against one model in the same run."""
+"""Time of several models at once: one pass over a workload or a table, compared with one model in the same run."""
 
 import argparse
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def grid(n: int) -> list[float]:
 
 
 def table(n_features: int) -> Workload:
-    """Two classes of dense rows, which a linear rule explains but for its noise."""
+    """Return dense rows of two classes, given by a linear rule with noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50_000, n_features))
     y = (X @ rng.normal(size=n_features) + rng.normal(size=len(X)) > 0).astype(int)
@@ -37,7 +37,7 @@ LEARNERS = {
 
 
 def limits(work: Workload) -> dict[str, Callable[[], int]]:
-    """Hand-written C for one model and for eight, where there is such a program."""
+    """Return hand-written C for one model and for eight, if there is such a program."""
     found = {}
     if sparse.issparse(work.X) or len(work.classes) > 2:
         found["limit of PA-I"] = limit_of(work.X, work.y, work.classes)

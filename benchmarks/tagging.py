@@ -1,7 +1,8 @@
-"""A linear-chain tagger, and nine of them at once, against CRFsuite's online learners: token-passes a second, how good.
+"""Speed and quality of a linear-chain tagger, and of nine at once, compared with CRFsuite's online learners.
 
-With --data a folder whose files end in train.txt and test.txt, read as the example of the task reads them: CoNLL-2000
-for "chunks", English of the Universal Dependencies for "words". Without, sentences made up in the shape of the first.
+--data is a folder whose files end in train.txt and test.txt, read as in the example of the task: CoNLL-2000 for
+"chunks", English Universal Dependencies for "words". Without it, synthetic sentences in the shape of CoNLL-2000 are
+used. Speed is in token-passes per second.
 """
 
 import argparse
@@ -20,18 +21,18 @@ from onmargin.features import WindowFeatures
 
 Corpus = tuple[list[list[list[str]]], list[list[str]]]
 EXAMPLES = Path(__file__).parents[1] / "examples"
-# How good a tagger is, by task: the scheme of its spans, and the measure.
+# Quality of a tagger by task: the scheme of its spans, and the measure.
 MEASURES = {"chunks": ("bio", "f1"), "words": (None, "accuracy")}
 
 
 def load(folder: Path, task: str) -> list[Corpus]:
-    """The sentences to learn, and those to test."""
+    """Return the training and the test sentences."""
     read = run_path(str(EXAMPLES / f"tag_{task}.py"))["load"]
     return [read(str(next(folder.glob(f"*{part}.txt")))) for part in ("train", "test")]
 
 
 def made_up(sentences: int = 2000, tags: int = 20, words: int = 20_000) -> Corpus:
-    """Words of a power law whose tags depend on the word and on the tag before."""
+    """Return sentences of power-law words whose tags depend on the word and on the previous tag."""
     rng = np.random.default_rng(0)
     follows = rng.random((tags, tags)) ** 8
     follows /= follows.sum(axis=1, keepdims=True)
@@ -49,7 +50,7 @@ def made_up(sentences: int = 2000, tags: int = 20, words: int = 20_000) -> Corpu
 
 
 def crfsuite(algorithm: str, passes: int, X: list, y: list, file: Path) -> None:
-    """Hand over the features and learn."""
+    """Pass the features to CRFsuite and train."""
     trainer = pycrfsuite.Trainer(algorithm=algorithm, params={"max_iterations": passes}, verbose=False)
     for sentence, labels in zip(X, y, strict=True):
         trainer.append(sentence, labels)

@@ -9,9 +9,9 @@ from threadpoolctl import threadpool_limits
 def race(
     runners: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = process_time
 ) -> dict[str, float]:
-    """Best CPU seconds of each runner, or those of another clock.
+    """Return the best CPU seconds of each runner, or those of another clock.
 
-    The runners take turns, so that a busy neighbour slows all of them; the best turn is the one it disturbed least.
+    The runners alternate, so that other load slows all of them; the best time is the least disturbed one.
     """
     best = dict.fromkeys(runners, float("inf"))
     with threadpool_limits(limits=1):
@@ -24,5 +24,5 @@ def race(
 
 
 def ratios(seconds: Mapping[str, float], to: str) -> dict[str, float]:
-    """How many times as long as `to` each of the others took."""
+    """Return the ratio of each runner's time to that of `to`."""
     return {name: taken / seconds[to] for name, taken in seconds.items() if name != to}

@@ -1,9 +1,9 @@
-"""Training from files as they lie on disk, by the code of `onmargin train`, against Vowpal Wabbit on the same text.
+"""Training directly from files, with the code of `onmargin train`, compared with Vowpal Wabbit on the same text.
 
 The learner is `--model PassiveAggressiveClassifier`, or `PassiveAggressiveRegressor` for numbers; the default one
 trains several kinds of learners at once.
 
-Both learn in this process, so that what a program takes to start counts for neither; it is in the last lines.
+Both learn in this process, so the startup time of the programs is not included; it is in the last lines.
 """
 
 import argparse
@@ -31,7 +31,7 @@ CODE = "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onma
 
 
 def onmargin(path: Path, out: Path, model: str = CLASSIFIER, **parameters: object) -> Callable[[], object]:
-    """A run of training of the passive-aggressive learner, which does what Vowpal Wabbit does: one model."""
+    """Return a training run of the passive-aggressive learner, one model as in Vowpal Wabbit."""
     request = Request((str(path),), parameters=parameters, model=model)
     return lambda: train(request, str(out), resume=False, start=None, every=None, quiet=True)
 
@@ -45,7 +45,7 @@ def measure(title: str, megabytes: float, learning: dict[str, Callable[[], objec
 
 
 def rows(name: str, digits: str, folder: Path, repeats: int) -> None:
-    """A workload as svmlight text; the values with all their digits, or with six."""
+    """Measure a workload as svmlight text, with values in full precision or with six digits."""
     whole = WORKLOADS[name]()
     X, y = whole.X[:ROWS], whole.y[:ROWS]
     if digits == "six":
@@ -68,7 +68,7 @@ def round_to_six(values: np.ndarray) -> None:
 
 
 def shorten(path: Path) -> None:
-    """Values of a file of pairs with six digits."""
+    """Shorten the values of a file of pairs to six digits."""
     out = path.with_name("short")
     with path.open() as lines, out.open("w") as short:
         for line in lines:
@@ -79,7 +79,7 @@ def shorten(path: Path) -> None:
 
 
 def documents(folder: Path, repeats: int) -> None:
-    """Texts of a hundred words, of two classes whose words differ."""
+    """Measure texts of a hundred words, in two classes with different words."""
     rng = np.random.default_rng(0)
     words = np.array([f"word{k}" for k in range(50_000)])
     labels = rng.integers(2, size=DOCUMENTS)
@@ -107,9 +107,9 @@ def documents(folder: Path, repeats: int) -> None:
 
 
 def program(*arguments: str) -> tuple[float, float]:
-    """CPU seconds and peak memory in MB of the program."""
+    """Return CPU seconds and peak memory in MB of the program."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # The most that a process held is inherited by those it starts; VmHWM is its own.
+    # A process passes its peak memory on to the processes that it starts; VmHWM is the program's own.
     code = f"import atexit, sys; atexit.register(lambda: sys.stderr.write(open('/proc/self/status').read())); {CODE}"
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -118,7 +118,7 @@ def program(*arguments: str) -> tuple[float, float]:
 
 
 def memory(folder: Path) -> None:
-    """The program on a file, and on one eight times as long."""
+    """Measure the program on a file, and on a file eight times as long."""
     work = WORKLOADS["A"]()
     path, model = folder / "once.svm", str(folder / "model")
     dump_svmlight_file(work.X[:20_000], work.y[:20_000], str(path), zero_based=False)

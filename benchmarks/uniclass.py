@@ -1,4 +1,4 @@
-"""A round of the ball costs the non-zeros of its row: sparse rows of 50 non-zeros, however many features there are."""
+"""Time per round of the ball, which depends on the non-zeros of a row (50 here), not on the number of features."""
 
 import argparse
 from functools import partial
@@ -13,7 +13,7 @@ ROWS, NON_ZEROS = 50_000, 50
 
 
 def rows(n_features: int) -> sparse.csr_array:
-    """Unit rows whose features are anywhere."""
+    """Return unit rows with features spread over the whole range."""
     random = np.random.default_rng(0)
     indices = np.sort(random.integers(0, n_features // NON_ZEROS, (ROWS, NON_ZEROS)), axis=1)
     indices += np.arange(NON_ZEROS) * (n_features // NON_ZEROS)

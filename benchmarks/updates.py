@@ -1,4 +1,4 @@
-"""What moving several rivals at once costs beside the plain update: one pass over 50 sparse classes (workload B)."""
+"""Time of updates that move several rivals, compared with the plain update: one pass over 50 classes (workload B)."""
 
 import argparse
 from functools import partial

@@ -18,7 +18,7 @@ class Workload:
 
 
 def binary_sparse() -> Workload:
-    """Hashed text: a few features are in almost every row, most are rare."""
+    """Return hashed text: a few features are in almost every row, most are rare."""
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=200_000)
     X = _power_law_rows(rng, y, n_features=2**18, n_nonzeros=75, topical=0.06)
@@ -26,7 +26,7 @@ def binary_sparse() -> Workload:
 
 
 def multiclass_sparse() -> Workload:
-    """The same kind of rows in many classes."""
+    """Return the same kind of rows in many classes."""
     rng = np.random.default_rng(1)
     y = rng.integers(50, size=100_000)
     X = _power_law_rows(rng, y, n_features=2**17, n_nonzeros=60, topical=0.15)
@@ -34,7 +34,7 @@ def multiclass_sparse() -> Workload:
 
 
 def multiclass_dense(dtype: type[np.floating] = np.float32) -> Workload:
-    """As many rows, pixels and classes as MNIST."""
+    """Return as many rows, pixels and classes as MNIST."""
     rng = np.random.default_rng(2)
     y = rng.integers(10, size=60_000)
     centers = rng.normal(scale=0.15, size=(10, 784)).astype(dtype)
@@ -44,7 +44,7 @@ def multiclass_dense(dtype: type[np.floating] = np.float32) -> Workload:
 
 
 def regression_dense() -> Workload:
-    """Many short rows: what is done once a row weighs as much as what is done once a feature."""
+    """Return many short rows, for which the cost per row matters as much as the cost per feature."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((500_000, 30))
     y = X @ rng.standard_normal(30) + rng.normal(scale=0.5, size=len(X))
@@ -63,9 +63,9 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 def _power_law_rows(
     rng: np.random.Generator, y: np.ndarray, *, n_features: int, n_nonzeros: int, topical: float
 ) -> csr_array:
-    """Unit rows of distinct features, that of rank r drawn with probability about 1 / r.
+    """Return unit rows of distinct features; the feature of rank r is drawn with probability about 1 / r.
 
-    In a part `topical` of the draws each class counts ranks from a feature of its own: that is what there is to learn.
+    In a fraction `topical` of the draws, each class starts its ranks at a different feature, which is the signal.
     """
     first = np.arange(1, y.max() + 2) * (n_features // (y.max() + 2))
 
@@ -82,7 +82,7 @@ def _power_law_rows(
         drawn[crowded] = np.sort(rows)
         crowded = crowded[repeated.any(axis=1)]
 
-    # Hashing scatters frequent features over the whole range of indices, and so over the whole memory of the weights.
+    # Hashing spreads frequent features over the whole index range, and so over the whole memory of the weights.
     indices = np.sort(rng.permutation(n_features).astype(np.int32)[drawn])
     values = rng.uniform(0.5, 1.5, indices.shape).astype(np.float32)
     values /= np.linalg.norm(values, axis=1, keepdims=True)
@@ -91,5 +91,5 @@ def _power_law_rows(
 
 
 def _mislabel(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
-    """Labels of which one in twenty is replaced by another row's."""
+    """Return labels of which one in twenty is replaced by another row's."""
     return np.where(rng.random(len(y)) < 0.05, rng.permutation(y), y)

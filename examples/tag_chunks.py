@@ -1,14 +1,15 @@
 r"""
-A chunker that goes on learning
+Chunking CoNLL-2000 text online
 ===============================
 
-The chunking task of CoNLL-2000: which words make a noun phrase, a verb phrase and so on. The script reads the files
-``train.txt`` and ``test.txt`` of its shared task ("word tag chunk" on a line, sentences apart), makes the ordinary
-features of a window of two tokens, and prints the F1 of spans on the test sentences after each pass, online first::
+The chunking task of CoNLL-2000 is to find noun phrases, verb phrases and so on. The script reads the files
+``train.txt`` and ``test.txt`` of its shared task ("word tag chunk" on each line, sentences separated by empty lines),
+makes the usual features of a window of two tokens, and prints the F1 score of spans on the test sentences after each
+pass. The first pass is online::
 
     python examples/tag_chunks.py train.txt test.txt
 
-After one pass in the order of the corpus F1 is 92.8, after ten passes 93.6.
+After one pass in the order of the corpus F1 is 92.8; after ten passes it is 93.6.
 """
 
 import sys
@@ -20,7 +21,7 @@ from onmargin.io import read_conll
 
 
 def load(path: str) -> tuple[list[list[list[str]]], list[list[str]]]:
-    """Features and labels of every sentence."""
+    """Return the features and labels of every sentence."""
     sentences = list(read_conll(path))
     features = WindowFeatures()
     return [features(tokens) for tokens, _ in sentences], [labels for _, labels in sentences]
@@ -29,7 +30,7 @@ def load(path: str) -> tuple[list[list[list[str]]], list[list[str]]]:
 def main(train: str, test: str) -> None:
     X, y = load(train)
     X_test, y_test = load(test)
-    # Words have colons of their own: names have no values here.
+    # Words may contain colons, so feature names have no values here.
     tagger = SequenceTagger(separator=None, average=True, warm_start=True, max_iter=1, random_state=0)
     tagger.partial_fit(X, y)
     for n_passes in range(1, 11):

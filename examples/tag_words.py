@@ -1,15 +1,15 @@
 r"""
-Parts of speech, one sentence after the other
+Part-of-speech tagging one sentence at a time
 =============================================
 
-Which word is a noun, which a verb: the Universal Dependencies of English (EWT), in files with "word tag Penn-tag" on a
-line and sentences apart. The script makes the ordinary features of a word, its neighbors, beginnings, endings and
-shape, and prints the accuracy on the test sentences after each pass, online first::
+Tag each word as noun, verb and so on, on the English Universal Dependencies (EWT), in files with "word tag Penn-tag" on
+each line and sentences separated by empty lines. The script makes the usual features of a word, its neighbors,
+prefixes, suffixes and shape, and prints the accuracy on the test sentences after each pass. The first pass is online::
 
     python examples/tag_words.py en-ud-tag.v2.train.txt en-ud-tag.v2.test.txt
 
-After one pass in the order of the corpus 92.8 % of the tokens are right, after ten passes 94.5 %. The treebank's own
-files, ``en_ewt-ud-train.conllu`` and so on, are read as well.
+After one pass in the order of the corpus, 92.8 % of the tokens are right; after ten passes, 94.5 %. The script also
+reads the treebank's own files, ``en_ewt-ud-train.conllu`` and so on.
 """
 
 import re
@@ -29,7 +29,7 @@ TEMPLATES = (
 
 
 def columns(word: str) -> tuple[str, ...]:
-    """A word, in lower case, its shape ("Xx" of "Rome", "d.d" of "3.14"), and its beginnings and endings."""
+    """Return a word, its lower case, its shape ("Xx" for "Rome", "d.d" for "3.14"), and its prefixes and suffixes."""
     lower = word.lower()
     letters = re.sub(r"[^\W\d_]", lambda letter: "X" if letter[0].isupper() else "x", word)
     shape = "".join(kind for kind, _ in groupby(re.sub(r"\d", "d", letters)))
@@ -37,7 +37,7 @@ def columns(word: str) -> tuple[str, ...]:
 
 
 def load(path: str) -> tuple[list[list[list[str]]], list[list[str]]]:
-    """Features and labels of every sentence."""
+    """Return the features and labels of every sentence."""
     if path.endswith(".conllu"):
         sentences = [([token["form"] for token in x], y) for x, y in read_conllu(path)]
     else:
@@ -49,7 +49,7 @@ def load(path: str) -> tuple[list[list[list[str]]], list[list[str]]]:
 def main(train: str, test: str) -> None:
     X, y = load(train)
     X_test, y_test = load(test)
-    # Words have colons of their own: names have no values here.
+    # Words may contain colons, so feature names have no values here.
     tagger = SequenceTagger(separator=None, average=True, warm_start=True, max_iter=1, random_state=0)
     tagger.partial_fit(X, y)
     for n_passes in range(1, 11):

@@ -1,4 +1,4 @@
-"""Power cuts and failing system calls: the library of `faults.c`, and what a disk holds after the calls it has seen."""
+"""Power cuts and failing system calls: the library of `faults.c`, and the disk contents after the recorded calls."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ SECTOR = 512
 
 
 def preload(folder):
-    """Compile the library into a folder; its path, for LD_PRELOAD. Without a compiler the test is skipped."""
+    """Compile the library into a folder and return its path, for LD_PRELOAD; skip the test without a compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if sys.platform != "linux":
         pytest.skip("system calls are intercepted on Linux only")
@@ -31,7 +31,7 @@ def preload(folder):
 
 
 def run_preloaded(library, module, *arguments):
-    """Run a module of the tests with the library; what it prints."""
+    """Run a module of the tests with the library, and return its output."""
     run = subprocess.run(
         [sys.executable, "-m", module, *map(str, arguments)],
         cwd=Path(__file__).parents[1],
@@ -45,7 +45,7 @@ def run_preloaded(library, module, *arguments):
 
 
 def preloaded():
-    """The functions of the library, in a process that was started with it."""
+    """Return the functions of the library, in a process that was started with it."""
     faults = ctypes.CDLL(None)
     faults.faults_watch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_long, ctypes.c_int, ctypes.c_int]
     faults.faults_calls.restype = ctypes.c_long
@@ -65,7 +65,7 @@ def read_trace(path):
 
 
 class Inode:
-    """A file: what was done to it, and how much of that was flushed."""
+    """A file: the writes to it, and how many of them were flushed."""
 
     def __init__(self):
         self.changes, self.flushed = [], 0
@@ -89,7 +89,7 @@ class Inode:
 
 
 class Disk:
-    """What a disk holds after the calls of a trace."""
+    """The contents of a disk after the calls of a trace."""
 
     def __init__(self):
         self.names, self.flushed, self.pending = {}, {}, {}
@@ -125,7 +125,7 @@ class Disk:
                 names[name] = inode
 
     def write(self, base, target, keep, random_):
-        """Make the files: `keep` is the part of what was not flushed that is there nevertheless."""
+        """Write the files; `keep` is the fraction of unflushed data that survives."""
         names = dict(self.flushed)
         for changes in self.pending.values():
             n = round(keep * len(changes)) if keep in {0, 1} else random_.randrange(len(changes) + 1)

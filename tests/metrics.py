@@ -1,4 +1,4 @@
-"""Learners with a metric beside the weights, in the core and in the NumPy twin, by name."""
+"""Learners with per-weight rates, in the core and in the NumPy reference, by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ EAGER: dict[str, Task] = {
 
 @dataclass(frozen=True)
 class Rule:
-    """A step and a geometry, twice."""
+    """A step and a geometry, in the core and in the NumPy reference."""
 
     core: Callable[..., Any]
     core_step: Step
     twin: Callable[..., Any]
     twin_step: reference.second_order.MetricStep
-    state: str  # what the twin's metric keeps
+    state: str  # the state of the reference's metric
     eager: bool = False
 
     def learner(self, stream: Stream, **options: Any) -> Learner:
@@ -50,7 +50,7 @@ class Rule:
     def run(
         self, stream: Stream, *, bias: float = nan, weight: NDArray[Any] | None = None
     ) -> reference.second_order.MetricRun:
-        """In double precision, with one more feature for the intercept."""
+        """Run the NumPy reference in double precision, with an additional feature for the intercept."""
         live = np.ones(len(stream.y), bool) if weight is None else weight > 0
         X = reference.with_intercept(stream.X[live].astype(np.float64), None if isnan(bias) else bias)
         metric = self.twin(X.shape[1], stream.columns)

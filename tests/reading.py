@@ -1,4 +1,4 @@
-"""Learners of streams made from parameters of which some say how records are read."""
+"""Stream learners made from parameters that include those of RecordFeatures."""
 
 from inspect import signature
 
@@ -8,6 +8,6 @@ READING = tuple(signature(RecordFeatures).parameters)
 
 
 def made(kind, **parameters):
-    """A learner; parameters of `RecordFeatures` stand beside its own."""
+    """Return a learner from its own parameters and those of `RecordFeatures`."""
     reading = {name: parameters.pop(name) for name in READING if name in parameters}
     return kind(**parameters, **({"features": RecordFeatures(**reading)} if reading else {}))

@@ -1,4 +1,4 @@
-"""Models to save: every public estimator, in its variants, half-way through a stream."""
+"""Models to save: every public estimator, in its variants, halfway through a stream."""
 
 from dataclasses import dataclass, field
 from math import inf
@@ -13,7 +13,7 @@ from onmargin._parts import parts, take_apart
 from onmargin.features import ClassTermFeatures
 from tests.structures import Matchings, stream
 
-# Found, not listed: one that cannot be saved fails.
+# Estimators are discovered, not listed, so an estimator that cannot be saved fails a test.
 ESTIMATORS = {
     name: value
     for name, value in ((name, getattr(onmargin, name)) for name in onmargin.__all__)
@@ -23,12 +23,12 @@ N_ROWS, N_FEATURES, N_CLASSES = 60, 6, 3
 
 
 def phi(x: Any, label: Any) -> Any:
-    """A block of features for each class."""
+    """Return one block of features per class."""
     return np.kron(np.eye(N_CLASSES)[label], x.toarray().ravel() if sparse.issparse(x) else x)
 
 
 class InOrder:
-    """A user's model: some words in their order, by the weight of each; their names need not be strings."""
+    """A structured model that orders words by their weights; feature names need not be strings."""
 
     def __init__(self, name=str):
         self.name = name
@@ -47,7 +47,7 @@ def pair(word):
     return ("word", ord(word))
 
 
-# What an estimator cannot be made without.
+# Required parameters of estimators.
 NEEDED = {"StructuredPredictor": {"model": InOrder()}}
 # What an estimator is given to learn, where it is not classes, and its variants, where there are any.
 TARGETS = {
@@ -140,7 +140,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """An estimator with parameters, and rows of some kind."""
+    """An estimator with parameters, and rows of one kind."""
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -161,13 +161,13 @@ class Case:
 
     @property
     def given(self) -> dict[str, Any]:
-        """What has to be given again."""
+        """Return the arguments that must be passed again when loading."""
         needed = NEEDED.get(self.name, {}) | self.parameters
         return {name: value for name, value in needed.items() if name == "model" or value is phi}
 
     @property
     def takes_blocks(self) -> bool:
-        """Whether a row is an array of classes by features."""
+        """Return whether a row is an array of classes by features."""
         return self.name == "ClassFeatureClassifier" and not self.parameters.get("phi")
 
     def model(self, **parameters: Any) -> Any:
@@ -181,7 +181,7 @@ class Case:
         return self.rows()
 
     def rows(self) -> tuple[Any, Any]:
-        """Rows without negative numbers, and targets."""
+        """Return nonnegative rows, and targets."""
         random = np.random.default_rng(7)
         shape = (N_ROWS, N_CLASSES, N_FEATURES) if self.takes_blocks else (N_ROWS, N_FEATURES)
         X = (random.uniform(0, 1, shape) * (random.uniform(size=shape) < 0.7)).astype(self.dtype)
@@ -203,12 +203,12 @@ class Case:
         return X[part], None if y is None else y[part]
 
     def half_way(self, **parameters: Any) -> Any:
-        """The model in the middle of its stream."""
+        """Return the model in the middle of its stream."""
         return self.model(**parameters).partial_fit(*self.half(0))
 
 
 def sequences() -> tuple[Any, Any]:
-    """Sequences, one of them empty, whose second half has labels and features that the first has not."""
+    """Return sequences, one of them empty, whose second half has new labels and features."""
     random = np.random.default_rng(7)
     y = [random.choice(list("abc" if i < N_ROWS // 2 else "0abcd"), i % 5).tolist() for i in range(N_ROWS)]
     noise = random.integers(0, 9, (N_ROWS, 5))
@@ -220,14 +220,14 @@ def sequences() -> tuple[Any, Any]:
 
 
 def orders() -> tuple[Any, Any]:
-    """Words in an order that is nearly that of the alphabet; the second half has more of them."""
+    """Return words in nearly alphabetical order; the second half has more of them."""
     random = np.random.default_rng(7)
     X = [random.permutation(list("aceg" if i < N_ROWS // 2 else "abcdefgh"))[:4].tolist() for i in range(N_ROWS)]
     return X, [sorted(words, key=lambda word: ord(word) + random.normal(0, 1)) for words in X]
 
 
 def answers(model: Any, X: Any) -> list[Any]:
-    """What a model says, in numbers if it has any."""
+    """Return the output of a model, as numbers if possible."""
     if isinstance(model, onmargin.SequenceTagger):
         return [score for ((score, _),) in model.decode(X)]
     if isinstance(model, onmargin.StructuredPredictor):
@@ -247,13 +247,13 @@ CASES = [
 
 
 def is_part(value: Any) -> bool:
-    """Whether a value is a part; `parts()` is slow, and all of them are classes of onmargin."""
+    """Return whether a value is a part; `parts()` is slow, and all parts are classes of onmargin."""
     kind = type(value)
     return kind.__module__.startswith("onmargin.") and parts().get(kind.__name__) is kind
 
 
 def anatomy(value: Any) -> Any:
-    """All that a value is made of, to compare bit for bit and type for type."""
+    """Return the complete contents of a value, for comparison of bits and types."""
     kind = type(value).__name__
     if isinstance(value, BaseEstimator):
         return kind, anatomy(vars(value))

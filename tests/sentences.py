@@ -1,4 +1,4 @@
-"""A small language to tag, and what a tagger has learned of it."""
+"""A small artificial language to tag, and the state of a tagger."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ PATTERNS = ["DET NOUN VERB", "DET NOUN VERB DET NOUN", "NOUN VERB NOUN", "NOUN V
 
 
 def corpus(n=60, seed=0):
-    """Sentences with their labels, made from a few patterns."""
+    """Return sentences with their labels, made from a few patterns."""
     random = np.random.default_rng(seed)
     y = [PATTERNS[k].split() for k in random.integers(len(PATTERNS), size=n)]
     words = [[str(random.choice(LEXICON[label])) for label in row] for row in y]

@@ -1,4 +1,4 @@
-"""Shards in memory, and workers that die."""
+"""Shards in memory, and engines whose workers crash."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from onmargin.io import Batch
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a matrix, or items of a list, some at a time."""
+    """A shard of rows of a matrix, or items of a list, in batches."""
 
     name: str
     X: Any
@@ -33,19 +33,19 @@ class Rows:
 
 
 def cut(X: Any, y: Any, n: int, **options: Any) -> list[Rows]:
-    """The examples in n shards, one after the other."""
+    """Split the examples into n consecutive shards."""
     bounds = np.linspace(0, X.shape[0] if hasattr(X, "shape") else len(X), n + 1).astype(int)
     return [Rows(f"part {k}", X[a:b], y[a:b], **options) for k, (a, b) in enumerate(pairwise(bounds))]
 
 
 def add_slowly(item: int, shared: int) -> int:
-    """Later items are done sooner."""
+    """Finish later items sooner."""
     time.sleep(0.2 / (1 + item))
     return item + shared
 
 
 def note_and_sleep(folder: str, seconds: float) -> None:
-    """Leave a file with the number of the process."""
+    """Write a file with the process id."""
     Path(folder, f"worker{os.getpid()}").touch()
     time.sleep(0.3)
     time.sleep(seconds)
@@ -62,7 +62,7 @@ def die(item: int, shared: Any) -> None:
 
 
 def die_once(item: Any, shared: tuple[Any, Path, Any]) -> Any:
-    """Call the function that is shared; but the first time that somebody does, for any item, it is the last thing."""
+    """Call the shared function; the first call, for any item, kills its process instead."""
     fn, mark, rest = shared
     with suppress(FileExistsError):
         mark.touch(exist_ok=False)
@@ -71,7 +71,7 @@ def die_once(item: Any, shared: tuple[Any, Path, Any]) -> Any:
 
 
 class Deadly:
-    """An engine of which a worker dies in every `map`."""
+    """An engine in which a worker dies in every `map`."""
 
     def __init__(self, engine: Any, folder: Path) -> None:
         self._engine = engine

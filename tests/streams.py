@@ -1,4 +1,4 @@
-"""What the tests learn: streams of every task, rules to learn them by, in the core, in the NumPy twin and in public."""
+"""Streams of every task for the tests, and learners in the core, in the NumPy reference and in the public API."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ TASKS = {
 
 @dataclass(frozen=True)
 class Rule:
-    """PA-I or, with squared slack, PA-II; C = inf makes either plain PA."""
+    """PA-I or, with squared slack, PA-II; with C = inf, both are plain PA."""
 
     C: float = inf
     squared: bool = False
@@ -53,7 +53,7 @@ RULES = (PA, Rule(0.05), Rule(0.05, squared=True))
 
 @dataclass(frozen=True)
 class Round:
-    """One round of the core as the papers see it: an intercept is one more coordinate of the row and of the weights."""
+    """One round of the core as in the papers: the intercept is an additional coordinate of the row and the weights."""
 
     x: NDArray[Any]
     y: float
@@ -64,11 +64,11 @@ class Round:
     sample_weight: float
 
     def squared_length(self, half_space: reference.HalfSpace) -> float:
-        """s = |v|^2 of the direction v that the half-space asks the weights to go."""
+        """Return s = |v|^2 of the direction v of the half-space."""
         return float((self.x @ self.x) * (half_space.direction @ half_space.direction))
 
     def tau(self, half_space: reference.HalfSpace) -> float:
-        """How far the weights went along v."""
+        """Return the distance that the weights moved along v."""
         s = self.squared_length(half_space)
         move = self.weights[1] - self.weights[0]
         return float(self.x @ move @ half_space.direction) / s if s > 0 else 0.0
@@ -76,7 +76,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Stream:
-    """Rows and targets as the core wants them: -1 and +1, real numbers, or the column of the class."""
+    """Rows and targets as the core expects them: -1 and +1, real numbers, or the column of the class."""
 
     task: str
     X: NDArray[Any]
@@ -85,34 +85,34 @@ class Stream:
 
     @property
     def blocks(self) -> int:
-        """Columns that one half-space touches: |v|^2 is so many times |x|^2."""
+        """Return the number of columns of one half-space, which is |v|^2 / |x|^2."""
         return 2 if self.task == "multiclass" else 1
 
     def cast(self, dtype: Any) -> "Stream":
         return replace(self, X=self.X.astype(dtype))
 
     def learner(self, rule: Rule = PA, **options: Any) -> Learner:
-        """A core learner that has seen nothing yet; `options` are the geometry's."""
+        """Return a core learner before its first round; `options` are those of the geometry."""
         geometry = Euclidean(self.X.shape[1], self.columns, self.X.dtype, **options)
         return Learner(TASKS[self.task][0], rule.core, geometry)
 
     def learned(
         self, rule: Rule = PA, *, weight: NDArray[Any] | None = None, rows: Any = None, **options: Any
     ) -> Learner:
-        """A core learner that has seen it all; `rows` may give X in another container."""
+        """Return a core learner after the whole stream; `rows` may give X in another container."""
         learner = self.learner(rule, **options)
         learner.learn(as_rows(self.X if rows is None else rows), self.y, weight)
         return learner
 
     def twin(self, rule: Rule = PA, *, bias: float = 0.0, weight: NDArray[Any] | None = None) -> reference.Run:
-        """What NumPy makes of it in double precision, with one more feature for the intercept."""
+        """Run the NumPy reference in double precision, with an additional feature for the intercept."""
         live = np.ones(len(self.y), bool) if weight is None else weight > 0
         X = reference.with_intercept(self.X[live].astype(np.float64), None if isnan(bias) else bias)
         scale = None if weight is None else weight[live]
         return reference.play(X, self.y[live], TASKS[self.task][1], rule.twin, columns=self.columns, weight=scale)
 
     def estimator(self, rule: Rule = PA, **parameters: Any) -> Any:
-        """The public face of the same learner, by default without an intercept; regression has no class weights."""
+        """Return the public estimator, by default without an intercept; regression has no class weights."""
         parameters = {"C": rule.C, "fit_intercept": False} | parameters
         if self.task == "regression":
             parameters.pop("class_weight", None)
@@ -124,12 +124,12 @@ class Stream:
 
     @property
     def classes(self) -> dict[str, Any]:
-        """What partial_fit has to be told to use these columns."""
+        """Return the arguments that make partial_fit use these columns."""
         classes = [-1, 1] if self.task == "binary" else range(self.columns)
         return {} if self.task == "regression" else {"classes": list(classes)}
 
     def rounds(self, learner: Learner, *, weight: NDArray[Any] | None = None) -> Iterator[Round]:
-        """Let a learner play round by round and look at each."""
+        """Run a learner round by round and yield each round."""
         for i, y in enumerate(self.y):
             rows = as_rows(self.X[i : i + 1])
             w = np.ones(1) if weight is None else weight[i : i + 1]
@@ -143,39 +143,39 @@ class Stream:
             yield Round(x, y, (scores, after[1]), (before, after[0]), violated, mistake, float(w[0]))
 
     def losses(self, weights: NDArray[Any]) -> NDArray[np.float64]:
-        """Losses of fixed weights (features x columns), rounds x half-spaces: one, or in one-vs-rest one a column."""
+        """Return losses of fixed weights (features x columns), rounds x half-spaces: one, or one per column for ovr."""
         half_spaces = [TASKS[self.task][1](x @ weights, y)[0] for x, y in zip(self.X, self.y, strict=True)]
         return np.array([[max(h.loss, 0.0) for h in of_row] for of_row in half_spaces])
 
 
 def current(learner: Learner) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Weights, columns x features, and intercepts as they are now, averaged or not."""
+    """Return the current weights, columns x features, and intercepts, averaged or not."""
     return learner.geometry.weights.copy(), learner.geometry.intercept.copy()
 
 
 def paper_weights(learner: Learner) -> NDArray[np.float64]:
-    """Weights, coordinates x columns, the intercept's last: `intercept` holds its score, not its weight."""
+    """Return weights, coordinates x columns, the intercept last: `intercept` holds its score, not its weight."""
     coef, intercept = current(learner)
     bias = np.nan_to_num(learner.geometry.bias)
     return np.vstack([coef.T, intercept / bias if bias else intercept]).astype(np.float64)
 
 
 def state(learner: Learner) -> list[Any]:
-    """Everything a learner has learned, to compare bit for bit."""
+    """Return the complete state of a learner, for bitwise comparison."""
     geometry = learner.geometry
     arrays = [a.tolist() for pair in (current(learner), geometry.mean()) for a in pair]
     return [*arrays, geometry.clock, str(geometry.bias), learner.totals]
 
 
 def public_state(model: Any) -> dict[str, Any]:
-    """Everything an estimator shows of what it has learned, to compare bit for bit."""
+    """Return the public state of an estimator, for bitwise comparison."""
     names = ["coef_", "intercept_", "classes_", "class_counts_", "intercept_scaling_", "t_", "totals_"]
     values = {name: getattr(model, name) for name in names if hasattr(model, name)}
     return {name: str(np.asarray(value).tolist()) if name != "totals_" else value for name, value in values.items()}
 
 
 def wide_indices(X: Any, container: Any = sparse.csr_array) -> Any:
-    """CSR with 64-bit indices, which scipy's constructors narrow when they can."""
+    """Return CSR with 64-bit indices, which scipy's constructors narrow if possible."""
     X = container(X)
     X.indptr, X.indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)
     return X
@@ -193,7 +193,7 @@ CONTAINERS = {
 def gaussian(
     task: str, columns: int = 1, *, n_rows: int = 80, n_features: int = 37, dtype: Any = np.float64, seed: int = 0
 ) -> Stream:
-    """Noisy data without ties; row i has i (mod n_features + 1) values that are not zero, so the first has none."""
+    """Return noisy data without ties; row i has i (mod n_features + 1) nonzero values, so the first has none."""
     random = np.random.default_rng(seed)
     X = random.standard_normal((n_rows, n_features))
     for i, row in enumerate(X):
@@ -207,7 +207,7 @@ def gaussian(
 
 
 def uneven_weights(n_rows: int, seed: int = 1) -> NDArray[np.float64]:
-    """Weights of which a third are zero and no two others are equal, lest classes that moved as often tie."""
+    """Return weights, a third of them zero and all others distinct, so that classes with equal updates do not tie."""
     random = np.random.default_rng(seed)
     return random.uniform(0.2, 3.0, n_rows) * (random.permutation(n_rows) % 3 > 0)
 
@@ -229,24 +229,24 @@ containers = st.sampled_from([np.ascontiguousarray, sparse.csr_array])
 
 
 def integers(n: int, kind: str = "u1") -> st.SearchStrategy[NDArray[Any]]:
-    """n integers in one draw, which is much faster than n draws."""
+    """Draw n integers at once, which is much faster than n draws."""
     size = n * np.dtype(kind).itemsize
     return st.binary(min_size=size, max_size=size).map(lambda data: np.frombuffer(data, kind).astype(np.int64))
 
 
 def lattice(n: int) -> st.SearchStrategy[NDArray[np.float64]]:
-    """From -2 to 2."""
+    """Draw values from -2 to 2."""
     return integers(n, "i1").map(lambda values: np.fmod(values, 3).astype(np.float64))
 
 
 def reals(n: int) -> st.SearchStrategy[NDArray[np.float64]]:
-    """Up to about 3, and none so small that it is zero but for rounding."""
+    """Draw values up to about 3 in size, and none that is nearly zero."""
     return integers(n, "<i2").map(lambda values: values / 10_000)
 
 
 @st.composite
 def matrices(draw: st.DrawFn, scales: tuple[int, int] = (-2, 2)) -> NDArray[np.float64]:
-    """Rows picked, some again and again, from a few lattice or real points, zero among them, of very different size."""
+    """Draw rows, with repetitions, from a few lattice or real points, including zero, of very different sizes."""
     n_points, n_features = draw(st.integers(1, 4)), draw(st.integers(1, 12))
     points = draw(draw(st.sampled_from([lattice, reals]))(n_points * n_features)).reshape(n_points, n_features)
     exponents = draw(st.lists(st.integers(*scales), min_size=n_points, max_size=n_points))
@@ -256,7 +256,7 @@ def matrices(draw: st.DrawFn, scales: tuple[int, int] = (-2, 2)) -> NDArray[np.f
 
 @st.composite
 def streams(draw: st.DrawFn, *tasks: str, scales: tuple[int, int] = (-2, 2)) -> Stream:
-    """A stream of one of the tasks, of any by default, with targets that have nothing to do with the rows."""
+    """Draw a stream of one of the tasks, by default any, with targets independent of the rows."""
     X = draw(matrices(scales))
     task = draw(st.sampled_from(tasks or tuple(TASKS)))
     if task == "regression":
@@ -268,7 +268,7 @@ def streams(draw: st.DrawFn, *tasks: str, scales: tuple[int, int] = (-2, 2)) -> 
 
 @st.composite
 def realizable(draw: st.DrawFn, *tasks: str) -> tuple[Stream, NDArray[np.float64]]:
-    """A stream and weights without loss on it: a margin of 1 at least, or targets within the tube."""
+    """Draw a stream and weights without loss on it: a margin of at least 1, or targets within the tube."""
     X = draw(matrices((-1, 1)))
     task = draw(st.sampled_from(tasks))
     columns = draw(st.integers(2, 4)) if task == "multiclass" else 1
@@ -286,7 +286,7 @@ def realizable(draw: st.DrawFn, *tasks: str) -> tuple[Stream, NDArray[np.float64
 
 
 def competitors(stream: Stream) -> st.SearchStrategy[NDArray[np.float64]]:
-    """Weights to compare the learned ones with, features x columns."""
+    """Draw competitor weights, features x columns."""
     shape = stream.X.shape[1], stream.columns
     return st.builds(
         lambda u, exponent: u.reshape(shape) * 10.0**exponent, reals(shape[0] * shape[1]), st.integers(-2, 2)
@@ -294,6 +294,6 @@ def competitors(stream: Stream) -> st.SearchStrategy[NDArray[np.float64]]:
 
 
 def weights_for(stream: Stream, *, zero: bool = True) -> st.SearchStrategy[NDArray[np.float64]]:
-    """Weights of the examples, one of them at least above zero."""
+    """Draw example weights, at least one of them above zero."""
     values = np.array([1.0, 0.25, 3.0, 0.0] if zero else [1.0, 0.25, 3.0])
     return integers(len(stream.y)).map(lambda picks: values[picks % len(values)]).filter(np.any)

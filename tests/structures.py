@@ -1,4 +1,4 @@
-"""Models of small structures, searched by trying them all, and their features in every form."""
+"""Models of small structures, searched by enumeration, with features in every form."""
 
 from itertools import pairwise, permutations, product
 from math import sqrt
@@ -8,7 +8,7 @@ from scipy import sparse
 
 
 class Enumerated:
-    """Structures that can be listed; a model says which there are, and what a vector of features each has."""
+    """Base of models whose structures can be enumerated, each with a feature vector."""
 
     def candidates(self, x):
         raise NotImplementedError
@@ -32,7 +32,7 @@ class Enumerated:
         return self.candidates(x)[int(np.argmax(augmented))]
 
     def max_loss(self, weights, x, y):
-        """The largest loss of fixed weights over all structures."""
+        """Return the largest loss of fixed weights over all structures."""
         right = weights @ self.vector(x, y)
         scored = zip(self.scores(weights, x), self.candidates(x), strict=True)
         return max(score - right + sqrt(self.cost(y, z)) for score, z in scored)
@@ -89,7 +89,7 @@ class Matchings(Enumerated):
 
 
 class InForm:
-    """A model of vectors whose features come in another form."""
+    """A model of vectors with features in another form."""
 
     def __init__(self, model, form, width):
         self.model, self.form, self.n_features = model, form, width
@@ -111,7 +111,7 @@ class InForm:
 
 
 def twice(vector):
-    """Indices out of order, each of them twice."""
+    """Return unordered indices, each of them twice."""
     indices = np.flatnonzero(vector)[::-1]
     return np.concatenate([indices, indices]), np.concatenate([vector[indices] * 0.75, vector[indices] * 0.25])
 
@@ -130,7 +130,7 @@ FORMS = {
 
 
 def stream(kind, n=40, seed=0, noise=0.3):
-    """A model, inputs and structures that some weights prefer, with noise; the number of features."""
+    """Return a model, inputs, structures preferred by some weights, with noise, and the number of features."""
     random = np.random.default_rng(seed)
     if kind == "classes":
         model = Classes(np.abs(np.subtract.outer(np.arange(4), np.arange(4))))

@@ -1,4 +1,4 @@
-"""Streams of trials: blocks, ordinal ranks and label sets, in the core and in the NumPy twin."""
+"""Streams of trials: blocks, ordinal ranks and label sets, in the core and in the NumPy reference."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,14 @@ from onmargin._core.steps.step import Step
 
 
 def max_step(loss, q, mistaken, weight, *, C):
-    """MaxPA as a scheme: the first of the largest losses alone."""
+    """MaxPA as a scheme: only the largest loss; ties go to the first."""
     tau = np.zeros_like(loss)
     worst = loss.argmax()
     tau[worst] = min(C * weight, loss[worst] / q[worst])
     return tau, float(tau @ loss)
 
 
-# The word for `update`: the step of the core, and its twin.
+# Value of `update`: the step of the core, and its NumPy reference.
 STEPS = {
     "max": (Largest, lambda C: lambda *given: max_step(*given, C=C)),
     "simperc": (
@@ -40,7 +40,7 @@ PAIR_STEPS = {
     "exact": SopopoPairs,
 }
 UPDATES = [*STEPS, "exact"]
-# On the simplex: how the twin goes along a half-space, and how much that counts.
+# On the simplex: the step of the reference along a half-space, and its mixture.
 SIMPLEX_TWINS = {
     "max": (reference.optimal, reference.largest),
     "simperc": (reference.fixed, reference.even_mistakes),
@@ -63,7 +63,7 @@ def offsets(lengths) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Trials:
-    """Rows one below the other, where each trial begins, and a target a row."""
+    """Stacked rows, the start of each trial, and one target per row."""
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -78,7 +78,7 @@ class Trials:
 
 
 def some_trials(seed: int, *, n_trials: int = 40, n_features: int = 9, most_sets: int = 1, dtype=np.float64) -> Trials:
-    """Trials of one to seven rows with noisy labels; some rows zero, some equal."""
+    """Return trials of one to seven rows with noisy labels; some rows are zero, some equal."""
     random = np.random.default_rng(seed)
     lengths = random.integers(1, 8, n_trials)
     X = random.standard_normal((lengths.sum(), n_features)) * (random.random((lengths.sum(), n_features)) < 0.7)

@@ -2,11 +2,11 @@
 Digits with a polynomial kernel
 ===============================
 
-One pass over handwritten digits in the feature space of a polynomial kernel of degree 5, as in the multiclass
-experiment of :cite:p:`JMLR`: the mistakes so far of passive-aggressive learning, of the uniform multiclass Perceptron
-and of MIRA. The plot here is of scikit-learn's bundled digits. With the environment variable ``ONMARGIN_DATA`` naming a
-folder that holds ``usps/usps.npz`` and MNIST's files in ``mnist``, it is of those instead.
-``onmargin lab digits-usps --data FOLDER`` repeats it over shuffles (:doc:`../../papers`).
+This example makes one pass over handwritten digits with a polynomial kernel of degree 5, as in the multiclass
+experiment of :cite:p:`JMLR`. It plots the cumulative mistakes of passive-aggressive learning, of the uniform multiclass
+Perceptron and of MIRA. The plot uses scikit-learn's bundled digits. If the environment variable ``ONMARGIN_DATA`` names
+a folder that contains ``usps/usps.npz`` and MNIST's files in ``mnist``, it uses those instead.
+``onmargin lab digits-usps --data FOLDER`` repeats the experiment over shuffles (:doc:`../../papers`).
 """
 
 import os
@@ -21,8 +21,7 @@ from onmargin import PassiveAggressiveClassifier
 from onmargin.lab.data import mnist, standardized, usps
 
 # %%
-# The data, shifted and scaled so that their mean is 0 and their average squared norm is 1, each with the constant of
-# its kernel.
+# Load the data, shifted and scaled to mean 0 and average squared norm 1, each data set with the constant of its kernel.
 
 folder = os.environ.get("ONMARGIN_DATA")
 if folder is None:
@@ -32,8 +31,9 @@ else:
     data = {"USPS": (*usps(Path(folder)), 1.0), "MNIST": (*mnist(Path(folder)), 0.5)}
 
 # %%
-# One pass of each learner, with a look at the mistakes so far a hundred times on the way. PA-I has C = 100, and MIRA
-# with beta = 0.01 is the same C: it moves all rivals of the right class that come too near, PA the best of them alone.
+# Each learner makes one pass, and the mistakes so far are recorded a hundred times. PA-I has C = 100; beta = 0.01 of
+# MIRA corresponds to the same C. MIRA updates all rivals of the true class that violate the margin, PA only the best
+# one.
 
 learners = {"Perceptron": {"update": "perceptron"}, "MIRA": {"update": "mira", "C": 100.0}, "PA-I": {"C": 100.0}}
 figure, panels = plt.subplots(1, len(data), figsize=(6 * len(data), 4), squeeze=False, layout="constrained")

@@ -1,15 +1,15 @@
 r"""
-Many features that do not matter
+Many irrelevant features: Winnow
 ================================
 
-Rows are numbers of -1 or 1, and three of them decide by majority. All others are noise, and there are more and more of
-them. The Perceptron adds the whole row at every mistake: its mistakes grow with the number of features, until it makes
-nearly as many as chance. Those of the p-norm Perceptron and of Winnow grow with its logarithm
-(:doc:`../../geometries`).
+The features of a row are -1 or 1, and the label is the majority of three of them. All other features are noise, and
+their number grows. The Perceptron adds the whole row at every mistake, so its mistakes grow with the number of features
+until it makes nearly as many as random guessing. The mistakes of the p-norm Perceptron and of Winnow grow with the
+logarithm of that number (:doc:`../../geometries`).
 
-The dotted lines are what the bounds allow: :math:`R^2 \|u\|_q^2` with :math:`R^2` the curvature of the rows for the
-Perceptron (:math:`p = q = 2`) and the p-norm, and :math:`2 \ln(2n) / \gamma^2` for Winnow, with :math:`\gamma = 1/3`
-the margin of the majority. ``onmargin lab irrelevant-features`` repeats it (:doc:`../../papers`).
+The dotted lines are the bounds: :math:`R^2 \|u\|_q^2`, with :math:`R^2` the curvature of the rows, for the Perceptron
+(:math:`p = q = 2`) and the p-norm Perceptron, and :math:`2 \ln(2n) / \gamma^2` for Winnow, with :math:`\gamma = 1/3`
+the margin of the majority. ``onmargin lab irrelevant-features`` repeats the experiment (:doc:`../../papers`).
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ sizes = [2**k for k in range(3, 14)]
 rows, y = majority(np.random.default_rng(0), 2000, sizes[-1])
 
 # %%
-# The weights of the majority are 1, 1 and -1 with a margin of 1, or a third of that with a margin of 1/3. No example
-# has a loss with them, and the bounds are those of data without noise.
+# The weights of the majority are 1, 1 and -1 with a margin of 1, or a third of that with a margin of 1/3. They have no
+# loss on any example, so the bounds are those for data without noise.
 
 learners = {
     "Perceptron": lambda: Perceptron(fit_intercept=False),

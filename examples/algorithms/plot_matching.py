@@ -2,13 +2,13 @@ r"""
 Ten digits, each once: a matching
 =================================
 
-Someone has written the ten digits in any order, each of them once. Reading each image by itself does not know that.
-The answer is a matching of ten images to ten digits, and the best one is found by
-:func:`scipy.optimize.linear_sum_assignment`. :class:`onmargin.StructuredPredictor` learns the weights of a pixel and a
-digit through that search: an image is only pushed as far as the matching as a whole is wrong.
+Someone has written the ten digits in any order, each of them once. A classifier that reads one image at a time cannot
+use this fact. The prediction is a matching of ten images to ten digits, and
+:func:`scipy.optimize.linear_sum_assignment` finds the best one. :class:`onmargin.StructuredPredictor` learns one weight
+per pixel and digit through that search: weights are updated only if the matching as a whole has a loss.
 
 The cost of a matching is the *square* of the number of images that it gets wrong. Its root is that number, which is a
-sum over images; so the search for the worst rival, which ``update="max_loss"`` needs, is a matching as well.
+sum over images. So the search for the worst rival, which ``update="max_loss"`` needs, is a matching problem, too.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ from onmargin import PassiveAggressiveClassifier, StructuredPredictor
 
 
 class Matching:
-    """Images are rows of x, and y[i] is the digit of image i."""
+    """A matching of images to digits: images are the rows of x, and y[i] is the digit of image i."""
 
     def joint_features(self, x, y):
         blocks = np.zeros((10, x.shape[1]))
@@ -42,7 +42,7 @@ class Matching:
 
 
 # %%
-# A hundred and seventy lists of ten images. Pixels are noisy, so that there is something to be unsure of.
+# There are 170 lists of ten images. Noise is added to the pixels to make the task harder.
 
 images, digits = load_digits(return_X_y=True)
 random = np.random.default_rng(0)
@@ -56,8 +56,8 @@ for ten in np.transpose(of_digit):
     Y.append(order)
 
 # %%
-# Every list but the first is predicted, then learned. The classifier learns the same images one by one. Its scores can
-# be matched too, which brings most of the gain; learning through the matching, with a margin, brings the rest.
+# Every list but the first is predicted, then learned. The classifier learns the same images one by one. Matching on its
+# scores brings most of the gain; learning through the matching, with a margin, brings the rest.
 
 n_lists = len(X)
 wrong = {}

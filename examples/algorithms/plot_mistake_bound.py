@@ -2,12 +2,11 @@ r"""
 Mistakes under their bound
 ==========================
 
-Whatever the stream, PA-I makes no more mistakes than its bound allows, and the bound depends only on how well some
-fixed competitor would have done. Here the competitor is the best one in hindsight, which ``certify`` finds: a support
-vector machine trained on all of the data. The bound then holds after every round, with the competitor's loss on the
-rounds so far.
+On any stream, PA-I makes no more mistakes than its bound allows, and the bound depends only on how well some fixed
+competitor would have done. Here the competitor is the best one in hindsight, which ``certify`` finds: a support vector
+machine trained on all of the data. The bound holds after every round, with the competitor's loss on the rounds so far.
 
-The dual value is what the learner itself can prove on its way: no fixed weights have an objective below it.
+The dual value is a lower bound that the learner computes during the run: no fixed weights have an objective below it.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +20,7 @@ X, y = load_breast_cancer(return_X_y=True)
 X, C = normalize(scale(X)), 0.3
 
 # %%
-# The learner, round by round.
+# Run the learner round by round.
 
 model = PassiveAggressiveClassifier(C=C)
 mistakes, duals = [], []
@@ -31,7 +30,7 @@ for i in range(len(y)):
     duals.append(totals.dual_value)
 
 # %%
-# What the theorem allows it, and the competitor's objective.
+# Compute the bound of the theorem, and the competitor's objective.
 
 certificate = certify(model, X, y)
 best = certificate.best

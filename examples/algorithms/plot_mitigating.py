@@ -3,8 +3,8 @@ The mitigating function
 =======================
 
 An aggressive step raises the dual value by C times the mitigated loss :math:`\mu(\ell)`. Large losses count in full
-but for a constant, small ones by their square. The bound on the mean loss turns :math:`\mu` around: what
-:math:`\mu^{-1}` adds to the diagonal is the price of not knowing the best weights, and it is at most C/2.
+except for a constant, small losses by their square. The bound on the mean loss uses the inverse :math:`\mu^{-1}`. Its
+distance above the diagonal is the price of not knowing the best weights, and it is at most C/2.
 
 The same curves are in figure 2 of the primal-dual paper.
 """

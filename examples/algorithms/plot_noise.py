@@ -3,9 +3,10 @@ Noise and the choice of C
 =========================
 
 The synthetic data of :cite:p:`JMLR`: :math:`y` is -1 or +1, :math:`x` is normal around :math:`y\,(1, 1)` with variances
-0.2 and 2, and a part of the labels is flipped. A wrong label pulls the learner to the wrong side, as far as C allows.
-So the noisier the labels, the smaller the best C. Plain PA is the right end of the curves. The dotted lines are the
-best fixed classifier in hindsight. ``onmargin lab aggressiveness`` repeats it many times (:doc:`../../papers`).
+0.2 and 2, and a fraction of the labels is flipped. A wrong label moves the weights in the wrong direction, as far as C
+allows. So the noisier the labels, the smaller the best C. Plain PA is the right end of the curves. The dotted lines
+show the best fixed classifier in hindsight. ``onmargin lab aggressiveness`` repeats the experiment many times
+(:doc:`../../papers`).
 """
 
 import matplotlib.pyplot as plt

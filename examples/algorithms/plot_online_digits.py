@@ -2,11 +2,11 @@ r"""
 Learning digits online
 ======================
 
-Each handwritten digit is predicted first and learned afterwards. The curves are the error so far, for several values of
-the aggressiveness C. Rows have norm 1, so that a step without limit is the loss divided by about 2.
+Each handwritten digit is predicted first and learned afterwards. The curves show the error so far for several values of
+the aggressiveness C. Rows have norm 1, so an uncapped step is the loss divided by about 2.
 
-A small C starts slowly, because each mistake teaches little. These labels are clean, and the largest C is ahead
-throughout.
+A small C starts slowly, because each mistake changes the weights little. These labels are clean, and the largest C is
+best throughout.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,8 @@ order = np.random.default_rng(0).permutation(len(y))
 X, y = normalize(X)[order], y[order]
 
 # %%
-# One call of ``partial_fit`` a digit, to read the totals after each. One call for all would learn the same.
+# Call ``partial_fit`` once per digit, to read the totals after each one. One call with all digits would learn the same
+# weights.
 
 fig, ax = plt.subplots(layout="constrained")
 rounds = np.arange(1, len(y) + 1)

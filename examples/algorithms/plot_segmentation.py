@@ -1,13 +1,13 @@
 r"""
-Where words end
+Word boundaries
 ===============
 
-Text without spaces, such as *theclassisdefinedhere*, is to be cut into words. A cut of the text is a structure; the
-best of the exponentially many is found by a dynamic program over the positions, since the score is a sum over words.
+The task is to segment text without spaces, such as *theclassisdefinedhere*, into words. A segmentation is a structure.
+Because the score is a sum over words, dynamic programming over the positions finds the best of exponentially many.
 
-Features have names, and new ones come all the time: each word, how long it is, how it begins and how it ends.
-Only those that tell a right cut from a wrong one get a weight. The text is the reference of the Python language, which
-comes with Python.
+Features have names, and new ones appear all the time: each word, its length, its first letters and its last letters.
+Only features that distinguish a right segmentation from a wrong one get a weight. The text is the reference of the
+Python language, which ships with Python.
 """
 
 import re
@@ -23,18 +23,18 @@ LONGEST = 14
 
 
 def parts(word):
-    """The features of one word."""
+    """Return the features of one word."""
     return ("word", word), ("length", len(word)), ("start", word[:2]), ("end", word[-2:])
 
 
 class Segmentation:
-    """The text x is a string without spaces; y is the list of its words."""
+    """A segmentation: the text x is a string without spaces, and y is the list of its words."""
 
     def joint_features(self, x, y):
         return Counter(name for word in y for name in parts(word))
 
     def argmax(self, weights, x):
-        best = [(0.0, 0)]  # for each position: the score of the best cut up to it, and where its last word begins
+        best = [(0.0, 0)]  # per position: the best score up to it, and where the last word begins
         for stop in range(1, len(x) + 1):
             starts = range(max(stop - LONGEST, 0), stop)
             best.append(max((best[i][0] + sum(weights[name] for name in parts(x[i:stop])), i) for i in starts))
@@ -46,12 +46,12 @@ class Segmentation:
         return words[::-1]
 
     def cost(self, y, z):
-        """Ends of words that only one of the two has."""
+        """Return the number of word ends that only one of the two segmentations has."""
         return len(set(np.cumsum([*map(len, y)])) ^ set(np.cumsum([*map(len, z)])))
 
 
 # %%
-# Stretches of plain words, in the order of the reference.
+# Extract stretches of plain words, in the order of the reference.
 
 text = " ".join(topics.topics.values())
 stretches = dict.fromkeys(tuple(s.lower().split()) for s in re.split(r"[^A-Za-z\s]+|\n\s*\n", text))
@@ -60,7 +60,7 @@ X = ["".join(words) for words in Y]
 print(f"{len(X)} stretches, {sum(map(len, Y))} words, {len({word for words in Y for word in words})} of them different")
 
 # %%
-# After the first, each is cut, then learned.
+# Every stretch but the first is segmented, then learned.
 
 model = StructuredPredictor(model=Segmentation()).learn_one(X[0], Y[0])
 found = []
@@ -80,7 +80,7 @@ ax.set(xlabel="stretches seen", ylabel="part of the words found, mean of 50", yl
 plt.show()
 
 # %%
-# What was learned about words it has not seen: which endings say that a word is over.
+# For unseen words the model has learned which endings mark the end of a word.
 
 ends = Counter({name[1]: weight for name, weight in model.weights_.items() if name[0] == "end"})
 print("over:", ", ".join(end for end, _ in ends.most_common(8)))

@@ -1,14 +1,14 @@
 r"""
-Putting a list in order
+Learning to rank a list
 =======================
 
-Lists of ten patients are to be put in order, those first whose diabetes will progress most. Scores of single patients
-:math:`w \cdot x_i` are enough to sort, but what is right or wrong is the order: its cost is the part of the pairs that
-stand the wrong way round. The features of an order are the mean of :math:`x_i - x_j` over all pairs with i before j,
-so its score is highest when the list is sorted by :math:`w \cdot x_i`.
+The task is to rank lists of ten patients, those first whose diabetes will progress most. A score per patient,
+:math:`w \cdot x_i`, is enough to sort, but the cost is that of the order: the fraction of pairs in the wrong order. The
+features of an order are the mean of :math:`x_i - x_j` over all pairs with i before j, so its score is highest when the
+list is sorted by :math:`w \cdot x_i`.
 
-A regression learns the numbers themselves, and then sorts by them. It needs the numbers: here orders alone teach as
-much.
+Alternatively, a regression learns the target values and sorts by its predictions. It needs these values; here, learning
+from the orders alone works as well.
 """
 
 import matplotlib.pyplot as plt
@@ -19,22 +19,22 @@ from onmargin import PassiveAggressiveRegressor, StructuredPredictor
 
 
 class Order:
-    """Patients are rows of x, and y lists the numbers of the rows, first to last."""
+    """An order: patients are the rows of x, and y lists the row numbers from first to last."""
 
     def joint_features(self, x, y):
-        ahead = len(y) - 1 - 2 * np.arange(len(y))  # how many stand behind, less how many stand before
+        ahead = len(y) - 1 - 2 * np.arange(len(y))  # how many come after, minus how many come before
         return ahead @ x[y] / (len(y) * (len(y) - 1) / 2)
 
     def argmax(self, weights, x):
         return np.argsort(-(x @ weights), kind="stable")
 
     def cost(self, y, z):
-        place = np.argsort(z)[y]  # where the order z has the patients, taken in the order y
+        place = np.argsort(z)[y]  # positions in z of the patients, in the order y
         return np.triu(place[:, None] > place).sum() / (len(y) * (len(y) - 1) / 2)
 
 
 # %%
-# Two thousand lists drawn from three hundred patients, and five hundred from the others to test.
+# Draw two thousand training lists from three hundred patients, and five hundred test lists from the others.
 
 patients, progression = load_diabetes(return_X_y=True)
 patients = patients / patients.std(axis=0)
@@ -51,7 +51,8 @@ X, Y = lists(shuffled[:300], 2000)
 X_test, Y_test = lists(shuffled[300:], 500)
 
 # %%
-# Orders of noisy numbers are noisy, and the last few lists pull the weights here and there. Their mean stays calm.
+# Orders of noisy values are noisy, and the last few lists make the weights fluctuate. The averaged weights are more
+# stable.
 
 fig, ax = plt.subplots(layout="constrained")
 for average, name in (False, "the last weights"), (True, "their mean"):

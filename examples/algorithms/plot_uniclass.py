@@ -1,13 +1,13 @@
 r"""
-A ball that follows a cloud
+Novelty detection by a ball
 ===========================
 
-Points are drawn around a center that walks along an arc. :class:`onmargin.PassiveAggressiveUniclass` holds a ball in
-the plane; a point outside draws it nearer, by :math:`\min(C, \ell)`, and a point inside leaves it alone.
+Points are drawn around a center that moves along an arc. :class:`onmargin.PassiveAggressiveUniclass` keeps a ball in
+the plane. A point outside moves the center toward it by :math:`\min(C, \ell)`; a point inside changes nothing.
 
-With a fixed radius the center follows the cloud. With a learned one the ball may also grow, up to `max_radius`, and it
-never shrinks: it comes to hold much of where the cloud has been, and its center falls behind. For data that drift, fix
-the radius.
+With a fixed radius, the center follows the points. With a learned radius, the ball can also grow, up to `max_radius`,
+and it never shrinks: in time it covers much of the past positions, and its center lags behind. For drifting data, use a
+fixed radius.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,8 @@ path = 6 * np.column_stack([np.cos(angle), np.sin(angle)])
 X = path + 0.5 * random.normal(size=path.shape)
 
 # %%
-# Round by round, to see where the center has been. One call of ``partial_fit`` for all would learn the same.
+# Call ``partial_fit`` once per point, to record the path of the center. One call with all points would learn the same
+# ball.
 
 models = {
     "fixed radius": PassiveAggressiveUniclass(C=0.05, epsilon=1.0),

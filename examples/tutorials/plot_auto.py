@@ -22,7 +22,7 @@ cancer = [(x, bool(y)) for x, y in stream.iter_sklearn_dataset(load_breast_cance
 data = {"breast cancer": cancer, "Phishing": list(Phishing()), "Bananas": list(Bananas().take(2000))}
 
 # %%
-# The progressive error: one row is predicted, then learned.
+# Compute the progressive error: each row is predicted, then learned.
 
 
 def progressive_error(model, rows):
@@ -34,7 +34,7 @@ def progressive_error(model, rows):
 
 
 # %%
-# Six learning rates, four values of C.
+# The grids have six learning rates and four values of C.
 
 rates, aggressiveness = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0), (0.001, 0.01, 0.1, 1.0)
 grids = {
@@ -51,9 +51,9 @@ for name, values in errors.items():
     print(f"{name:35}", {title: f"{error:.1%}" for title, error in zip(data, values, strict=True)})
 
 # %%
-# On rows as they are, the peers fail where columns have different units, whatever their settings. With a scaler and the
-# best setting in hindsight they come close on the first two datasets. No linear model can learn the third; some experts
-# of ``AutoClassifier`` are curved.
+# On raw rows, the peers fail with every setting if columns have different units. With a scaler and the best setting in
+# hindsight, they come close on the first two datasets. No linear model can learn the third; some experts of
+# ``AutoClassifier`` are nonlinear.
 
 fig, ax = plt.subplots(figsize=(9, 4), layout="constrained")
 for i, (name, values) in enumerate(errors.items()):

@@ -22,15 +22,15 @@ certificate = certify(model, X, y)
 print(certificate)
 
 # %%
-# **What was counted.** The model made so many mistakes in one pass, each example predicted before it was learned. The
-# theorem allowed the bound, so the certificate holds.
+# **What was counted.** The first number is the number of mistakes in one pass, with each example predicted before it
+# was learned. It is within the bound of the theorem, so the certificate holds.
 
 print(f"{certificate.suffered:.0f} {certificate.counted}, {certificate.bound:.0f} allowed by {certificate.theorem}")
 print("holds:", certificate.holds)
 
 # %%
-# **Conditions.** The certificate replays the stream with a copy. Totals that were altered, a C that was changed
-# afterwards, or examples that were left out make a condition fail, and then nothing is certified.
+# **Conditions.** ``certify`` replays the stream with a copy of the model. If totals were altered, C was changed
+# afterwards, or examples were left out, a condition fails and nothing is certified.
 
 for condition in certificate.conditions:
     print(condition)
@@ -38,8 +38,8 @@ print(certify(PassiveAggressiveClassifier(C=0.3).partial_fit(X[1:], y[1:]), X, y
 
 # %%
 # **The competitor.** The bound depends on a fixed predictor u. By default that is the best one in hindsight, a support
-# vector machine trained on the whole stream to a proven accuracy. Any other weights give a bound, too; the worse they
-# do, the larger it is.
+# vector machine trained on the whole stream to a proven accuracy. Any other weights also give a bound; the worse the
+# weights, the larger the bound.
 
 best = certificate.best
 print(f"best in hindsight: |u|^2 = {2 * best.size:.1f}, loss {best.loss:.1f}, proven to {best.gap:.1%} of the optimum")
@@ -47,7 +47,7 @@ for name, u in {"zero weights": np.zeros(30), "mean difference": X[y == 1].mean(
     print(f"compared with {name}: {certify(model, X, y, competitor=u).bound:.0f} mistakes allowed")
 
 # %%
-# **The floor.** The dual value of the run proves what no fixed predictor could have achieved, without keeping any data.
+# **The floor.** The dual value of the run gives a lower bound on the loss of any fixed predictor, without storing data.
 
 print(f"no weights of norm 3 had a loss below {certificate.floor(3.0):.1f} on this stream")
 
@@ -65,6 +65,6 @@ ax.legend()
 plt.show()
 
 # %%
-# **What it does not say.** A certificate speaks of one run on one stream, not of examples to come. For those, look at
-# the progressive error (:doc:`/certificates`). Learners without a theorem, such as ``update="simproj"``, are refused
-# with :class:`onmargin.theory.NoTheorem`.
+# **Limits.** A certificate is about one run on one stream, not about future examples. For those, look at the
+# progressive error (:doc:`/certificates`). Learners without a theorem, such as ``update="simproj"``, raise
+# :class:`onmargin.theory.NoTheorem`.

@@ -2,10 +2,11 @@ r"""
 Probabilities, prediction sets and abstention
 =============================================
 
-A stream of five classes whose meaning changes in the middle. The first figure shows, on the left, how often each
-probability came true, judged before each example was learned; on the right, the fraction of the last 500 labels that
-were in their prediction sets, which stays near the 90 % asked for, and the mean size of the sets, which grows when the
-stream changes. The second figure shows what abstaining buys. See :doc:`../../confidence`.
+The stream has five classes, and the rule behind the labels changes in the middle. The first figure shows, on the left,
+the reliability of the probabilities, evaluated before each example was learned. On the right, it shows the fraction of
+the last 500 labels that were in their prediction sets, which stays near the requested 90 %, and the mean size of the
+sets, which grows when the stream changes. The second figure shows the effect of abstaining. See
+:doc:`../../confidence`.
 """
 
 import matplotlib.pyplot as plt
@@ -50,9 +51,9 @@ fig.legend(loc="lower right", bbox_to_anchor=(0.92, 0.18))
 plt.show()
 
 # %%
-# With ``Decisions(model, abstain=c)`` no class is given where a mistake has a probability of more than c. The smaller c
-# is, the fewer examples are decided, and the fewer of those decisions are wrong. If the probabilities are right, each
-# decision is wrong with a probability of at most c, so that the curve of wrong decisions lies below the dotted line.
+# ``Decisions(model, abstain=c)`` abstains if the probability of a mistake is above c. Smaller values of c decide fewer
+# examples, and fewer of those decisions are wrong. If the probabilities are calibrated, each decision is wrong with a
+# probability of at most c, so the curve of wrong decisions lies below the dotted line.
 
 costs = np.linspace(0.02, 0.8, 40)
 wrong = np.array(predicted) != y

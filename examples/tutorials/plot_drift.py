@@ -6,7 +6,8 @@ Loan applications arrive as dicts with columns in different units: salaries, age
 stream the rule behind the labels changes. The stream is river's Agrawal generator, and the learners of
 ``onmargin.river`` fit into river's pipelines and metrics.
 
-Three questions: how good is a learner without any tuning, how fast does it recover, and who notices the change?
+This tutorial answers three questions: how good is a learner without any tuning, how fast does it recover from the
+change, and how is the change detected?
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +26,9 @@ rows = [
 print(rows[0])
 
 # %%
-# The first rule asks whether an age is between two limits, which no linear model can say. ``AutoClassifier`` has curved
-# experts for it, and needs no scaler, because some of its experts standardize by themselves. The second rule is linear.
+# The first rule tests whether an age is between two limits, which no linear model can represent. ``AutoClassifier`` has
+# nonlinear experts for it, and it needs no scaler, because some of its experts standardize the features themselves. The
+# second rule is linear.
 
 models = {
     "river, logistic regression": preprocessing.StandardScaler() | linear_model.LogisticRegression(optim.SGD(0.05)),
@@ -39,10 +41,10 @@ for name, model in models.items():
         model.learn_one(x, y)
 
 # %%
-# After the change ``AutoClassifier`` recovers slowly: its votes follow the experts that have been right over the
-# *whole* stream, and the curved experts lead by hundreds of mistakes. That is what its regret bound is about, and it is
-# the wrong goal after a break. ``ChangeAlarm`` watches the mistakes of a model and goes off when their rate rises. Here
-# a new model takes over at that moment.
+# After the change, ``AutoClassifier`` recovers slowly: its votes follow the experts that were best over the *whole*
+# stream, and the nonlinear experts lead by hundreds of mistakes. This is what its regret bound guarantees, and it is
+# the wrong goal after an abrupt change. ``ChangeAlarm`` monitors the mistakes of a model and raises an alarm when their
+# rate rises. Here, a new model replaces the old one at that moment.
 
 model, alarm, name = AutoClassifier(), ChangeAlarm(), "AutoClassifier with an alarm"
 alarms, wrong[name] = [], []
@@ -60,7 +62,7 @@ for name, mistakes in wrong.items():
     print(f"{name:28} {before:6.1%} wrong before the change, {after:6.1%} after it")
 
 # %%
-# The new model costs a few hundred mistakes less than waiting for the old one.
+# The new model makes a few hundred fewer mistakes than the old one would while it recovers.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 window = np.ones(300) / 300
@@ -81,5 +83,5 @@ for i in np.argsort(standing.mistakes)[:3]:
     print(f"{standing.names[i]:40} {standing.mistakes[i]:4.0f} mistakes, {standing.weights[i]:.0%} of the vote")
 
 # %%
-# **Next steps.** :doc:`/auto` lists the experts and states the regret bound of their vote. :doc:`/streams` has the
-# other learners for river, and :doc:`/certificates` more about the alarm.
+# **Next steps.** :doc:`/auto` lists the experts and states the regret bound of their vote. :doc:`/streams` describes
+# the other learners for river, and :doc:`/certificates` explains the alarm.

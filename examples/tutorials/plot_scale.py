@@ -2,12 +2,12 @@ r"""
 Training on a Ray cluster
 =========================
 
-When the data do not fit one machine, cut them into shards. Every worker learns its shards online, the weights are
+If the data do not fit on one machine, split them into shards. Every worker trains on its shards online, the weights are
 averaged, and the next epoch starts from the average. The same call runs on the cores of one machine
 (``engine="local"``) and on a Ray cluster (``engine="ray"``), and both give the same model, bit for bit.
 
-This page starts a Ray cluster on the machine that builds it, if Ray is installed (``pip install ".[ray]"`` in a clone),
-and uses processes otherwise.
+This page starts a Ray cluster on the machine that builds it if Ray is installed (``pip install ".[ray]"`` in a clone);
+otherwise it uses local processes.
 """
 
 import tempfile
@@ -29,14 +29,15 @@ for k in range(8):
     dump_svmlight_file(X[k:1500:8], y[k:1500:8], str(folder / f"{k}.svm"), zero_based=False)
 
 # %%
-# Shards are files: svmlight here, and Parquet, CSV, JSON lines and others as well. On a cluster they must be under
-# names that all machines see. Only names travel to the workers, never the data.
+# Shards are files: svmlight here; Parquet, CSV, JSON lines and others work, too. On a cluster, all machines must be
+# able to read them under the same names. Only file names are sent to the workers, never the data.
 
 shards = io.shards(f"{folder}/*.svm", n_features=64)
 print(shards)
 
 # %%
-# Two workers, six epochs. A checkpoint is written after each epoch: a run that is killed goes on with ``resume=True``.
+# Train with two workers for six epochs. A checkpoint is written after each epoch; pass ``resume=True`` to continue a
+# run that was killed.
 # For a cluster that is already running, add ``address="10.0.0.1:6379"`` or ``"auto"``.
 
 engine = "ray" if find_spec("ray") else "local"
@@ -46,14 +47,14 @@ print(f"engine {engine!r}: {time.perf_counter() - start:.1f} s, most of it to st
 print(f"error on the 297 other digits: {1 - model.score(X[1500:], y[1500:]):.1%}")
 
 # %%
-# The shards decide what is learned, the workers do not: one process on this machine gives the same weights.
+# The result depends on the shards, not on the number of workers: one process on this machine gives the same weights.
 
 alone = scale.fit(AROWClassifier(), shards, engine="local", workers=1, epochs=6)
 print("the same weights, bit for bit:", np.array_equal(alone.coef_, model.coef_))
 
 # %%
-# Averaging has a price. With more shards each one learns from fewer examples before the weights are averaged, so that a
-# run needs more epochs to get where a serial run is. Compare before you scale.
+# Averaging has a price. With more shards, each one learns from fewer examples before the weights are averaged, so a run
+# needs more epochs to match a serial run. Compare before you scale.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for n_shards in 1, 4, 16, 64:
@@ -77,5 +78,5 @@ ax.legend()
 plt.show()
 
 # %%
-# **Next steps.** :doc:`/scale` says what is proved about averaging, what happens when machines die, and how to compare
-# many models at once. From a shell: ``onmargin train --engine ray --workers 8 -o digits.model *.svm``.
+# **Next steps.** :doc:`/scale` explains what is proved about averaging, what happens when machines fail, and how to
+# compare many models at once. From a shell: ``onmargin train --engine ray --workers 8 -o digits.model *.svm``.

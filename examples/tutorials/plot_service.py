@@ -2,9 +2,9 @@ r"""
 A service that learns: from curl to Prometheus
 ==============================================
 
-``onmargin serve`` puts a learner behind HTTP. Programs post labeled examples and ask for predictions; every example is
-on the disk before it is acknowledged. This tutorial starts the service, talks to it as ``curl`` would, kills it without
-warning, starts it again with the same weights, and reads its metrics as Prometheus would.
+``onmargin serve`` is an HTTP service for learners. Clients post labeled examples and request predictions; every example
+is journaled before it is acknowledged. This tutorial starts the service, sends requests as ``curl`` would, kills the
+service without warning, restarts it with the same weights, and reads its metrics as Prometheus would.
 
 Install it with ``pip install ".[serve]"`` in a clone, then run ``onmargin serve --data models`` in a shell.
 """
@@ -45,8 +45,8 @@ def curl(path: str, body: object = None, *, show: bool = True) -> str:
 service, address = start()
 
 # %%
-# Create a model, teach it two texts, ask for a prediction. ``learn`` answers with the prediction made *before* the
-# example was learned, so the service keeps an honest error estimate itself.
+# Create a model, train it on two texts, and request a prediction. ``learn`` returns the predictions made *before* the
+# examples were learned, so the service keeps an honest estimate of the error.
 
 curl("/v1/models", {"name": "mail", "model": "AROWClassifier"})
 print(
@@ -58,7 +58,7 @@ print(
 print(curl("/v1/models/mail/predict", {"examples": [{"x": "cheap lunch pills"}], "probabilities": True}))
 
 # %%
-# Now a busier model: handwritten digits, 20 per request. After each request the metrics are scraped, as Prometheus
+# The next model learns handwritten digits, 20 per request. After each request the metrics are scraped, as Prometheus
 # would do every few seconds.
 
 
@@ -77,7 +77,7 @@ for i in range(0, 800, 20):
 print("\n".join(line for line in curl("/metrics").splitlines() if 'model="digits"' in line))
 
 # %%
-# Pull the plug: SIGKILL, no farewell. The next start learns the journal again and has the same totals.
+# Kill the service with SIGKILL, without a clean shutdown. The next start replays the journal and has the same totals.
 
 before = json.loads(curl("/v1/models/digits", show=False))["totals"]
 service.kill()
@@ -88,7 +88,7 @@ after = json.loads(curl("/v1/models/digits", show=False))["totals"]
 print("the same totals after a kill:", before == after, f"({after['mistakes']} mistakes in {after['rounds']} rounds)")
 
 # %%
-# What Prometheus would have recorded:
+# Plot what Prometheus would have recorded.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ax.plot(rounds, 100 * np.array(mistakes) / np.array(rounds), "o-", markersize=3)
@@ -103,11 +103,11 @@ plt.show()
 #         static_configs:
 #           - targets: ["127.0.0.1:8700"]
 #
-# Stop the service with SIGTERM: it learns and answers what waits, and ends.
+# Stop the service with SIGTERM: it processes all pending requests, then exits.
 
 service.terminate()
 print("exit code:", service.wait())
 service.stderr.close()
 
 # %%
-# **Next steps.** :doc:`/serve` has all requests, tokens, limits and the page that shows the error under its bound.
+# **Next steps.** :doc:`/serve` describes all requests, tokens, limits and the page that plots the error and its bound.

@@ -2,12 +2,12 @@ r"""
 A spam filter that learns from corrections
 ==========================================
 
-A mail filter is never finished: senders change their words, and the people who read the mail are the only ones who
-know what is spam. This tutorial builds a filter that learns from each correction, in a few microseconds, and compares
-it with a filter that was trained once.
+A mail filter is never finished: senders change their words, and only the people who read the mail can tell what is
+spam. This tutorial builds a filter that learns from each correction, in a few microseconds, and compares it with a
+filter that was trained once.
 
-The messages are generated here, so that the page needs no download: two kinds of everyday mail, and spam that changes
-its subject twice. Replace ``mail`` by your own pairs of text and label and the rest stays as it is.
+The messages are generated here, so the page needs no download: two kinds of everyday mail, and spam that changes its
+subject twice. To use your own data, replace ``mail`` by your own pairs of text and label.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ EVERYDAY, SHARED, *CAMPAIGNS = (line.split() for line in WORDS.splitlines())
 
 
 def message(kind: str, campaign: int) -> str:
-    """Mostly words that both kinds of mail use, and one to three of its own."""
+    """Return a message of words that both kinds of mail use, and one to three words of its own kind."""
     own = CAMPAIGNS[campaign] if kind == "spam" else EVERYDAY
     words = [*rng.choice(own, rng.integers(1, 4)), *rng.choice(SHARED, 5), *rng.choice(EVERYDAY, 4)]
     return " ".join(rng.permutation(words))
@@ -42,8 +42,8 @@ for i in range(6000):
 print(mail[0], mail[-1], sep="\n")
 
 # %%
-# The filter reads texts directly: no vectorizer, no vocabulary, no separate training phase. Words are hashed to
-# :math:`2^{18}` weights, so that memory is fixed whatever senders invent.
+# The filter takes texts directly, without a vectorizer, a vocabulary or a separate training phase. Words are hashed to
+# :math:`2^{18}` weights, so memory stays fixed however many new words appear.
 
 
 def new_filter() -> stream.AROWClassifier:
@@ -51,9 +51,9 @@ def new_filter() -> stream.AROWClassifier:
 
 
 # %%
-# Three ways to use it. The *frozen* filter learns the first 1000 messages and stops. The *corrected* filter also starts
-# with them, and then learns only the messages that it got wrong and somebody corrected. The *full* filter is told every
-# label.
+# Compare three ways to use it. The *frozen* filter learns the first 1000 messages and stops. The *corrected* filter
+# also starts with them, and then learns only the messages that it got wrong and a user corrected. The *full* filter
+# learns every message.
 
 filters = {"frozen": new_filter(), "corrected": new_filter(), "full": new_filter()}
 wrong = {name: [] for name in filters}
@@ -70,7 +70,7 @@ for name, mistakes in wrong.items():
 
 # %%
 # The frozen filter fails as soon as the second campaign begins. The corrected filter recovers after a few dozen
-# corrections, although it is told only a small part of the labels.
+# corrections, although it gets only a small fraction of the labels.
 
 window = np.ones(200) / 200
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -83,7 +83,7 @@ ax.legend()
 plt.show()
 
 # %%
-# Why was a message flagged? With names kept instead of hashed, the model explains each prediction by its words.
+# Why was a message flagged? If names are kept instead of hashed, the model explains each prediction by its words.
 
 model = stream.AROWClassifier()
 for text, label in mail:
@@ -94,5 +94,5 @@ for word, part in list(model.explain(text, "spam").items())[:5]:
     print(f"{word:10} {part:+.2f}")
 
 # %%
-# **Next steps.** :doc:`/streams` describes what an example may be. ``onmargin serve`` offers the same learner over
-# HTTP, with every correction journaled before it is acknowledged: :doc:`plot_service`.
+# **Next steps.** :doc:`/streams` describes the accepted kinds of examples. ``onmargin serve`` offers the same learner
+# over HTTP, with every correction journaled before it is acknowledged: :doc:`plot_service`.

@@ -2,12 +2,12 @@ r"""
 A tagger that keeps learning
 ============================
 
-Restore the capitals and the punctuation of a text that has lost them, as the output of a speech recognizer has. Every
-word gets one of six labels: in lower case or capitalized, and followed by nothing, a comma or a period. The labels of
-neighbors depend on each other, because a capital follows a period; this is what a sequence tagger is for.
+The task is to restore the capitals and the punctuation of a text without them, such as the output of a speech
+recognizer. Every word gets one of six labels: lower case or capitalized, and followed by nothing, a comma or a period.
+The labels of neighbors depend on each other, because a capital follows a period; a sequence tagger models this.
 
-The text is the reference of the Python language, which ships with Python. Its topics come one after the other, and new
-words never stop coming: a tagger that goes on learning stays ahead of one that was trained once.
+The text is the reference of the Python language, which ships with Python. Its topics follow one another, and new words
+keep appearing: a tagger that keeps learning stays ahead of one that was trained once.
 """
 
 import re
@@ -31,8 +31,8 @@ print(len(sentences), "paragraphs,", sum(len(words) for words, _ in sentences), 
 print(*zip(*(part[:7] for part in sentences[5]), strict=True))
 
 # %%
-# A token is described by itself, its neighbors and its ending. ``WindowFeatures`` makes the names of such features from
-# templates; new names may appear in any sentence.
+# The features of a token are the word itself, its neighbors and its ending. ``WindowFeatures`` makes the names of such
+# features from templates; new names may appear in any sentence.
 
 features = WindowFeatures(
     ("word", "end"), ("word[0]", "word[-1]", "word[1]", "word[-1]|word[0]", "word[0]|word[1]", "end[0]", "end[1]")
@@ -40,8 +40,8 @@ features = WindowFeatures(
 stream = [(features([(word, word[-3:]) for word in words]), labels) for words, labels in sentences]
 
 # %%
-# The first 300 paragraphs train both taggers. After that one stays as it is; the other learns each paragraph after it
-# has predicted it.
+# Both taggers train on the first 300 paragraphs. After that, one stays unchanged; the other predicts each paragraph and
+# then learns it.
 
 frozen = SequenceTagger(separator=None, average=True).partial_fit(*zip(*stream[:300], strict=True))
 learning = SequenceTagger(separator=None, average=True).partial_fit(*zip(*stream[:300], strict=True))
@@ -57,7 +57,7 @@ for name, parts in right.items():
 print(f"{len(frozen.feature_names_):,} features after 300 paragraphs, {len(learning.feature_names_):,} at the end")
 
 # %%
-# The mean over the last 150 paragraphs, as the stream goes by.
+# Plot the mean over the last 150 paragraphs along the stream.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, parts in right.items():
@@ -68,15 +68,15 @@ ax.legend()
 plt.show()
 
 # %%
-# What has it learned? Which labels follow each other, and which words announce a capital.
+# The model has learned which labels follow each other, and which words are usually capitalized.
 
 for (first, second), weight in learning.strongest_transitions(top=3).items():
     print(f"{first:5} -> {second:5} {weight:+.2f}")
 print(learning.weights("Up", top=5))
 
 # %%
-# **Next steps.** :doc:`/tasks/sequences` has the problem, the bound and the other updates; ``tagging_report`` counts
-# spans as ``conlleval`` does. ``examples/tag_chunks.py`` and ``examples/tag_words.py`` run on the usual corpora.
+# **Next steps.** :doc:`/tasks/sequences` describes the problem, the bound and the other updates; ``tagging_report``
+# counts spans as ``conlleval`` does. ``examples/tag_chunks.py`` and ``examples/tag_words.py`` run on the usual corpora.
 
 restored = [
     word.capitalize() if label.startswith("Up") else word

@@ -1,4 +1,4 @@
-"""Kill a service under load, again and again, and look for what it acknowledged.
+"""Kill a service under load repeatedly, and check that everything it acknowledged is still there.
 
 Several clients post examples, each with a key. At a random moment the service is killed by a signal that nothing can
 catch. What is then on the disk is opened: every example that was acknowledged must be there under its number, none may
@@ -28,7 +28,7 @@ POOL = list(records(2000, seed=7))
 
 
 class Poster(threading.Thread):
-    """A client that posts examples one by one until its service is gone."""
+    """A client that posts examples one by one until its service is killed."""
 
     def __init__(self, address, name, numbers, acknowledged, left):
         super().__init__()
@@ -57,7 +57,7 @@ class Poster(threading.Thread):
 
 
 def check(folder, acknowledged):
-    """Look for all that was acknowledged, and learn the journal again; how many examples it has."""
+    """Check all acknowledged examples, replay the journal, and return its number of examples."""
     service = Service.open(folder, Settings())
     try:
         state = service.models["m"].state
@@ -81,7 +81,7 @@ def check(folder, acknowledged):
 
 
 def crash(folder, kills, seed=0, seconds=(0.3, 1.5)):
-    """Kill a service some times; how many examples it has at the end."""
+    """Kill a service several times, and return its final number of examples."""
     random_ = random.Random(seed)
     acknowledged = {}
     numbers = iter(range(10**9))

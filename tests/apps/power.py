@@ -1,4 +1,4 @@
-"""Power cuts and I/O errors at every system call of a service that changes a file.
+"""Simulate power cuts and I/O errors at every system call of a service that changes a file.
 
 A scenario goes through all that a service writes: models are created, learned in groups with keys, snapshots are taken,
 and models are compacted, rewound and deleted. It runs with the library of `faults.c` preloaded:
@@ -11,7 +11,7 @@ that has all that was flushed, and of the rest nothing, everything, or some of i
 files that were created, renamed or removed are so only if their folder was flushed. With `errors`, each call in turn
 fails with EIO or ENOSPC, once or from then on, and the process dies at the first operation that is refused. What is
 then on the disk is opened: it must be the state after all operations that were acknowledged, and possibly the next one,
-to the last bit. The number is a stride: 1 for every call. With `full`, the disk has been full since before the start.
+bit for bit. The number is a stride: 1 for every call. With `full`, the disk has been full since before the start.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def state(service):
 
 
 def operations():
-    """All that the scenario does, in order; each is done when it is acknowledged."""
+    """Return all actions of the scenario, in order; each is done when it is acknowledged."""
     numbers, keys = iter(range(len(PAIRS))), count()
 
     def learn(name, n):
@@ -91,7 +91,7 @@ async def run(folder, acknowledge, end=lambda: None):
 
 
 def check(folder, n_acknowledged, states):
-    """Open what is on the disk: it has all that was acknowledged, and nothing that was not asked for."""
+    """Open the disk and check that it has everything acknowledged, and nothing that was not requested."""
     service = Service.open(folder, SETTINGS)
     try:
         found = state(service)
@@ -107,7 +107,7 @@ def check(folder, n_acknowledged, states):
 
 
 def cuts(faults, work, stride):
-    """Cut the power after every call; how often."""
+    """Cut the power after every call, and return the number of cuts."""
     trace, data, acks = work / "trace", work / "watched" / "data", work / "watched" / "acks"
     data.parent.mkdir()
     with open(trace, "wb") as to, open(acks, "wb", buffering=0) as told:
@@ -140,11 +140,11 @@ def cuts(faults, work, stride):
 
 
 def errors(faults, work, stride):
-    """Have every call fail in turn; how often."""
+    """Make every call fail in turn, and return the number of failures."""
     acks = work / "acks"
 
     def attempt(folder, at, code, sticky):
-        """Run the scenario in a process of its own; whether the call was reached, and how much was acknowledged."""
+        """Run the scenario in a new process; return whether the call was reached, and how much was acknowledged."""
         acks.write_bytes(b"")
         child = os.fork()
         if not child:
@@ -203,7 +203,7 @@ async def predict_and_learn(folder):
 
 
 def full(faults, work, stride):
-    """Start on a full disk after a crash, and look at what is there when it has room again; how often."""
+    """Start on a full disk after a crash, check the state when it has room again, and return the number of runs."""
     folder, states = work / "data", asyncio.run(run(work / "reference", lambda: None))
 
     def in_child(work_):

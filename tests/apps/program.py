@@ -14,7 +14,7 @@ CODE = "import sys; from onmargin.apps.cli import main; main(sys.argv[1:], 'onma
 
 
 def onmargin(*arguments, stdin=None, code=0):
-    """What a command prints on the standard output; it must end with `code`."""
+    """Return the standard output of a command, which must exit with `code`."""
     result = CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
     assert result.exit_code == code, result.output
     if code:
@@ -28,12 +28,12 @@ def report(*arguments, **options):
 
 
 def start(*arguments, **options):
-    """The program as a process of its own."""
+    """Run the program in a separate process."""
     return subprocess.Popen([sys.executable, "-c", CODE, *map(str, arguments)], stderr=subprocess.PIPE, **options)
 
 
 def numbers(seed, n, n_features=20, per_row=6):
-    """Rows {index from 1: value} and the score that a hidden rule gives them."""
+    """Return rows {index from 1: value} and their scores by a hidden rule."""
     random_ = random.Random(seed)
     rule = [random_.gauss(0, 1) for _ in range(n_features + 1)]
     for _ in range(n):

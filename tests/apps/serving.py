@@ -1,4 +1,4 @@
-"""Services to test: one in this process, and one as a process of its own."""
+"""Services to test: one in this process, and one in a separate process."""
 
 import random
 import re
@@ -25,7 +25,7 @@ TIMEOUT = 300
 
 @contextmanager
 def served(folder, settings=None, limits=None, tokens=None, **options):
-    """The service in a thread of this process, and a client that asks it; both are at hand as attributes of that."""
+    """Run the service in a thread of this process, with a client that has both as attributes."""
     service = Service.open(folder, settings or Settings())
     app = App(service, tokens or Tokens(), limits or Limits())
     listening = socket.create_server(("127.0.0.1", 0))
@@ -47,7 +47,7 @@ def served(folder, settings=None, limits=None, tokens=None, **options):
 
 @contextmanager
 def process(folder, *options):
-    """The service as a process; its address and the process. It is ended by SIGTERM if it still runs."""
+    """Run the service as a process; yield its address and the process, and end it by SIGTERM if it still runs."""
     running = start("serve", "--data", folder, "--port", 0, *options, text=True)
     try:
         line = running.stderr.readline()
@@ -62,7 +62,7 @@ def process(folder, *options):
 
 
 def blocked(service):
-    """Keep the thread of the journal from working; set what is returned to let it."""
+    """Block the thread of the journal until the returned event is set."""
     go_on = threading.Event()
     service._disk.submit(go_on.wait)
     return go_on
@@ -85,7 +85,7 @@ def create(client, name="m", task=None, model=None, **parameters):
 
 
 def records(n, seed=0, n_names=30):
-    """Dicts with labels that a hidden rule gives them, with some noise."""
+    """Return dicts with labels by a hidden rule, with some noise."""
     random_ = random.Random(seed)
     rule = {f"f{k}": random_.gauss(0, 1) for k in range(n_names)}
     for _ in range(n):
@@ -96,7 +96,7 @@ def records(n, seed=0, n_names=30):
 
 
 def learned(service, name="m"):
-    """All that a model has learned, exactly; what a state is compared by."""
+    """Return the exact state of a model, for comparison."""
     state = service.models[name].state
     model = state.learner.model
     each = len(state.learner.classes) > 2 or state.learner.task in {"rank", "tag"}
@@ -112,7 +112,7 @@ def learned(service, name="m"):
 
 
 def alone(pairs, **parameters):
-    """A model that learned the same by itself, and what it predicted before."""
+    """Return a model that learned the same without a service, and its predictions before each example."""
     model = onmargin.stream.PassiveAggressiveClassifier(**parameters)
     predictions = []
     for x, y in pairs:

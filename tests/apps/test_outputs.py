@@ -1,4 +1,4 @@
-"""No command replaces what it reads, or what others have made."""
+"""No command overwrites its input files, or files made by others."""
 
 import os
 import subprocess

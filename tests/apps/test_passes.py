@@ -1,4 +1,4 @@
-"""What several passes report, examples held out or shuffled, records that are skipped, and signals within a block."""
+"""Reports of several passes, held-out or shuffled examples, skipped records, and signals within a block."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Checkpoints: whatever ends a run, --resume goes on as if nothing had happened."""
+"""Checkpoints: however a run ends, --resume continues as if it had not been interrupted."""
 
 import json
 import random

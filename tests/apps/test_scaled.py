@@ -1,4 +1,4 @@
-"""`onmargin train --engine`: files beside each other, the same model by any number of workers, and resumed."""
+"""`onmargin train --engine`: files in parallel, the same model for any number of workers, and resuming."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A service learns what is posted to it, as the model by itself would."""
+"""A service learns posted examples exactly as the model by itself would."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""What is checked can be learned, what is refused changes nothing, and a check learns nothing."""
+"""Checked examples can be learned, rejected ones change nothing, and a check learns nothing."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Requests in pieces, pipelined, slow, broken or too large: clear answers, and limits on what a client can hold."""
+"""Requests in pieces, pipelined, slow, broken or too large get clear responses, and clients have limits."""
 
 import re
 import socket
@@ -19,7 +19,7 @@ LOCAL = b"Host: localhost"
 
 
 def asked(body=ONE, *headers, name="m", last="predict", version="1.1", length=True):
-    """A request as it is sent; by default with the headers that it needs."""
+    """Return the bytes of a request, by default with the headers that it needs."""
     lines = [b"POST /v1/models/%b/%b HTTP/%b" % (name.encode(), last.encode(), version.encode())]
     lines += headers or (LOCAL, JSON)
     lines += [b"Content-Length: %d" % len(body)] if length else []
@@ -46,14 +46,14 @@ class Line:
         self.socket.close()
 
     def send(self, *pieces):
-        """Send pieces so that they come one by one."""
+        """Send pieces so that they arrive one by one."""
         for piece in pieces:
             self.socket.sendall(piece)
             if len(pieces) > 1:
                 time.sleep(0.05)
 
     def answer(self):
-        """The next answer, all of it."""
+        """Return the complete next response."""
         while not (found := re.match(rb"(?s).*?\r\n\r\n", self.received)):
             self._receive()
         length = re.search(rb"content-length: (\d+)", found[0])
@@ -77,7 +77,7 @@ class Line:
 
 
 def in_pieces(client, request):
-    """The answer to a request: the same in one piece, with the body after the head, and with the head in two pieces."""
+    """Return the response to a request, which is the same if sent whole, as head and body, or with a split head."""
     head = request.index(b"\r\n\r\n") + 4
     with Line(client) as connection:
         whole = connection.answer_of(request)
@@ -193,7 +193,7 @@ def test_a_body_is_no_request(client):
 
 
 def flood(connection, request, seconds=1):
-    """Send a request again and again until none is taken for some seconds; how often."""
+    """Send a request repeatedly until none is accepted for some seconds; return the number of requests."""
     connection.socket.settimeout(seconds)
     for n in range(500):
         try:
@@ -346,7 +346,7 @@ def test_too_many_connections(client, monkeypatch):
 
 @pytest.fixture
 def quick_to_close(tmp_path, monkeypatch):
-    """A service that waits half a second for anything."""
+    """Run a service with timeouts of half a second."""
     own = Guarded.__init__
 
     def impatient(self, *arguments, **options):

@@ -1,4 +1,4 @@
-"""One request costs no more than it says: bytes that are kept or sent, and time that others wait."""
+"""The cost of a request is bounded: bytes that are kept or sent, and time that others wait."""
 
 import random
 import socket

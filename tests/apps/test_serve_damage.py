@@ -1,4 +1,4 @@
-"""Whatever happens to the files of a service: a clear error that names the model, or the same state to the last bit."""
+"""Damaged files of a service give a clear error that names the model, or the same state bit for bit."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ SNAPSHOTS = ["1-100", "1-200", "2-230", "3-100"]  # models and numbers
 
 
 def killed(folder, target):
-    """Three models whose service is killed: one with a write-ahead log, one compacted, one rewound."""
+    """Make three models whose service is killed: one with a write-ahead log, one compacted, one rewound."""
     with served(folder, Settings(snapshot_every=100)) as client:
         for name in NAMES:
             create(client, name)
@@ -51,7 +51,7 @@ async def exported(service, model):
 
 
 def contents(folder):
-    """All that a service says of its models: what they learned, their keys and journals. None: it is damaged."""
+    """Return the state, keys and journals of all models of a service; None if it is damaged."""
     service = Service.open(folder, Settings())
     try:
         found = {}
@@ -101,7 +101,7 @@ def whole(folder, tmp_path_factory):
 
 
 class Whole(dict):
-    """The contents of a folder; hypothesis would print all of it."""
+    """The contents of a folder, with a short repr, because hypothesis would print all of it."""
 
     def __repr__(self):
         return "whole"
@@ -151,7 +151,7 @@ DAMAGES = (flip, flip, flip, overwrite, truncate, extend, swap, zero, empty, Non
 
 
 def damaged(folder, random_):
-    """Damage one file, or delete it; its name."""
+    """Damage one file, or delete it, and return its name."""
     path = random_.choice(files(folder))
     how = random_.choice(DAMAGES)
     if how is None:
@@ -187,7 +187,7 @@ def harmless_or_said(folder, whole):
 
 @pytest.fixture(params=["killed", "ended"])
 def damage(request, folder, whole, tmp_path_factory):
-    """Damages a copy of the folder, whose examples are in the write-ahead log or in the database, and looks at it."""
+    """Damage a copy of the folder, whose examples are in the write-ahead log or in the database, and check it."""
     source = tmp_path_factory.mktemp("source") / "folder"
     shutil.copytree(folder, source)
     if request.param == "ended":
@@ -216,7 +216,7 @@ def test_damage_is_harmless_or_said(damage, seed):
 
 @pytest.fixture
 def copy(folder, tmp_path):
-    """A copy of the folder of a service that was killed."""
+    """Return a copy of the folder of a service that was killed."""
     shutil.copytree(folder, tmp_path / "copy")
     return tmp_path / "copy"
 
@@ -230,7 +230,7 @@ def execute(folder, *statements):
 
 
 def test_a_damaged_log_loses_no_acknowledged_example_unseen(copy, whole, tmp_path):
-    """SQLite drops the end of a log from the first damaged page on, and says nothing."""
+    """SQLite silently drops the end of a log from the first damaged page on."""
     path = copy / "journal.sqlite-wal"
     data = bytearray(path.read_bytes())
     data[len(data) // 20] ^= 1

@@ -1,4 +1,4 @@
-"""What is acknowledged stays, whoever stops waiting and whatever is lost; and nothing ends learning but the disk."""
+"""Acknowledged examples are never lost, even if clients disconnect; only disk errors stop learning."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""Models side by side as a service: experts, and a grid of C."""
+"""Several models at once in the service: experts, and a grid of C."""
 
 import re
 

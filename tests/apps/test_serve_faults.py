@@ -1,4 +1,4 @@
-"""What goes wrong with disks, files, clocks and processes: clear errors, and nothing is corrupted or lost."""
+"""Failures of disks, files, clocks and processes give clear errors, and nothing is corrupted or lost."""
 
 import asyncio
 import json

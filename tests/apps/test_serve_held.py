@@ -1,4 +1,4 @@
-"""Labels that come later: predictions are kept on the disk, and the error counts the prediction that was made then."""
+"""Delayed labels: predictions are kept on disk, and the error counts the prediction made at that time."""
 
 import time
 from dataclasses import replace

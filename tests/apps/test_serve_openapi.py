@@ -1,4 +1,4 @@
-"""What the OpenAPI document says is so, and nothing that can be sent makes the service fail."""
+"""The OpenAPI document is accurate, and no request makes the service fail."""
 
 import json
 from itertools import cycle

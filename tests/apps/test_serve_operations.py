@@ -1,4 +1,4 @@
-"""What operations need: an access log, errors that say what is accepted, and no gzip that nobody asked for."""
+"""Operations: an access log, errors that name what is accepted, and gzip only if requested."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: it follows a model, answers, works with keys alone, in the dark and on a phone."""
+"""The page in a real browser: live updates, predictions, keyboard use, dark mode and small screens."""
 
 import shutil
 import time

@@ -1,4 +1,4 @@
-"""Power cuts, and I/O errors at every system call that changes a file of a service: nothing acknowledged is lost."""
+"""Nothing acknowledged is lost after power cuts and I/O errors at any system call that changes a file."""
 
 import re
 

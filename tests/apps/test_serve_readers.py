@@ -1,4 +1,4 @@
-"""Readers: other processes answer predictions, at most a second behind, with the same weights."""
+"""Readers: other processes serve predictions, at most a second behind, with the same weights."""
 
 import os
 import re

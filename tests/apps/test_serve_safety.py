@@ -1,4 +1,4 @@
-"""Who is let in, how much, how often and how long; and nothing of the file system is within reach."""
+"""Access control, size, rate and time limits; the file system is not accessible."""
 
 import hmac
 import socket

@@ -1,4 +1,4 @@
-"""Models in and out: files, clones, other names, earlier times and backups."""
+"""Model transfer: files, clones, renaming, earlier states and backups."""
 
 import json
 import sqlite3

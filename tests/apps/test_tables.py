@@ -1,4 +1,4 @@
-"""Tables as people have them: headers or none, ids and dates, empty cells, texts beside numbers, marks in numbers."""
+"""Real-world tables: with or without headers, ids and dates, empty cells, texts and numbers, marks in numbers."""
 
 import json
 import random

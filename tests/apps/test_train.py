@@ -1,4 +1,4 @@
-"""`onmargin train`: guesses, options, what is learned, and errors that end in one line."""
+"""`onmargin train`: detection of formats, options, the learned model, and one-line errors."""
 
 import json
 import sys

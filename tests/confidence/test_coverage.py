@@ -1,4 +1,4 @@
-"""Sets and intervals cover as often as asked, on any sequence."""
+"""Prediction sets and intervals have the requested coverage on any sequence."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Decisions follow the probabilities and the costs, and labels are asked for where a model is in doubt."""
+"""Decisions follow the probabilities and the costs, and labels are requested for uncertain examples."""
 
 import numpy as np
 import pytest

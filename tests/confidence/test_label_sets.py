@@ -1,4 +1,4 @@
-"""Prediction sets for examples with several labels: all of them are covered as often as asked."""
+"""Prediction sets for examples with several labels cover all labels with the requested frequency."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sets, intervals, decisions and samplers are saved with their model, and go on as if nothing had happened."""
+"""Sets, intervals, decisions and samplers are saved with their model, and continue unchanged after loading."""
 
 import copy
 

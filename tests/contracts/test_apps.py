@@ -1,4 +1,4 @@
-"""Apps use public methods only: what they need of models and cannot have becomes a public method."""
+"""Apps use public methods only: anything else that they need of a model becomes a public method."""
 
 import ast
 from pathlib import Path
@@ -17,7 +17,7 @@ def private(name):
 
 
 def accesses(tree):
-    """The private attributes that code asks of objects that are not its own."""
+    """Return the private attributes that code reads from objects of other classes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and private(node.attr):
             owner = node.value
@@ -38,7 +38,7 @@ def accesses(tree):
 
 
 def imports(tree):
-    """The private modules of other parts that code imports, and the private names of any."""
+    """Return the private modules of other parts that code imports, and the private names of any module."""
     for node in ast.walk(tree):
         modules = []
         if isinstance(node, ast.ImportFrom):

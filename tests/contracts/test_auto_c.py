@@ -1,4 +1,4 @@
-"""C="auto": nine values in units of the rows, and a warning where values of C make no difference."""
+"""C="auto": nine values in units of the rows, and a warning if values of C make no difference."""
 
 import warnings
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""BlockClassifier: scikit-learn's checks, what it equals, how it reads trials and sets, and what it refuses."""
+"""BlockClassifier: scikit-learn's checks, equivalent learners, reading of trials and sets, and errors."""
 
 import pickle
 from itertools import pairwise

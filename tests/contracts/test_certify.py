@@ -1,4 +1,4 @@
-"""What a certificate shows, what it refuses, and what it says of runs that are not those of the stream."""
+"""Certificates: bounds, conditions, errors, and totals that do not belong to the stream."""
 
 import re
 from itertools import chain

@@ -1,4 +1,4 @@
-"""ClassFeatureClassifier with label sets and with costs, over features given, called for and learned."""
+"""ClassFeatureClassifier with label sets and with costs, for given, computed and learned features."""
 
 import itertools
 from copy import deepcopy
@@ -122,7 +122,7 @@ TOPICS = [{"abcde"[r] for r in labels} for labels in SETS]
 @pytest.mark.parametrize("kind", ["additive", "multiplicative", "tfidf"])
 @pytest.mark.parametrize("update", ["max", "exact"])
 def test_transformer_learns_sets_as_it_goes(update, kind):
-    """Labels turn up on the way, and how the stream is cut makes no difference."""
+    """Labels appear during the stream, and how the stream is cut makes no difference."""
     source = ClassTermFeatures(kind=kind)
     model = ClassFeatureClassifier(phi=source, update=update).partial_fit(WORDS, TOPICS, classes=["a"])
     terms = clone(source)

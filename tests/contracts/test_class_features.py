@@ -1,4 +1,4 @@
-"""ClassFeatureClassifier as users meet it: features given, called for and learned; classes at any time; errors."""
+"""Public API of ClassFeatureClassifier: given, computed and learned features; new classes at any time; errors."""
 
 import itertools
 import pickle
@@ -108,7 +108,7 @@ def test_transformer_learns_as_it_goes(update):
 
 @given(st.lists(st.integers(0, 70), max_size=4), st.booleans(), st.sampled_from(["transformer", "function"]))
 def test_cuts_make_no_difference(cuts, as_sparse, kind):
-    """Classes and features turn up on the way."""
+    """Classes and features appear during the stream."""
     X = sparse.csr_array(WORDS) if as_sparse and kind == "transformer" else WORDS
     source = ClassTermFeatures() if kind == "transformer" else overlap
     whole = ClassFeatureClassifier(phi=source).partial_fit(X, FOLDERS)

@@ -1,4 +1,4 @@
-"""Class-term features equal a plain loop over the messages, however the stream is cut and whatever X is kept in."""
+"""Class-term features equal a plain loop over the messages, for any split of the stream and any container of X."""
 
 from collections import Counter
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Experts that forget, and a warning where one of them leads and the model is used on old data."""
+"""Experts with forgetting, and a warning if one of them leads and the model predicts old data."""
 
 import warnings
 

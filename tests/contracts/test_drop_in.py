@@ -1,4 +1,4 @@
-"""Changing the import line is all that moving from scikit-learn's passive-aggressive classes takes."""
+"""The estimators are drop-in replacements for scikit-learn's passive-aggressive classes."""
 
 import inspect
 
@@ -23,14 +23,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:Class PassiveAggressive.* is dep
 
 
 def data(kind, *, n_classes=3, n_samples=200):
-    """Rows and targets that are learned neither at once nor perfectly."""
+    """Return rows and targets that are learned neither immediately nor perfectly."""
     if kind is PassiveAggressiveRegressor:
         return make_regression(n_samples, 10, noise=10.0, random_state=0)
     return make_classification(n_samples, 10, n_informative=6, n_classes=n_classes, flip_y=0.1, random_state=0)
 
 
 def identity(n_samples):
-    """Each row has a feature of its own, whose weight stays 0 unless that very row is learned; two classes in turn."""
+    """Return rows with one feature each, whose weight stays 0 unless that row is learned; two classes alternate."""
     return np.eye(n_samples), np.arange(n_samples) % 2
 
 

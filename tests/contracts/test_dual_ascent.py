@@ -1,4 +1,4 @@
-"""DualAscentClassifier: the dual over a window, in every geometry, against its twin, a solver and the theorems."""
+"""DualAscentClassifier: the dual over a window, in every geometry, against its reference, a solver and the theorems."""
 
 import pickle
 from copy import deepcopy
@@ -145,7 +145,7 @@ def test_intercept_is_a_coordinate(y):
 
 @pytest.mark.parametrize("C", [0.05, 0.5, 5.0])
 def test_the_leader_is_a_support_vector_machine(C):
-    """window=None in the Euclidean geometry: the minimiser of |w|^2 / 2 + C sum of hinge losses so far."""
+    """window=None in the Euclidean geometry: the minimizer of |w|^2 / 2 + C sum of hinge losses so far."""
     model = DualAscentClassifier(window=None, C=C).partial_fit(X, Y)
     batch = LinearSVC(loss="hinge", C=C, fit_intercept=False, tol=1e-9, max_iter=10**6).fit(X, Y)
     np.testing.assert_allclose(model.coef_, batch.coef_, atol=1e-3)

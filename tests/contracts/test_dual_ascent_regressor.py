@@ -1,4 +1,4 @@
-"""DualAscentRegressor: the dual of support vector regression over a window, against its twin and a batch solver."""
+"""DualAscentRegressor: the dual of support vector regression over a window, against its reference and a solver."""
 
 import itertools
 import pickle

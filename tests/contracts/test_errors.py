@@ -1,4 +1,4 @@
-"""Bad input is refused with words that help, and leaves the estimator exactly as it was."""
+"""Bad input raises a helpful error and leaves the estimator exactly as it was."""
 
 from contextlib import contextmanager
 
@@ -33,7 +33,7 @@ every_method = pytest.mark.parametrize("method", ["fit", "partial_fit"])
 
 @contextmanager
 def refused(model, error, *words):
-    """The block raises an error with these words in its message, and the model stays as it is, bit for bit."""
+    """Check that the block raises an error with these words, and that the model does not change, bit for bit."""
     before = joblib.hash(model)
     with pytest.raises(error) as caught:
         yield

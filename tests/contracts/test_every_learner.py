@@ -1,4 +1,4 @@
-"""Every learner of `onmargin.stream` is trained at the command line, taught in the service, and fitted on shards."""
+"""Every learner of `onmargin.stream` works on the command line, in the service, and on shards."""
 
 import random
 import re

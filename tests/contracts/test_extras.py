@@ -1,4 +1,4 @@
-"""The extra `all` brings everything that the package can use at run time."""
+"""The extra `all` installs everything that the package can use at run time."""
 
 import tomllib
 from pathlib import Path

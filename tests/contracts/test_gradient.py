@@ -1,4 +1,4 @@
-"""GradientDescentRegressor and ExponentiatedGradientRegressor as users meet them."""
+"""Public API of GradientDescentRegressor and ExponentiatedGradientRegressor."""
 
 from math import inf, nan
 

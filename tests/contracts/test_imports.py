@@ -1,4 +1,4 @@
-"""Imports go downward only, and importing the package costs nothing until something of it is used."""
+"""Imports go downward only, and importing the package loads nothing until a part of it is used."""
 
 import ast
 import re
@@ -43,7 +43,7 @@ def only_for_types(node):
 
 
 def imports(node):
-    """The modules that the code under a node imports by statements, those for type checkers left out."""
+    """Return the modules imported by statements under a node, without those for type checkers."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from (name.name for name in child.names)
@@ -71,7 +71,7 @@ def named(node):
 
 
 def cython_imports(source):
-    """The same for Cython, whose imports stand on lines of their own."""
+    """Return the same for Cython, whose imports are on separate lines."""
     for words in map(str.split, source.splitlines()):
         if words[:1] in (["from"], ["import"], ["cimport"]):
             yield words[1]
@@ -91,12 +91,12 @@ def named_by(path):
 
 
 def parts(modules):
-    """Of the imported modules, the parts of onmargin that they belong to; the package itself is one."""
+    """Return the parts of onmargin that the imported modules belong to; the package itself is one."""
     return {f"{module}.{TOP}".split(".")[1] for module in modules if re.match(r"onmargin(\.|$)", module)}
 
 
 def goes_up(part, own):
-    """Whether a module of one part may not import another part, because that is not below it."""
+    """Return whether a module of one part must not import another part, because it is not below."""
     # What is neither a part nor a module is a public name of the package, which only the apps use.
     return HEIGHT.get(part, HEIGHT["estimators"]) >= HEIGHT.get(own, 0)
 
@@ -163,7 +163,7 @@ def test_reference_stands_on_numpy_alone():
 
 
 def loaded_after(statement):
-    """The modules that a fresh interpreter has loaded after a statement."""
+    """Return the modules loaded in a fresh interpreter after a statement."""
     code = f"import sys; {statement}; print(*sys.modules)"
     return set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
 
@@ -181,7 +181,7 @@ def test_import_needs_no_typing():
 
 
 def declared():
-    """The names of the package's stub, with the modules that it imports them from."""
+    """Return the names of the package's stub, with the modules that it imports them from."""
     stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     return {alias.asname: (node.module, alias.name) for node in imports for alias in node.names}

@@ -1,4 +1,4 @@
-"""The same numbers are learned the same way in whatever they come, and nothing large is copied."""
+"""The same numbers are learned the same way in any container, and nothing large is copied."""
 
 import tracemalloc
 

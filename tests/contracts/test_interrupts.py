@@ -1,4 +1,4 @@
-"""An interrupt (Ctrl-C) leaves a model having learned some examples whole and the others not at all, and is heard."""
+"""After an interrupt (Ctrl-C) each example is learned completely or not at all, and interrupts are prompt."""
 
 import random
 import signal
@@ -21,7 +21,7 @@ from tests.saved import CASES, anatomy
 
 
 def n_moments():
-    """At how many moments each model is interrupted."""
+    """Return the number of moments at which each model is interrupted."""
     return max(settings.default.max_examples // 8, 3)
 
 
@@ -35,7 +35,7 @@ def short_stretches(monkeypatch):
 
 @contextmanager
 def interrupted(moment):
-    """Raise KeyboardInterrupt when so many lines of the library have begun; yield a list with their number."""
+    """Raise KeyboardInterrupt after a number of lines of the library; yield a list with the count."""
     lines = [0]
 
     def on_line(frame, event, _):
@@ -57,7 +57,7 @@ def interrupted(moment):
 
 
 def state(model):
-    """All that a model has learned; room for features to come is not."""
+    """Return the state of a model, without reserved room for future features."""
     if isinstance(model, onmargin.SequenceTagger) and model.__sklearn_is_fitted__():
         shown = [model.classes_, model.totals_, model.n_features_in_, model._names.names]
         leader = model._chain().leader
@@ -87,7 +87,7 @@ def check_interrupts(begun, learn, state, n_learned):
 
 
 def n_learned(model):
-    """How many examples; the first of some balls makes no round."""
+    """Return the number of examples; the first example of some balls is not a round."""
     if not model.__sklearn_is_fitted__():
         return 0
     planted = isinstance(model, onmargin.PassiveAggressiveUniclass) and starts_at_first(model)
@@ -170,7 +170,7 @@ def test_texts_are_counted_when_they_are_learned(names, short_stretches):
 
 @contextmanager
 def counted_looks():
-    """Count how often a signal that comes all the time is heard."""
+    """Count how often a repeated signal is handled."""
     looks = [0]
 
     def count(*_):

@@ -1,4 +1,4 @@
-"""Kernels as users meet them: scikit-learn's parameters, attributes and checks, and errors that lose nothing."""
+"""Public API of kernels: scikit-learn's parameters, attributes and checks, and errors that lose nothing."""
 
 import numpy as np
 import pytest
@@ -228,7 +228,7 @@ def test_geometry_is_euclidean():
 
 
 def broken(calls, answer):
-    """A kernel that goes wrong after so many calls."""
+    """Return a kernel that fails after a number of calls."""
     left = [calls]
 
     def kernel(A, B):

@@ -1,4 +1,4 @@
-"""The label ranker behaves as scikit-learn's estimators do, and shows what it learned."""
+"""LabelRanker behaves like scikit-learn's estimators, and its attributes match what it learned."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""What the label ranker refuses, with words that help; it stays as it was."""
+"""Bad input to LabelRanker raises a helpful error and leaves the model as it was."""
 
 import re
 
@@ -73,7 +73,7 @@ every_method = pytest.mark.parametrize("method", ["fit", "partial_fit"])
 
 
 def assert_refused(model, call, *words):
-    """With these words in the message, and the model stays as it is, bit for bit."""
+    """Check that an error has these words in its message, and that the model does not change, bit for bit."""
     before = joblib.hash(model)
     with pytest.raises(ValueError, match=re.escape(words[0])) as caught:
         call()

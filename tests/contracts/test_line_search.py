@@ -1,4 +1,4 @@
-"""Bregman projections onto tubes and balls ([NIPS] sec. 6): what a line search finds, and what it promises."""
+"""Bregman projections onto tubes and balls ([NIPS] sec. 6): results of the line search, and its bounds."""
 
 import numpy as np
 import pytest

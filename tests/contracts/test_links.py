@@ -1,4 +1,4 @@
-"""The check of the built documentation finds what is broken."""
+"""The check of the built documentation finds broken links."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sparse matrices that are none, with arrays that point out of the rows or the weights, are refused and never crash."""
+"""Malformed sparse matrices, with indices out of the rows or the weights, raise errors and never crash."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ X = np.abs(SIGNED)  # which every estimator takes
 
 
 def matrix(*, kind=sparse.csr_matrix, width=np.int32, **parts):
-    """A sound matrix in which items of some arrays are replaced: {position: value}, or a slice of the array."""
+    """Return a valid matrix with items of some arrays replaced: {position: value}, or a slice of the array."""
     broken = kind(X)
     for name in ("indices", "indptr"):
         setattr(broken, name, getattr(broken, name).astype(width))
@@ -85,7 +85,7 @@ def models(name):
 
 
 def answer(name):
-    """How the estimators take a malformed matrix: "refused", or what they do instead."""
+    """Return how the estimators handle a malformed matrix: "refused", or what they do instead."""
     wrong = []
     for stage, make, y in models(name):
         for method in ("fit", "partial_fit", "predict"):

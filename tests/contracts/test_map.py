@@ -1,4 +1,4 @@
-"""The page "How it works" has a map with every module of the core, and shows code that is there."""
+"""The page "How it works" has a map with every module of the core, and its code excerpts exist."""
 
 import re
 from pathlib import Path

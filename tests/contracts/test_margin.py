@@ -1,4 +1,4 @@
-"""The margin that examples ask for ([NIPS] eq. 2): any number of at least 0, in every face."""
+"""The margin parameter ([NIPS] eq. 2): any number of at least 0, in every interface."""
 
 import numpy as np
 import pytest

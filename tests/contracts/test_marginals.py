@@ -1,4 +1,4 @@
-"""Probabilities of the labels of sequences are those of all labelings, counted one by one."""
+"""Label probabilities of sequences equal sums over all labelings, enumerated one by one."""
 
 from itertools import pairwise, product
 
@@ -12,7 +12,7 @@ from onmargin._core.tasks.sequence import marginals
 
 
 def by_count(emissions, transitions, scale):
-    """The probability of every labeling, by brute force; transitions are those to each token."""
+    """Return the probability of every labeling, by brute force; transitions are those to each token."""
     tokens, labels = emissions.shape
     paths = list(product(range(labels), repeat=tokens))
     scores = [

@@ -1,4 +1,4 @@
-"""Which options go together: every pair either learns, or is refused by name before the data are looked at."""
+"""Compatible options: every pair either learns, or is rejected by name before the data are read."""
 
 import sys
 from dataclasses import is_dataclass

@@ -1,4 +1,4 @@
-"""OrdinalRegressor as users meet it: ranks, thresholds, streams, errors."""
+"""Public API of OrdinalRegressor: ranks, thresholds, streams, errors."""
 
 import itertools
 import pickle

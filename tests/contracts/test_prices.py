@@ -1,4 +1,4 @@
-"""BlockClassifier with prices: sum_j nu_j tau_j <= C ([SIMPROJ] sec. 10), against its twin and a convex solver."""
+"""BlockClassifier with prices: sum_j nu_j tau_j <= C ([SIMPROJ] sec. 10), against its reference and a convex solver."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What `experts_`, `sweep_` and progressive curves look like when they are printed, and in a notebook."""
+"""Printed and notebook representations of `experts_`, `sweep_` and progressive curves."""
 
 from xml.etree import ElementTree
 

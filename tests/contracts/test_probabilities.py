@@ -1,4 +1,4 @@
-"""Every classifier of rows has probabilities, the same in every face; files, cuts and refusals do not change them."""
+"""Every classifier of rows has probabilities, equal in all interfaces; saving, splitting and errors change nothing."""
 
 import pickle
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Test, then train: curves equal the totals, whatever the form of the stream; delays, drift, plots and refusals."""
+"""Progressive evaluation: curves equal the totals for any form of stream; delays, drift, plots and errors."""
 
 import subprocess
 import sys
@@ -99,7 +99,7 @@ def test_sequences():
 
 
 class Majority:
-    """The label seen most, one example at a time."""
+    """A model that predicts the most frequent label, one example at a time."""
 
     def __init__(self):
         self.counts = {}
@@ -151,7 +151,7 @@ def test_delayed_labels():
 
 
 def test_window_sees_drift():
-    """The target turns round in the middle: the last rounds know, the mean hides it."""
+    """The target is flipped in the middle: the last rounds show it, the mean hides it."""
     labels = np.where(np.arange(237) < 120, z > 0, z < 0)
     curve = progressive(Perceptron(), X, labels, every=1, window=20)
     mistakes = np.diff(np.append(0, np.round(curve.error * curve.rounds)))
@@ -287,7 +287,7 @@ def test_alarm_changes_nothing_else():
 
 
 class Ear(ChangeAlarm):
-    """Remembers what it was given."""
+    """A model that records its input."""
 
     def update(self, loss):
         self.__dict__.setdefault("heard", []).append(bool(loss))

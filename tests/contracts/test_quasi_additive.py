@@ -1,4 +1,4 @@
-"""QuasiAdditiveClassifier, Perceptron, PNormPerceptron and Winnow as users meet them."""
+"""Public API of QuasiAdditiveClassifier, Perceptron, PNormPerceptron and Winnow."""
 
 import pickle
 from math import inf, log, nan

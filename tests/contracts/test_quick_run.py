@@ -1,4 +1,4 @@
-"""The quick run leaves out what it may and no more, and says so; `--full` and named tests leave out nothing."""
+"""The quick run skips only what it may, and reports it; `--full` and named tests skip nothing."""
 
 import os
 import re
@@ -71,7 +71,7 @@ def folder(tmp_path_factory):
 
 
 def run(folder, *arguments):
-    """Run the tests of a folder; the names of those that passed, and what was printed."""
+    """Run the tests of a folder; return the names of those that passed, and the output."""
     command = [sys.executable, "-m", "pytest", "-v", "-p", "xdist.plugin", *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"

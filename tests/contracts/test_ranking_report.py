@@ -1,4 +1,4 @@
-"""The measures of a ranking."""
+"""Ranking measures."""
 
 import re
 

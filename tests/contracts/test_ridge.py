@@ -1,4 +1,4 @@
-"""OnlineRidgeRegressor as users meet it."""
+"""Public API of OnlineRidgeRegressor."""
 
 import numpy as np
 import pytest

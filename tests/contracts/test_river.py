@@ -1,4 +1,4 @@
-"""The models for river are estimators as river checks them, and learn what those of onmargin.stream do."""
+"""The models for river pass river's checks, and learn the same as those of onmargin.stream."""
 
 import pickle
 

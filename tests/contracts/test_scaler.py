@@ -1,4 +1,4 @@
-"""The scaler and the learner behind one are scikit-learn's kind, are saved, and lose nothing to what they refuse."""
+"""The scaler and scaled learners are scikit-learn estimators, can be saved, and lose nothing on errors."""
 
 import pickle
 

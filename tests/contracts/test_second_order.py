@@ -1,4 +1,4 @@
-"""The second-order estimators and the adaptive geometries through their public face."""
+"""Public API of the second-order estimators and the adaptive geometries."""
 
 import joblib
 import numpy as np

@@ -1,4 +1,4 @@
-"""SequenceTagger with several C: what is shown, what is refused, and that nothing is lost on the way."""
+"""SequenceTagger with several C: attributes, errors, and that no state is lost."""
 
 import copy
 import pickle
@@ -20,7 +20,7 @@ both = pytest.mark.parametrize("combine", ["leader", "hedge"])
 
 
 def standing(model):
-    """All that is known of each model, to compare."""
+    """Return the state of each model, for comparison."""
     return {name: str(np.array(value).tolist()) for name, value in vars(model.sweep_).items()}
 
 
@@ -62,7 +62,7 @@ def test_votes_are_the_scores_of_labellings():
 @both
 @pytest.mark.parametrize("transition_features", [None, ("end=", "before=t")])
 def test_how_a_stream_is_cut_makes_no_difference(combine, transition_features):
-    """Labels and features turn up on the way."""
+    """Labels and features appear during the stream."""
     labels = [["OTHER"] * len(row) if i == 20 else row for i, row in enumerate(y)]
     options = {"C": GRID, "combine": combine, "transition_features": transition_features, "average": 7}
     whole = SequenceTagger(**options).partial_fit(X, labels)

@@ -1,4 +1,4 @@
-"""SequenceTagger: what it learns and what it gives."""
+"""SequenceTagger: training, predictions and attributes."""
 
 import copy
 import itertools

@@ -1,4 +1,4 @@
-"""SequenceTagger: every kind of input, and what it refuses."""
+"""SequenceTagger: every kind of input, and errors."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Several models at once through the public API: what can be asked for, what is refused, what is shown."""
+"""Several models at once through the public API: options, errors and attributes."""
 
 import pickle
 from copy import deepcopy

@@ -68,7 +68,7 @@ def test_equals_twin(*, kind, y, task, columns, C, container):
 
 @given(st.lists(st.integers(0, 80), max_size=4))
 def test_cuts_make_no_difference(cuts):
-    """Classes turn up on the way."""
+    """Classes appear during the stream."""
     whole = PassiveAggressiveClassifier(geometry="entropic").partial_fit(X, THREE)
     pieces = PassiveAggressiveClassifier(geometry="entropic")
     ends = sorted({0, 80, *cuts})

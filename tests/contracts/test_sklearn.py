@@ -1,4 +1,4 @@
-"""The estimators are scikit-learn's kind: they pass its checks and live in its pipelines, searches and wrappers."""
+"""The estimators pass scikit-learn's checks and work in its pipelines, searches and wrappers."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Experts that sleep as users meet them: in every face, in files, however a stream is cut, and where it turns."""
+"""Sleeping experts in the public API: all interfaces, files, any split of a stream, and drift."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Sources cite papers that the bibliography holds."""
+"""Every paper cited in the source is in the bibliography."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""StructuredPredictor as users meet it: any inputs and structures, names at any time, models that err, and errors."""
+"""Public API of StructuredPredictor: any inputs and structures, new names at any time, inexact models, errors."""
 
 import itertools
 import pickle

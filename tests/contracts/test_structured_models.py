@@ -1,4 +1,4 @@
-"""StructuredPredictor: models that break down, err or change their mind are told, and nothing is lost."""
+"""StructuredPredictor: models that fail or are inconsistent raise an error or a warning, and nothing is lost."""
 
 import itertools
 from contextlib import suppress
@@ -19,11 +19,11 @@ NAMED = InForm(MODEL, "dict", WIDTH)
 
 
 class BreakdownError(Exception):
-    """What a model may raise."""
+    """An exception that a model may raise."""
 
 
 class Failing:
-    """A model that breaks down in the method it is told, after some calls of it."""
+    """A model that fails in a given method, after some calls of it."""
 
     def __init__(self, model, after, method="argmax"):
         self.model, self.after, self.method, self.n_features = model, after, method, WIDTH
@@ -71,7 +71,7 @@ def test_model_that_raises_leaves_the_learner(form, call, method, *, learned, av
 
 
 class Changed:
-    """A sound model with one answer replaced."""
+    """A correct model with some methods replaced."""
 
     n_features = WIDTH
 
@@ -98,7 +98,7 @@ def worst(weights, x):
 
 
 def after(calls, answer, otherwise):
-    """A function whose answer is another one after some calls."""
+    """Return a function whose result changes after some calls."""
     count = itertools.count()
 
     def either(*arguments):

@@ -1,4 +1,4 @@
-"""The stubs of the compiled modules say what the modules hold: the same names, with the same parameters."""
+"""The stubs of the compiled modules match the modules: the same names, with the same parameters."""
 
 import ast
 import inspect
@@ -28,13 +28,13 @@ def decorators(node):
 
 
 def members(body):
-    """What a stub defines, by name: functions and annotated attributes."""
+    """Return the definitions of a stub by name: functions and annotated attributes."""
     named = {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     return named | {node.target.id: node for node in body if isinstance(node, ast.AnnAssign)}
 
 
 def parameters(stub):
-    """A stub's parameters: the name of each, whether it has a default and whether it is keyword-only."""
+    """Return a stub's parameters: the name of each, whether it has a default and whether it is keyword-only."""
     names = [argument.arg for argument in stub.args.args]
     required = len(names) - len(stub.args.defaults)
     return [(name, k >= required, False) for k, name in enumerate(names)] + [
@@ -49,7 +49,7 @@ def compiled_parameters(function):
 
 
 def source_parameters(path, name):
-    """Those of a compiled class's __init__: it cannot be inspected, so they are read from its source."""
+    """Return those of a compiled class's __init__, read from its source because it cannot be inspected."""
     source = path.read_text(encoding="utf-8")
     body = re.search(rf"^cdef class {name}\b.*?(?=^\S|\Z)", source, re.MULTILINE | re.DOTALL)[0]
     found = re.search(r"def __init__\((.*?)\):", body, re.DOTALL)

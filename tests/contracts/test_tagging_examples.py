@@ -1,4 +1,4 @@
-"""The examples that tag run on files in the form of their corpora."""
+"""The tagging examples run on files in the format of their corpora."""
 
 from pathlib import Path
 from runpy import run_path

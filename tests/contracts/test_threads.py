@@ -1,4 +1,4 @@
-"""Threads that share a model take turns: nothing is lost and nothing crashes."""
+"""Threads can share a model: calls are serialized, nothing is lost and nothing crashes."""
 
 import signal
 import sys
@@ -19,7 +19,7 @@ WORDS = [f"word{i}" for i in range(400)]
 
 
 def at_once(*tasks):
-    """Run functions in threads of their own, each with the number of its call, and raise what they raise."""
+    """Run functions in separate threads, each with the number of its call, and reraise their exceptions."""
     errors, ready = [], threading.Barrier(len(tasks))
 
     def run(task, first):
@@ -41,7 +41,7 @@ def at_once(*tasks):
 
 @pytest.fixture(autouse=True)
 def switching():
-    """Let threads change as often as possible."""
+    """Switch between threads as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield

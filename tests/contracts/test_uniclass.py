@@ -1,4 +1,4 @@
-"""PassiveAggressiveUniclass as users meet it: scikit-learn's outlier detector, streams, sparse rows, errors."""
+"""Public API of PassiveAggressiveUniclass: scikit-learn's outlier detector, streams, sparse rows, errors."""
 
 import itertools
 import pickle

@@ -1,4 +1,4 @@
-"""Updates and costs that do not go together, or are none."""
+"""Incompatible or unknown updates and costs."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Reports of tagged sequences: the rules of the conlleval script, by hand and against a twin of it."""
+"""Reports of tagged sequences: the rules of the conlleval script, by hand and against a reimplementation of it."""
 
 from collections import Counter
 

@@ -30,7 +30,7 @@ model_file: Any = import_module("onmargin.io.model_file")
 
 @dataclass(frozen=True)
 class Transformer:
-    """A transformer, or a learner with one before it, half-way through rows."""
+    """A transformer, or a learner behind one, halfway through its rows."""
 
     name: str
 
@@ -63,7 +63,7 @@ CASES = [
 
 @cache
 def taken_apart(k: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The description and the arrays of the file of a model, by its number among the cases."""
+    """Return the description and the arrays of a model file, by the number of its case."""
     case = CASES[k]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -75,18 +75,18 @@ def taken_apart(k: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @cache
 def halves(k: int) -> tuple[Any, Any]:
-    """A few examples from before the file was written, and a few from after that."""
+    """Return a few examples from before the file was written, and a few from after."""
     few = slice(12)  # some learners return to all examples, again and again
     return tuple((X[few], None if y is None else y[few]) for X, y in map(CASES[k].half, (0, 1)))
 
 
 def number_of(case: Any) -> int:
-    """The number of a case, whose parameters may be arrays, which are not compared."""
+    """Return the number of a case; its parameters may be arrays, which are not compared."""
     return next(k for k, one in enumerate(CASES) if one is case)
 
 
 def put_together(document: dict[str, Any], arrays: dict[str, Any]) -> bytes:
-    """A file whose checksums agree."""
+    """Return a file with correct checksums."""
     entries = {name: model_file._entry(array) | {"sha256": model_file.sha256(array)} for name, array in arrays.items()}
     document = document | {"arrays": entries}
     text = model_file._canonical(document | {"sha256": model_file._digest(document)})
@@ -115,7 +115,7 @@ class Forger:
         return put_together(self.document, self.arrays)
 
     def mend_arrays(self) -> None:
-        """Have each array used once, since files with others are refused at once."""
+        """Make each array used once, since other files are rejected immediately."""
         used: dict[str, Any] = {}
         for holder, key in self.nodes():
             name = holder[key]
@@ -127,7 +127,7 @@ class Forger:
         self.arrays = used
 
     def nodes(self) -> list[tuple[Any, Any]]:
-        """All values of the description, as a container and a key."""
+        """Return all values of the description, each as a container and a key."""
         found, waiting = [], [self.document["parameters"], self.document["state"]]
         while waiting:
             holder = waiting.pop()
@@ -143,7 +143,7 @@ class Forger:
         return self.random.choice(found) if found else ({"": None}, "")
 
     def other(self) -> tuple[Any, dict[str, Any]]:
-        """Another model, taken apart."""
+        """Return the description and arrays of another model."""
         return taken_apart(self.random.randrange(len(CASES)))
 
     def change_number(self) -> None:
@@ -198,7 +198,7 @@ class Forger:
         holder[name] = holder.pop(key)
 
     def transplant(self) -> None:
-        """Put a part of another model in the place of a part, with its arrays."""
+        """Replace a part by a part of another model, with its arrays."""
         forger, is_part = copy.copy(self), lambda h, k: isinstance(h[k], dict) and bool({"part", "items"} & set(h[k]))
         forger.document, arrays = copy.deepcopy(self.other())
         (source, i), (target, j) = forger.node(is_part), self.node(is_part)
@@ -211,7 +211,7 @@ class Forger:
                 holder[key] += "*"
 
     def relative(self) -> dict[str, Any]:
-        """The description of a model of the same class with other options, whose arrays are there."""
+        """Return the description of a model of the same class with other options, with its arrays added."""
         names = [k for k in range(len(CASES)) if taken_apart(k)[0]["class"] == self.document["class"]]
         document, arrays = copy.deepcopy(taken_apart(self.random.choice(names or [0])))
         self.arrays = arrays | self.arrays if self.random.random() < 0.5 else self.arrays | arrays
@@ -223,13 +223,13 @@ class Forger:
             self.document["parameters"][name] = parameters[name]
 
     def change_state(self) -> None:
-        """Put attributes of another model of the same class in the place of those there are."""
+        """Replace attributes by those of another model of the same class."""
         document = self.relative()
         for name in self.random.sample(sorted(document["state"]), self.random.randint(0, len(document["state"]))):
             self.document["state"][name] = document["state"][name]
 
     def change_numbers(self) -> None:
-        """Put numbers that measure nothing into arrays of floats."""
+        """Put nonsensical numbers into arrays of floats."""
         for name, array in sorted(self.arrays.items()):
             if array.dtype.kind == "f" and self.random.random() < 0.3:
                 part = np.array([self.random.random() < 0.5 for _ in range(array.size)]).reshape(array.shape)
@@ -297,7 +297,7 @@ ATTRIBUTES = (
 
 
 def uses(model: Any, case: Any) -> list[Any]:
-    """What a loaded model may be asked to do, one call each."""
+    """Return the calls to try on a loaded model."""
     first, second = halves(number_of(case))
     X, y = second
     calls = [lambda: repr(model), lambda: copy.deepcopy(model), lambda: model_file.to_bytes(model)]
@@ -328,14 +328,14 @@ def sparse_again(model: Any) -> None:
 
 
 def attempt(call: Any) -> None:
-    """Call, whatever it raises: anything but a crash will do."""
+    """Call and ignore any exception; only a crash is a failure."""
     with warnings.catch_warnings(), np.errstate(all="ignore"), suppress(Exception):
         warnings.simplefilter("ignore")
         call()
 
 
 def is_loaded(case: Any, seed: int, path: Path) -> bool:
-    """Forge a file, load it, and use the model if there is one; answer whether there was."""
+    """Forge a file, load it, use the model if loading succeeds, and return whether it did."""
     path.write_bytes(Forger(seed, case).file())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -349,12 +349,12 @@ def is_loaded(case: Any, seed: int, path: Path) -> bool:
 
 
 def peak() -> int:
-    """The most memory that this process has taken, in bytes."""
+    """Return the peak memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def main(n: int, start: int = 0) -> None:
-    """Try n forgeries, and say how many were loaded and what the largest of them took."""
+    """Try n forgeries, and report how many were loaded and the largest memory use."""
     loaded, before = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"

@@ -36,14 +36,14 @@ def check(condition, *what):
 
 
 def check_clean(folder, path, model, whole):
-    """Save once more: nothing else is left in the folder."""
+    """Save again, and check that no other file is left in the folder."""
     onmargin.save(model, path)
     check(path.read_bytes() == whole, "saved again")
     check(os.listdir(folder) == [path.name], os.listdir(folder))
 
 
 def errors(faults, folder, old, new):
-    """Have every call fail in turn; how often."""
+    """Make every call fail in turn, and return the number of failures."""
     path = folder / "m.safetensors"
     before, after = to_bytes(old), to_bytes(new)
     n = 0
@@ -77,7 +77,7 @@ def errors(faults, folder, old, new):
 
 
 def cuts(faults, work, old, new):
-    """Cut the power after every call; how often."""
+    """Cut the power after every call, and return the number of cuts."""
     folder, trace = work / "watched", work / "trace"
     folder.mkdir()
     path = folder / "m.safetensors"

@@ -1,4 +1,4 @@
-"""What holds for every reader of text: damaged files end in its own error, and after every good record before."""
+"""Common behavior of text readers: a damaged file raises the reader's own error after all good records before it."""
 
 import gzip
 import io
@@ -42,7 +42,7 @@ every_format = pytest.mark.parametrize(("record", "head", "read"), FORMATS.value
 
 
 def read_all(read, data):
-    """The records up to an error, and the error."""
+    """Return the records up to an error, and the error."""
     records, error = [], None
     try:
         for record in read(io.BytesIO(data)):

@@ -112,7 +112,7 @@ def test_no_file(tmp_path):
 
 
 def forged(path, change):
-    """Rewrite a file with another description, whose checksum agrees."""
+    """Rewrite a file with another description and a correct checksum."""
     with safe_open(path, framework="numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         document = json.loads(file.metadata()["onmargin"])
@@ -249,7 +249,7 @@ def names(path):
 
 
 class Faults:
-    """Calls of the operating system that fail from a given one on, or once."""
+    """System calls that fail from a given call on, or once."""
 
     NAMES = ("open", "chmod", "write", "fsync", "replace", "close", "unlink", "stat")
 

@@ -1,4 +1,4 @@
-"""Texts of folders and mailboxes."""
+"""Reading texts from folders and mailboxes."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""Predictors of scikit-learn's own and ONNX models score as the models that they were made from."""
+"""Exported scikit-learn predictors and ONNX models give the same scores as the original models."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Files of this and earlier versions are read by all later ones. Each is kept as text, with what it answered."""
+"""Files of this and earlier versions stay readable. Each is stored as text, with its predictions."""
 
 import base64
 import json

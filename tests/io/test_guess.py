@@ -1,4 +1,4 @@
-"""Formats guessed from names and first bytes, texts a line each, and notes beside a model."""
+"""Formats detected from names and first bytes, one text per line, and notes stored with a model."""
 
 import gzip
 import io

@@ -209,7 +209,7 @@ def test_arrow(tmp_path, write):
 
 
 def altered(data, random):
-    """A file with some bytes replaced, cut out or put in."""
+    """Return a file with some bytes replaced, removed or inserted."""
     data = bytearray(data)
     for _ in range(random.choice([1, 1, 2, 5, 20])):
         place, kind = random.randrange(len(data)), random.random()
@@ -223,7 +223,7 @@ def altered(data, random):
 
 
 def read_altered(path, first, n):
-    """Read altered files of every kind; what is not a ReadError is raised."""
+    """Read altered files of every kind; any exception but ReadError is raised."""
     table = pa.table({"a": range(60), "b": ["x", "yy", "zzz"] * 20, "y": [1.5, 2.5, -1.0] * 20})
     for write in (write_parquet, write_file, write_stream):
         good = written(write, table)

@@ -1,4 +1,4 @@
-"""A model that comes back from a file is the one that was saved, and goes on as if it had never stopped."""
+"""A loaded model equals the saved one, and continues learning as if it had never stopped."""
 
 import json
 import os
@@ -161,7 +161,7 @@ def test_a_target_that_was_reached(path):
 
 
 def test_random_state_goes_on(path):
-    """A RandomState is where the model left it."""
+    """A RandomState keeps the position where the model left it."""
     case = Case("PassiveAggressiveClassifier")
     model = case.model(random_state=np.random.RandomState(5), max_iter=2, tol=None).fit(*case.data())
     model.random_state.standard_normal()  # one of a pair is kept for the next call
@@ -172,7 +172,7 @@ def test_random_state_goes_on(path):
 
 
 def test_parameters_changed_since(path):
-    """A model predicts by what it was when it learned, until it learns again."""
+    """Changed parameters affect predictions only after the model learns again."""
     X, _ = Case("PassiveAggressiveUniclass").half(0)
     model = onmargin.PassiveAggressiveUniclass(epsilon=0.5).partial_fit(X).set_params(epsilon=0.1)
     twin = returned(model, path)
@@ -213,7 +213,7 @@ def test_a_tagger_of_matrices(path):
 
 
 def test_names_are_one_text(path):
-    """Names of features are no JSON, of which a header holds little."""
+    """Names of features are not stored as JSON, because headers have limited size."""
     names = [f"w[{i}]={i % 7 * 'é'}" for i in range(2000)]
     tagger = onmargin.SequenceTagger().partial_fit([[names]], [["a"]])
     predictor = onmargin.StructuredPredictor(model=InOrder()).partial_fit([names], [names[::-1]])

@@ -1,4 +1,4 @@
-"""What readers read from: paths, streams and the standard input, compressed or not, with any ends of lines."""
+"""Sources of readers: paths, streams and standard input, compressed or not, with any line endings."""
 
 import gzip
 import io
@@ -21,7 +21,7 @@ PACK = {"gz": gzip.compress, "xz": lzma.compress, "zst": zstandard.compress}
 
 
 def read_all(records):
-    """What is read up to an error, and the error."""
+    """Return the data read up to an error, and the error."""
     seen = []
     try:
         for record in records:
@@ -109,7 +109,7 @@ def test_what_is_no_source():
 
 
 class Trickle(io.RawIOBase):
-    """A pipe that gives one byte at a time."""
+    """A pipe that returns one byte at a time."""
 
     def __init__(self, data):
         self.data = io.BytesIO(data)

@@ -1,4 +1,4 @@
-"""The compiled parser of svmlight text: against Python's float, against a twin in Python, and against scikit-learn."""
+"""The compiled parser of svmlight text: against Python's float, a Python reimplementation, and scikit-learn."""
 
 import gzip
 import io
@@ -30,7 +30,7 @@ decimals = st.builds(
 
 
 def value_of(text):
-    """The number that a value is read as; None if it is refused."""
+    """Return the number that a value is read as; None if it is rejected."""
     line = b"1 1:" + text.encode() + b"\n"
     _, _, _, _, values, _, _, problem = Parser().parse(line, len(line))
     assert (problem is None) == (len(values) == 1)
@@ -126,7 +126,7 @@ def test_locale_does_not_matter():
 
 
 def read(data, **options):
-    """All rows up to an error, as plain lists, and the error."""
+    """Return all rows up to an error, as plain lists, and the error."""
     rows, error = [], None
     source = io.BytesIO(data if isinstance(data, bytes) else data.encode())
     try:
@@ -218,7 +218,7 @@ def test_parameters_are_checked_at_once(options, message):
 
 
 def twin(text):
-    """The same format, written with splits and floats. None for a line that is refused."""
+    """Parse the same format with split and float; return None for a line that is rejected."""
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         fields = line.split("#")[0].replace("\t", " ").split(" ")
         fields = [field for field in fields if field]

@@ -1,4 +1,4 @@
-"""Stand-ins for the data, written once."""
+"""Fixture that writes small stand-ins for the data once."""
 
 import pytest
 

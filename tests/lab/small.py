@@ -32,7 +32,7 @@ REPETITIONS = {"aggressiveness": 4, "lengths": 3, "irrelevant-features": 2}
 
 
 def write_data(folder):
-    """Small files of the right form: scikit-learn's digits for USPS and MNIST, and letters about five things each."""
+    """Write small files of the right format: scikit-learn's digits for USPS and MNIST, letters on five topics each."""
     images, labels = load_digits(return_X_y=True)
     (folder / "usps").mkdir(parents=True)
     np.savez(folder / "usps/usps.npz", X_train=images[:300].astype(np.float32) / 16, y_train=labels[:300])
@@ -56,7 +56,7 @@ def write_data(folder):
 
 @cache
 def result(name, data):
-    """What comes of the small experiment."""
+    """Return the result of the small experiment."""
     experiment = lab.EXPERIMENTS[name]
     with lab.workers(1) as workers:
         return lab.run(

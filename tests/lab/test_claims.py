@@ -52,7 +52,7 @@ def changed(table, change):
 
 
 def tampered(table, measures):
-    """The measures mirrored, all equal, in the wrong order, counted up, and far beyond whatever was allowed."""
+    """Return tables with measures mirrored, all equal, in the wrong order, increasing, and far beyond any bound."""
     sums = {name: max(table[name]) + min(table[name]) for name in measures if not any(map(isnan, table[name]))}
     yield changed(table, lambda row: {name: total - row[name] for name, total in sums.items()})
     yield changed(table, lambda row: dict.fromkeys(measures, 1.0))
@@ -92,7 +92,7 @@ def test_errata_fail_as_printed_and_hold_as_corrected(name, data):
 
 
 def test_what_the_text_says_of_its_own_tables_is_looked_up(data, monkeypatch):
-    """With tables that bear the text out it is reproduced."""
+    """Tables that agree with the text are reproduced."""
     table = changed(result("mail", data).table, lambda row: {"error": 2 - row["learner"].startswith("Sim")})
     better, optimal = (c for c in lab.EXPERIMENTS["mail"].claims if c.judge in JUDGES)
     assert [better.judge(table).verdict, optimal.judge(table).verdict] == ["corrected", "corrected"]

@@ -116,7 +116,7 @@ def test_figures_need_matplotlib_before_anything_is_run(tmp_path, monkeypatch):
 
 
 def alive(group):
-    """Processes of a group that run."""
+    """Return the running processes of a group."""
     listed = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if line.split()[0] == str(group) and line.split()[1][0] != "Z"]
 

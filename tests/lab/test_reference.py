@@ -47,7 +47,7 @@ def table(name, repetitions=REPETITIONS, **changes):
 
 
 def assert_agree(row, measure, reference, repetitions):
-    """Two means, ours and that of so many repetitions, within four standard errors of their difference."""
+    """Check that two means, ours and the reference's, differ by less than four standard errors of their difference."""
     error = row[error_of(measure)] * sqrt(1 + REPETITIONS / repetitions)
     assert abs(row[measure] - reference) < 4 * error
 

@@ -1,4 +1,4 @@
-"""What is written: tables, figures and one page, the same however the work is shared out."""
+"""Written results: tables, figures and one page, the same for any number of processes."""
 
 import csv
 import io
@@ -91,7 +91,7 @@ def test_figures_show_something(name, data, tmp_path):
 
 
 class Page(HTMLParser):
-    """Tags that are open, ids, and what is referred to."""
+    """A parser that collects open tags, ids and references."""
 
     def __init__(self, text):
         super().__init__()

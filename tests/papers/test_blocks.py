@@ -18,7 +18,7 @@ aggressiveness = st.floats(0.01, 10)
 
 @st.composite
 def blocks(draw, most_sets=1):
-    """Trials of one to five rows, zero rows among them, with labels that have nothing to do with the rows."""
+    """Trials of one to five rows, zero rows among them, with labels that are independent of the rows."""
     lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=12))
     n, d = sum(lengths), draw(st.integers(1, 4))
     X = draw(arrays.arrays(float, (n, d), elements=entries))
@@ -144,7 +144,7 @@ def test_simopt_can_lower_the_dual(update, gain):
 
 
 def test_hinge_loss_of_simperc_has_no_bound():
-    """E10: Cor. 5 is about sets that are imperfect. Here the first trial alone is, and the margin is 1/2 for ever."""
+    """E10: Cor. 5 is about sets that are imperfect. Here the first trial alone is, and the margin is 1/2 forever."""
     C, T = 0.5, 1000
     totals = learned(np.ones((T, 1)), np.ones(T), np.arange(T), update="simperc", C=C)
     bound = 0.5 / (C - C**2 / 2)  # of u = 1, which has no loss

@@ -1,4 +1,4 @@
-"""The bounds as functions: where they agree, what they refuse, and theorems that no estimator's own tests cover."""
+"""The bounds as functions: identities between them, errors, and theorems not covered by tests of estimators."""
 
 from math import inf, log, sqrt
 

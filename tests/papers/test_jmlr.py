@@ -143,7 +143,7 @@ def test_theorem5(stream, C, data):
 
 
 def best_competitor(stream: Stream, objective, *, lossless: bool = False) -> np.ndarray:
-    """The weights that minimise a convex function of themselves and of their losses."""
+    """The weights that minimize a convex function of themselves and of their losses."""
     u = cp.Variable((stream.X.shape[1], stream.columns))
     scores = stream.X @ u
     if stream.task == "multiclass":

@@ -19,7 +19,7 @@ entries = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0])
 
 @st.composite
 def rankings(draw, *, calibrated=None):
-    """Rows, an indicator matrix that has nothing to do with them, a competitor, and whether it is calibrated."""
+    """Rows, an indicator matrix that is independent of them, a competitor, and whether it is calibrated."""
     calibrated = draw(st.booleans()) if calibrated is None else calibrated
     n, d, k = draw(st.integers(1, 25)), draw(st.integers(1, 4)), draw(st.integers(1 if calibrated else 2, 6))
     X = draw(arrays.arrays(float, (n, d), elements=entries))
@@ -90,7 +90,7 @@ def test_squared_losses_of_pa2(ranking, C):
 
 @st.composite
 def separable(draw):
-    """Rows and weights, and labels cut off where two neighbours in the ranking are clearly apart."""
+    """Rows and weights, and labels cut off where two neighbors in the ranking are clearly apart."""
     X, _, U, calibrated = draw(rankings())
     scores = X @ U.T
     if calibrated:
@@ -125,7 +125,7 @@ def test_dual_value_is_below_every_primal(ranking, update, C):
 
 
 def test_the_exact_step_gains_most():
-    """It is the maximiser of the dual of the round; the others are feasible for it."""
+    """It is the maximizer of the dual of the round; the others are feasible for it."""
     random = np.random.default_rng(3)
     for _ in range(50):
         k = int(random.integers(2, 8))
@@ -149,7 +149,7 @@ def test_simopt_may_lower_the_dual():
 def test_conopt_has_no_bound_for_large_c():
     """The pairs of an example ask for the same thing, and the weights go there once for each of them: too far.
 
-    Two rows that some weights get right by the margin are got wrong for ever, in turns, by weights that explode. With
+    Two rows that some weights get right by the margin are got wrong forever, in turns, by weights that explode. With
     C < 2/R^2 the steps of a round sum to C at most, and the bound of SimPerc holds.
     """
     X, u = np.array([[1.0, 0.0], [-0.9, 0.19**0.5]]), np.array([1.0, 1.9 / 0.19**0.5])

@@ -1,4 +1,4 @@
-"""[PD]: what quasi-additive learners are promised (B23 to B29), and multiplicative PA of [NIPS] (B13, E6)."""
+"""[PD]: bounds of quasi-additive learners (B23 to B29), and multiplicative PA of [NIPS] (B13, E6)."""
 
 from dataclasses import dataclass
 from math import log, sqrt

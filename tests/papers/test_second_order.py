@@ -1,4 +1,4 @@
-"""The updates of AROW, SCW and NHERD are what their papers say that they are: minimisers, and one affine map."""
+"""The updates of AROW, SCW and NHERD are those of their papers: minimizers, and one affine map."""
 
 import numpy as np
 import pytest

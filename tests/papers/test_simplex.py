@@ -28,7 +28,7 @@ def points(draw, n):
 
 @st.composite
 def blocks(draw, most_sets=1):
-    """Trials of one to five rows, zero and constant rows among them, with labels that have nothing to do with them."""
+    """Trials of one to five rows, zero and constant rows among them, with labels that are independent of them."""
     lengths = draw(st.lists(st.integers(1, 5), min_size=1, max_size=12))
     n, d = sum(lengths), draw(st.integers(1, 5))
     X = draw(arrays.arrays(float, (n, d), elements=entries))

@@ -67,7 +67,7 @@ def test_dual_value_is_below_every_primal(trial, update, C):
 
 
 def test_the_exact_step_gains_most():
-    """It is the maximiser of the dual of the round; the others are feasible for it."""
+    """It is the maximizer of the dual of the round; the others are feasible for it."""
     random = np.random.default_rng(3)
     for _ in range(50):
         x, C, k = random.standard_normal((1, 4)), random.uniform(0.1, 3), int(random.integers(3, 8))

@@ -1,4 +1,4 @@
-"""[SLIDES]: gradient descent, exponentiated gradient, the Perceptron and Winnow (B14 to B17), put right (E1 to E4)."""
+"""[SLIDES]: gradient descent, exponentiated gradient, the Perceptron and Winnow (B14 to B17), corrected (E1 to E4)."""
 
 from math import log
 

@@ -1,4 +1,4 @@
-"""[JMLR] sec. 8 for any structure: what the predictions cost stays below B9, B10 and B11, and Lemma 1 holds."""
+"""[JMLR] sec. 8 for any structure: the total cost of the predictions is within B9, B10 and B11, and Lemma 1 holds."""
 
 from math import sqrt
 

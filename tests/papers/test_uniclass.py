@@ -1,4 +1,4 @@
-"""[JMLR] sec. 6 and [NIPS]: what a ball is promised. B1, B2, B4, B5, B7, B12, and the golden examples."""
+"""[JMLR] sec. 6 and [NIPS]: bounds for balls. B1, B2, B4, B5, B7, B12, and the golden examples."""
 
 from math import inf, sqrt
 

@@ -1,4 +1,4 @@
-"""Weights that are a link of a sum: what holds for any input, and where numbers would leave their range."""
+"""Quasi-additive weights: invariants for any input, and numbers that would overflow."""
 
 import pickle
 from copy import deepcopy
@@ -44,7 +44,7 @@ STEPS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """A learner that has seen nothing yet, for streams of one task."""
+    """Return a learner before its first round, for streams of one task."""
 
     kind: str
     step: str
@@ -75,7 +75,7 @@ some_streams = streams("binary", "multiclass", "regression", scales=(-2, 0))
 
 
 def state(learner):
-    """Everything a learner has learned, to compare bit for bit."""
+    """Return the complete state of a learner, for bitwise comparison."""
     geometry = learner.geometry
     return [
         *[np.asarray(part).tolist() for part in geometry.__reduce__()[2].values()],
@@ -164,7 +164,7 @@ def test_weight_zero_is_not_there(stream, setting, container, data):
 
 @given(streams("binary", "multiclass", "regression", scales=(-1, 0)), settings)
 def test_dense_is_sparse(stream, setting):
-    """To rounding: rows of few numbers lest a margin of zero fall on either side."""
+    """Compare up to rounding, with rows of few numbers, so that no margin is zero up to rounding."""
     random = np.random.default_rng(0)
     stream = replace(stream, X=stream.X * random.uniform(0.5, 1.5, stream.X.shape))
     dense, csr = setting.learned(stream), setting.learned(stream, container=sparse.csr_array)
@@ -216,7 +216,7 @@ def test_what_is_kept_beside_theta_is_its_link(stream, setting, container):
 
 @given(streams("multiclass"), st.sampled_from(list(GEOMETRIES)), containers)
 def test_classes_that_learned_alike_tie(stream, kind, container):
-    """Columns that no example named nor rivalled have the same scores to the last bit, and the first of them wins."""
+    """Columns that no example named nor rivalled have the same scores bit for bit, and the first of them wins."""
     columns = stream.columns + 3
     learner = Learner(Multiclass(0.5), Fixed(0.3), GEOMETRIES[kind](stream.X.shape[1], columns))
     learner.learn(as_rows(container(stream.X)), stream.y)

@@ -1,4 +1,4 @@
-"""Blocks: how a stream is cut between trials, laid out, named and ordered within trials makes no difference."""
+"""Blocks: splits between trials, memory layout, names and order within trials make no difference."""
 
 from itertools import pairwise
 
@@ -53,7 +53,7 @@ def learned(trials, parameters, X=None, **given):
 
 @given(streams, options, dtypes, containers, st.data())
 def test_cuts_between_trials(trials, parameters, dtype, container, data):
-    """To the last bit."""
+    """Bit for bit."""
     n = len(trials.ends) - 1
     X, (y, groups, sets) = container(trials.X.astype(dtype)), columns(trials)
     weight = data.draw(weights_of(n).filter(lambda weight: weight.all()))[groups]
@@ -67,7 +67,7 @@ def test_cuts_between_trials(trials, parameters, dtype, container, data):
 
 @given(streams, options, st.data())
 def test_trial_of_weight_zero_is_not_there(trials, parameters, data):
-    """To the last bit."""
+    """Bit for bit."""
     y, groups, sets = columns(trials)
     weight = data.draw(weights_of(len(trials.ends) - 1))[groups]
     kept = weight > 0
@@ -120,7 +120,7 @@ def test_order_of_the_rows_of_a_trial(trials, parameters, random):
 
 @given(streams, options, st.permutations(range(12)))
 def test_names_of_trials_and_sets(trials, parameters, names):
-    """To the last bit."""
+    """Bit for bit."""
     y, groups, sets = columns(trials)
     words = np.array([f"trial {name}" for name in names])[groups]
     renamed = BlockClassifier(**parameters).partial_fit(trials.X, y, words, -7.5 * sets, [-1, 1])

@@ -1,4 +1,4 @@
-"""A certificate holds whatever the stream, the learner and the competitor; and not for a run that was tampered with."""
+"""A certificate holds for any stream, learner and competitor, but not for a run that was tampered with."""
 
 from dataclasses import replace
 from math import inf

@@ -1,4 +1,4 @@
-"""What the alarm promises, and what it does with what it is not made for."""
+"""Guarantees of ChangeAlarm, and its behavior on invalid input."""
 
 import pickle
 from copy import deepcopy
@@ -12,13 +12,13 @@ from onmargin.evaluate import ChangeAlarm
 
 
 def mistakes(*levels, seed=0):
-    """So many rounds at each rate of mistakes."""
+    """Return mistakes with a given number of rounds at each rate."""
     random = np.random.default_rng(seed)
     return np.concatenate([random.random(n) < rate for rate, n in levels])
 
 
 def heard(alarm, losses):
-    """Rounds of the alarm."""
+    """Return the rounds at which the alarm was raised."""
     return [t for t, loss in enumerate(losses, start=1) if alarm.update(loss)]
 
 

@@ -1,4 +1,4 @@
-"""What margins of classes do, whatever the stream."""
+"""Invariants of per-class margins, for any stream."""
 
 import numpy as np
 from hypothesis import assume, given

@@ -1,4 +1,4 @@
-"""Columns that are made of others, when classes are met: by a product of matrices, or what it comes to."""
+"""Columns combined from others when new classes appear: by a matrix product, or its shortcut."""
 
 import numpy as np
 import pytest

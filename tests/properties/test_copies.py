@@ -1,4 +1,4 @@
-"""A copy goes on like the original, and alone; so do weights that were made sparse in between."""
+"""A copy continues like the original and independently of it; so do weights that were made sparse in between."""
 
 import copy
 import pickle

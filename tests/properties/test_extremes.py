@@ -1,4 +1,4 @@
-"""Numbers of any size that a double can have: what is refused changes nothing, and all else leaves a finite model."""
+"""Numbers of any magnitude: rejected input changes nothing, and all other input leaves a finite model."""
 
 import warnings
 from copy import deepcopy
@@ -33,7 +33,7 @@ SCALES = {
 
 
 def numbers(value):
-    """All floating-point numbers that a model has learned."""
+    """Return all floating-point numbers in the state of a model."""
     if isinstance(value, np.ndarray):
         return value.ravel().tolist() if value.dtype.kind == "f" else []
     if isinstance(value, float):

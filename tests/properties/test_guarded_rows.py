@@ -1,4 +1,4 @@
-"""Large X is checked row by row as it is learned: what comes of it is what checks beforehand would give."""
+"""Large X is checked row by row while it is learned, with the same result as checks beforehand."""
 
 from copy import deepcopy
 

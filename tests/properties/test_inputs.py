@@ -1,4 +1,4 @@
-"""The same numbers mean the same, however they are laid out."""
+"""The memory layout of the numbers makes no difference."""
 
 from dataclasses import replace
 

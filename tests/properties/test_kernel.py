@@ -1,4 +1,4 @@
-"""What holds for any stream learned with a kernel: cuts, blocks, copies, bounds, and budgets."""
+"""Invariants of kernel learning for any stream: splits, blocks, copies, bounds, and budgets."""
 
 import copy
 import pickle
@@ -42,7 +42,7 @@ CUT = [
 @pytest.mark.parametrize("options", CUT, ids=str)
 @given(cuts=st.lists(st.integers(0, 150), max_size=6), container=containers, kernel=st.sampled_from(["rbf", "poly"]))
 def test_cuts_make_no_difference(options, cuts, container, kernel):
-    """Beyond rounding: classes turn up on the way, and calls are cut anywhere."""
+    """Beyond rounding: classes appear during the stream, and calls are cut anywhere."""
     stream = gaussian("multiclass", 4, n_rows=150, n_features=9)
     X = container(stream.X)
     how = {"kernel": kernel, "gamma": 0.1, "coef0": 1.0, "C": 0.3, **options}

@@ -1,4 +1,4 @@
-"""The label ranker is its NumPy twin, whatever form the labels come in and however the stream is cut."""
+"""LabelRanker equals its NumPy reference, for any form of the labels and any split of the stream."""
 
 from itertools import pairwise
 from math import inf
@@ -138,7 +138,7 @@ def label_streams(draw):
     label_streams(), st.sampled_from(KINDS), st.sampled_from([0.1, 1.0]), st.sampled_from([False, True, 3]), st.data()
 )
 def test_partial_fit_in_pieces(stream, kind, C, average, data):
-    """Also where labels turn up on the way, bit for bit."""
+    """Also where labels appear during the stream, bit for bit."""
     X, Y, weight = stream
     ends = sorted(data.draw(st.sets(st.integers(0, len(X)))) | {0, len(X)})
     form = data.draw(st.sampled_from([np.ascontiguousarray, sparse.csr_array]))

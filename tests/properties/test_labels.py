@@ -1,4 +1,4 @@
-"""Names of classes are names: their kind, the order they are given in and the time they turn up change nothing."""
+"""The type, order and time of appearance of class labels change nothing."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What holds for weights with a metric beside them, whatever the stream."""
+"""Invariants of learners with per-weight rates, for any stream."""
 
 import copy
 import pickle
@@ -55,13 +55,13 @@ strategies = st.sampled_from(["joint", "ovr"])
 
 
 def everything(learner):
-    """All that a learner has learned, to compare bit for bit."""
+    """Return the complete state of a learner, for bitwise comparison."""
     beside = {name: array.tolist() for name, array in learner.geometry.arrays().items()}
     return [*state(learner), beside]
 
 
 def shown(model):
-    """All that an estimator shows or keeps of what it has learned."""
+    """Return the public and private state of an estimator."""
     beside = {name: array.tolist() for name, array in model._learner.geometry.arrays().items()}
     return public_state(model) | {"beside": beside}
 
@@ -149,7 +149,7 @@ def test_a_copy_goes_on_alone(rule, duplicate, stream, geometry, dtype):
     stream=streams("binary", "multiclass"), strategy=strategies, options=parameters, cuts=st.sets(st.integers(0, 10))
 )
 def test_cuts_make_no_difference(kind, stream, strategy, options, cuts):
-    """Classes turn up on the way."""
+    """Classes appear during the stream."""
     whole, pieces = (CLASSIFIERS[kind](strategy=strategy, **options) for _ in range(2))
     whole.partial_fit(stream.X, stream.y)
     for start, stop in pairwise(sorted({0, len(stream.y), *(cut for cut in cuts if cut < len(stream.y))})):

@@ -1,4 +1,4 @@
-"""How a stream is cut into calls makes no difference, bit for bit."""
+"""The split of a stream into calls makes no difference, bit for bit."""
 
 from itertools import pairwise
 

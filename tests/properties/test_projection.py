@@ -1,4 +1,4 @@
-"""What one step leaves behind (ALGORITHMS.md section 3), whatever came before it; the intercept is inside the norm."""
+"""The result of one step (ALGORITHMS.md section 3), from any state; the intercept is inside the norm."""
 
 from math import inf, isinf
 

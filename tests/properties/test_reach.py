@@ -1,4 +1,4 @@
-"""The optimal step in a p-norm ends where its loss is made up for, whatever part of the sum its row holds."""
+"""The optimal step in a p-norm ends at zero loss, for any share of the sum that its row holds."""
 
 import numpy as np
 import pytest

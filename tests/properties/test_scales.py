@@ -1,4 +1,4 @@
-"""Rows of any size that a number can have: the weights stay finite, and small or large, a step goes where it should."""
+"""Rows of any magnitude: the weights stay finite, and steps are correct for small and large rows."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""What scaling by running sizes does, whatever the rows."""
+"""Invariants of scaling by running sizes, for any rows."""
 
 import pickle
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Taggers of several C side by side: each is what it would be alone, and the vote is that of the NumPy twin."""
+"""Taggers of several C at once: each equals a tagger trained alone, and the vote is that of the NumPy reference."""
 
 from math import inf
 
@@ -24,7 +24,7 @@ options_of_learning = st.fixed_dictionaries(
 
 
 def learned(options, X, y, lengths, cut):
-    """In two calls, labels turning up as they come."""
+    """In two calls, labels appearing at any time."""
     model, tokens = SequenceTagger(**options), sum(lengths[:cut])
     for part, some in ((slice(tokens), lengths[:cut]), (slice(tokens, None), lengths[cut:])):
         if some:
@@ -69,7 +69,7 @@ def test_a_sequence_too_large_for_one_model_moves_the_others():
 
 
 def one_by_one(model, X, y, lengths, classes):
-    """The labelling of each sequence before it is learned, and what the vote of each model counts for then."""
+    """The labeling of each sequence before it is learned, and what the vote of each model counts for then."""
     model.partial_fit(X[:0], [], classes=range(classes), lengths=[])
     for rows, labels in pieces(X, y, lengths):
         weights = model.sweep_.weights if hasattr(model, "sweep_") else None
@@ -80,7 +80,7 @@ def one_by_one(model, X, y, lengths, classes):
 @pytest.mark.parametrize("combine", ["leader", "hedge"])
 @given(sequences(), options_of_learning)
 def test_the_labelling_is_that_of_the_twin(combine, stream, options):
-    """The leader's, or the vote weighed by AdaHedge; what it costs is what is counted."""
+    """The leader's, or the vote weighted by AdaHedge; what it costs is what is counted."""
     X, y, lengths, classes = stream
     options = {**options, "average": False}
     alone = [[path for path, _ in one_by_one(SequenceTagger(**options, C=C), *stream)] for C in GRID]
@@ -107,7 +107,7 @@ def test_the_labelling_is_that_of_the_twin(combine, stream, options):
 
 @given(sequences(), options_of_learning)
 def test_the_regret_is_bounded(stream, options):
-    """Models drawn by their weights lose little more than the best; a token is mislabelled by half of the votes."""
+    """Models drawn by their weights lose little more than the best; a token is mislabeled by half of the votes."""
     X, y, lengths, classes = stream
     model = SequenceTagger(**options, C=GRID, combine="hedge")
     model.partial_fit(X, y.tolist(), classes=range(classes), lengths=lengths)

@@ -1,4 +1,4 @@
-"""Rounds of sequences: what an uncapped step does, copies that go on alike, and the bounds of [JMLR] sec. 8 and 9."""
+"""Rounds of sequences: results of uncapped steps, copies that continue alike, and the bounds of [JMLR] sec. 8 and 9."""
 
 import copy
 import pickle
@@ -51,7 +51,7 @@ def weights_of(model):
 
 
 def largest_losses(u, stream, power, chosen):
-    """The max-loss of u on every sequence, over all labellings."""
+    """The max-loss of u on every sequence, over all labelings."""
     X, y, lengths, classes = stream
     for rows, right in pieces(X, y, lengths):
         phi = reference.path_features(rows, right, classes, chosen)

@@ -1,4 +1,4 @@
-"""Trials and balls on the simplex: what holds for any input."""
+"""Invariants of trials and balls on the simplex, for any input."""
 
 import pickle
 from copy import deepcopy
@@ -51,7 +51,7 @@ def learned(trials, *settings, container=np.ascontiguousarray, weight=None):
 
 
 def state(model):
-    """Everything that was learned, to compare bit for bit."""
+    """Return the complete state, for bitwise comparison."""
     single = model.geometry.single
     return [
         {name: np.asarray(part).tolist() for name, part in single.__reduce__()[2].items()},

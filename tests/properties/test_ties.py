@@ -1,4 +1,4 @@
-"""Conventions G1, G2 and G8: a score of zero is a mistake, the lowest index wins, and equal prototypes score alike."""
+"""Conventions G1, G2 and G8: a score of 0 is a mistake, the lowest index wins, equal prototypes have equal scores."""
 
 import numpy as np
 import pytest

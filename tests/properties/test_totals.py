@@ -1,4 +1,4 @@
-"""Totals are what one gets by adding up, and the dual value certifies every run: no weights do better than it says."""
+"""Totals equal sums over rounds, and the dual value is a lower bound on the objective of any weights."""
 
 import numpy as np
 import pytest

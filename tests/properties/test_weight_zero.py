@@ -1,4 +1,4 @@
-"""An example of weight zero is not there: not in the weights, the totals, the clock or the intercept's scale."""
+"""An example of weight zero is ignored: in the weights, the totals, the clock and the intercept's scale."""
 
 from dataclasses import replace
 

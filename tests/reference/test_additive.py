@@ -1,4 +1,4 @@
-"""The compiled geometries whose weights are a link do what their NumPy twins do, and the twins what the papers say."""
+"""The compiled quasi-additive geometries equal their NumPy references, which follow the papers."""
 
 from functools import partial
 from math import log, sqrt
@@ -30,7 +30,7 @@ SCALES = (1e-8, 1.0, 1e8)
 
 
 def asks(task, margin):
-    """A task of the twin with another margin than 1."""
+    """Return a task of the reference with a margin other than 1."""
 
     def asked(scores, y):
         half_spaces, mistake = task(scores, y)
@@ -40,12 +40,12 @@ def asks(task, margin):
 
 
 def unit(kind, scale):
-    """The score that weights of usual size give to rows of a scale, and the C that makes such weights."""
+    """Return the score of rows of a scale with weights of typical size, and the C for such weights."""
     return (1.0, 0.5 / scale**2) if kind.startswith("p") else (scale, 0.5 / scale)
 
 
 def assert_twins(learner, run, *, dual):
-    """`dual` is what the dual value is rounded to: potentials on the simplex are of the size of 1."""
+    """Compare with the reference; `dual` is the tolerance of the dual value: potentials on the simplex are about 1."""
     weights = learner.geometry.weights()
     np.testing.assert_allclose(weights, run.weights.T, rtol=1e-7, atol=1e-7 * np.abs(run.weights).max())
     totals = learner.totals
@@ -183,7 +183,7 @@ THETAS = [
 
 
 def weights_at(kind, theta):
-    """The weights of the core for a theta, which it takes from one mistake."""
+    """Return the weights of the core at theta, which one mistake sets."""
     learner = Learner(Binary(), Fixed(1.0), GEOMETRIES[kind][0](len(theta), 1, threshold=1e6))
     learner.learn(as_rows(theta[None, :]), np.array([1.0]))
     assert learner.geometry.theta[:, 0].tolist() == theta.tolist()
@@ -203,7 +203,7 @@ def test_the_link_is_the_gradient_of_the_potential(kind, theta):
 
 
 def conjugate(kind, theta):
-    """F of the weights that the core has at theta, as section 2 writes it."""
+    """Return F of the weights of the core at theta, as in section 2."""
     if kind.startswith("p="):
         p = float(kind[2:])
         return float(np.linalg.norm(weights_at(kind, theta), p / (p - 1)) ** 2 / 2)
@@ -247,7 +247,7 @@ def test_golden_link_of_p_4():
 
 
 def closed_form(w, z, gamma, C):
-    """alpha of section 8.4, for z of -1, 0 and 1."""
+    """Return alpha of section 8.4, for z of -1, 0 and 1."""
     up, down = w[z == 1].sum(), w[z == -1].sum()
     if up - down >= gamma or z.max() == z.min():
         return 0.0
@@ -303,7 +303,7 @@ def test_optimal_step_without_a_cap_makes_up_for_the_loss(kind):
 
 
 def best_step(kind, theta, x, y, *, epsilon=0.05, C=1.0):
-    """How far the core goes from theta, and the twin: regression, whose steps may lead through theta = 0."""
+    """Return the steps of core and reference from theta, in regression, where steps may cross theta = 0."""
     build, link = GEOMETRIES[kind]
     learner = Learner(Binary(), Fixed(1.0), build(1, 1))
     learner.learn(as_rows(np.array([[theta]])), np.ones(1))

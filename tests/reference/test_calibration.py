@@ -1,4 +1,4 @@
-"""Compiled probabilities are those of the NumPy twin, round by round."""
+"""Compiled probabilities equal those of the NumPy reference, round by round."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def same(compiled, twin):
 
 
 def evidence(model, x):
-    """The scores that a row is predicted with: those of the leading model, and those of the vote."""
+    """Return the scores for the prediction of a row: those of the leading model, and those of the vote."""
     task, scores = model._learner.task, model._learner.scores(as_rows(x))
     if model._model.combined is None:
         return scores[0], None

@@ -1,4 +1,4 @@
-"""The window in buckets is the window at hand: changes, widths and means as the NumPy twin has them."""
+"""The window in buckets equals the full window: changes, widths and means are those of the NumPy reference."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ deltas = st.sampled_from([0.002, 0.05, 0.5])
 
 @st.composite
 def losses(draw):
-    """Levels that change abruptly, mistakes or numbers between."""
+    """Draw losses whose level changes abruptly, either 0 or 1 or values between."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     levels = draw(st.lists(st.tuples(st.sampled_from([0.0, 0.05, 0.5, 0.9, 1.0]), st.integers(1, 60)), max_size=5))
     mean = np.concatenate([np.zeros(0), *(np.full(n, level) for level, n in levels)])

@@ -1,4 +1,4 @@
-"""Margins of classes: the compiled round does what the NumPy twin does, for every task, step, type and container."""
+"""Per-class margins: the compiled round equals the NumPy reference, for every task, step, type and container."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ MARGINS = [2.5, 1.0, 0.25, 40.0, 1e-3]
 
 
 def by_target(stream):
-    """Margins by what the task calls the classes, and by label."""
+    """Return margins by the class codes of the task, and by label."""
     targets = [-1.0, 1.0] if stream.task == "binary" else np.arange(float(stream.columns)).tolist()
     return dict(zip(targets, MARGINS * 2, strict=False))
 

@@ -1,4 +1,4 @@
-"""Each step is the minimiser its paper defines: a convex solver finds the same weights."""
+"""Each step is the minimizer that its paper defines: a convex solver finds the same weights."""
 
 import cvxpy as cp
 import numpy as np

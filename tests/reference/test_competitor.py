@@ -19,7 +19,7 @@ ACCURACY = 1e-4
 
 
 def total(losses, squared):
-    """Of columns of expressions, the sum over the rounds of the largest, or of its square."""
+    """Return the sum over the rounds of the largest of the columns, or of its square."""
     largest = cp.pos(cp.max(losses, axis=1))
     return cp.sum(cp.square(largest) if squared else largest)
 
@@ -138,7 +138,7 @@ def test_best_competitor_without_loss():
 
 
 def test_sequences_have_a_bound_no_labelling_escapes():
-    """Against all labellings listed."""
+    """Against all labelings listed."""
     X = [[["a"], ["b"]], [["b"], ["a"]], [["a"], ["a"]], [["b"]]]
     labels = [["s", "t"], ["t", "t"], ["s", "s"], ["s"]]
     certificate = certify(onmargin.SequenceTagger(C=0.5, fit_intercept=False), X, labels, accuracy=ACCURACY)

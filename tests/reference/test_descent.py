@@ -1,4 +1,4 @@
-"""Gradient descent and batch conversion: the compiled steps do what the NumPy twins do, alone and as experts."""
+"""Gradient descent and batch conversion: the compiled steps equal the NumPy references, alone and as experts."""
 
 from functools import cache
 from math import nan
@@ -40,7 +40,7 @@ def case(task, columns, dtype):
 
 
 def with_bias(X, weight, bias=nan):
-    """The rows that are learned, in double precision, with the intercept's coordinate."""
+    """Return the learned rows, in double precision, with the intercept coordinate."""
     return reference.with_intercept(X[weight > 0].astype(np.float64), None if np.isnan(bias) else bias)
 
 
@@ -144,7 +144,7 @@ def test_predictions_of_softmax_are_those_of_the_highest_score(columns):
 
 
 def assert_together(standing, model, runs, y, *, hedge, scaling):
-    """Each model is its twin, and so are the combined mistakes and the weights of the votes."""
+    """Check that each model, the combined mistakes and the weights of the votes equal the reference."""
     for coef, intercept, run in zip(standing.coef, standing.intercept, runs, strict=True):
         assert_allclose(coef, run.weights[:-1].T, atol=1e-9)
         assert_allclose(intercept, scaling * run.weights[-1], atol=1e-9)

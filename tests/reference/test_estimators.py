@@ -1,4 +1,4 @@
-"""The public estimators do what the NumPy twins do, for every option."""
+"""The public estimators equal the NumPy references, for every option."""
 
 from itertools import product
 from math import inf, nan

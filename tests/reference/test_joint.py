@@ -1,4 +1,4 @@
-"""The quadratic programme of a trial: its optimum is cvxpy's, and the closed forms where the schemes have one."""
+"""The quadratic program of a trial: its optimum is that of cvxpy, and of the closed forms where they exist."""
 
 from dataclasses import dataclass
 
@@ -27,12 +27,12 @@ class Trial:
         return 1 - self.y * (self.X @ w)
 
     def in_sets(self, values):
-        """Those of the rows that can be projected onto: zero rows are left out of the problem."""
+        """Return the values of the nonzero rows; zero rows are left out of the problem."""
         rows = (self.X**2).sum(axis=1) > 0
         return [values[rows & (self.sets == number)] for number in range(1, self.sets.max() + 1)]
 
     def step(self, step):
-        """The weights after the trial, tau and what the dual gained."""
+        """Return the weights after the trial, tau and the gain of the dual."""
         n, d = self.X.shape
         learner = Learner(Block(), step, Blocks(d + n, 1, np.float64))
         learner.geometry.assign(np.append(self.start, np.zeros(n)), 0.0)
@@ -72,7 +72,7 @@ def nearly_equal(random, n, d):
 
 
 def opposite(random, n, d):
-    """Rows that come twice, with both labels."""
+    """Return rows that occur twice, with both labels."""
     X, y = gaussian(random, n, d)
     half = n // 2
     X[half : 2 * half], y[half : 2 * half] = X[:half], -y[:half]
@@ -80,7 +80,7 @@ def opposite(random, n, d):
 
 
 def lattice(random, n, d):
-    """Many equal numbers, and rows that are zero."""
+    """Return rows with many equal numbers, and zero rows."""
     X = random.integers(-1, 2, (n, d)) * (random.random((n, 1)) < 0.7)
     return X.astype(np.float64), random.choice([-1.0, 1.0], n)
 
@@ -102,7 +102,7 @@ def some_trial(kind, n, d, most_sets, seed):
 
 
 def assert_optimal(trial, C, w, tau, tolerance=1e-9):
-    """The conditions of Karush, Kuhn and Tucker, in units of the largest loss and of a set's share of C."""
+    """Check the Karush-Kuhn-Tucker conditions, in units of the largest loss and of a set's share of C."""
     share, scale = C / trial.sets.max(), max(1.0, np.abs(trial.losses(trial.start)).max())
     np.testing.assert_allclose(w, trial.start + (tau * trial.y) @ trial.X, rtol=0, atol=1e-12 * (1 + C) * scale)
     assert (tau >= -1e-15 * share).all()

@@ -1,4 +1,4 @@
-"""Learning with a kernel is its NumPy twin, and with the linear kernel what plain weights learn."""
+"""Kernel learning equals its NumPy reference, and with the linear kernel it equals plain weights."""
 
 from dataclasses import replace
 from math import inf
@@ -33,7 +33,7 @@ POLICIES = {
 
 
 def stream_of(task, n_rows, **options):
-    """Without rows of zeros, which have one kernel value with all others: their scores would tie but for rounding."""
+    """Return a stream without zero rows, whose kernel values with all others are equal, so scores would nearly tie."""
     stream = gaussian(task, COLUMNS.get(task, 1), n_rows=2 * n_rows, **options)
     live = np.flatnonzero(stream.X.any(axis=1))[:n_rows]
     return replace(stream, X=stream.X[live], y=stream.y[live])

@@ -1,4 +1,4 @@
-"""Rows read by name are those that a dict as index would give."""
+"""Rows read by name equal those from a dict used as index."""
 
 import copy
 import itertools
@@ -20,7 +20,7 @@ rows = st.dictionaries(texts, numbers, max_size=6) | st.lists(texts, max_size=6)
 
 
 def twin(row, index, *, grow):
-    """The row as {place: value}, by way of a plain dict."""
+    """Return the row as {index: value}, by a plain dict."""
     found = Counter()
     for name, value in row.items() if isinstance(row, dict) else ((name, 1) for name in row):
         key, number = (f"{name}={value}", 1.0) if isinstance(value, str) else (name, float(value))

@@ -1,4 +1,4 @@
-"""Ridge regression and random Fourier features: the core does what the NumPy twins do."""
+"""Ridge regression and random Fourier features: the core equals the NumPy references."""
 
 import pickle
 from math import nan

@@ -1,4 +1,4 @@
-"""The compiled round does what the NumPy twin does, for every task, step, type and container."""
+"""The compiled round equals the NumPy reference, for every task, step, type and container."""
 
 from functools import cache
 from math import isnan, nan
@@ -27,7 +27,7 @@ def case(task: str, columns: int, dtype: type) -> tuple[Stream, np.ndarray]:
 
 @cache
 def twin(task: str, columns: int, dtype: type, rule: Rule) -> tuple[reference.Run, np.ndarray]:
-    """The run, and the mean of its weights from round AVERAGE on."""
+    """Return the run, and the mean of its weights from round AVERAGE on."""
     stream, weight = case(task, columns, dtype)
     early = np.where(np.cumsum(weight > 0) < AVERAGE, weight, 0)
     full, start = stream.twin(rule, bias=nan, weight=weight), stream.twin(rule, bias=nan, weight=early)

@@ -1,4 +1,4 @@
-"""The scaler in one compiled pass: what the NumPy twin does with all rows so far, for every container and type."""
+"""The scaler in one compiled pass equals the NumPy reference on all rows so far, for every container and type."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Compiled learners with a metric do what the NumPy twins do, for every task, type, layout and container."""
+"""Compiled learners with per-weight rates equal the NumPy references, for every task, type, layout and container."""
 
 from functools import cache
 from math import nan
@@ -25,7 +25,7 @@ AVERAGE = 20
 
 @cache
 def case(rule, task, columns, dtype):
-    """The stream, its weights, the twin's run, and the mean of its weights from round AVERAGE on."""
+    """Return the stream, its weights, the reference run, and the mean of its weights from round AVERAGE on."""
     stream = gaussian(task, columns, dtype=dtype)
     weight = uneven_weights(len(stream.y))
     early = np.where(np.cumsum(weight > 0) < AVERAGE, weight, 0)

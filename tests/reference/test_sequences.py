@@ -1,4 +1,4 @@
-"""The compiled chain and the compiled round of sequences do what their NumPy twins do."""
+"""The compiled chain and the compiled round of sequences equal their NumPy references."""
 
 from itertools import pairwise, product
 from math import inf, sqrt
@@ -18,13 +18,13 @@ TOLERANCE = {np.float64: 1e-9, np.float32: 2e-4}
 
 
 def some_chain(random, tokens, labels, *, whole=False, varied=False):
-    """Emissions and transitions, which may vary from token to token; whole numbers make ties."""
+    """Return emissions and transitions, which may vary per token; integers make ties."""
     draw = (lambda shape: random.integers(-2, 3, shape).astype(float)) if whole else random.standard_normal
     return draw((tokens, labels)), draw((tokens, labels, labels) if varied else (labels, labels))
 
 
 def all_paths(emissions, transitions):
-    """Every labelling with its score."""
+    """Return every labeling with its score."""
     tokens, labels = emissions.shape
     to_token = np.broadcast_to(transitions, (tokens, labels, labels))
     for path in product(range(labels), repeat=tokens):
@@ -109,7 +109,7 @@ def test_sequences_beyond_the_tokens_are_refused():
 
 
 def some_sequences(dtype, labels, n=40, features=6):
-    """Sequences of up to six rows with few, repeated values, some of them empty of features, and their labels."""
+    """Return sequences of up to six rows with few, repeated values, some without features, and their labels."""
     random = np.random.default_rng(labels)
     ends = np.append(0, np.cumsum(random.integers(1, 7, n))).astype(np.intp)
     X = (random.integers(-2, 3, (ends[-1], features)) * (random.random((ends[-1], features)) < 0.5)).astype(dtype)

@@ -1,4 +1,4 @@
-"""Models side by side are what each is alone, and votes are weighed as the NumPy twin does."""
+"""Several models at once equal models trained alone, and votes are weighted as in the NumPy reference."""
 
 import pickle
 from dataclasses import replace
@@ -57,7 +57,7 @@ def in_parts(model, X, y, cut):
     options=st.fixed_dictionaries({"average": st.sampled_from([False, True, 3]), "squared": st.booleans()}),
 )
 def test_each_price_learns_as_if_alone(geometry, stream, dtype, form, cut, options):  # noqa: PLR0917
-    """Bit for bit, also where classes turn up on the way."""
+    """Bit for bit, also where classes appear during the stream."""
     X, y = form(stream.X.astype(dtype)), stream.y
     loss = "epsilon_insensitive" if stream.task == "regression" else "hinge"
     loss = f"squared_{loss}" if options["squared"] else loss
@@ -156,7 +156,7 @@ def test_votes_are_weighed_as_by_the_twin(losses, scale, ceiling):
 
 
 def lose(task, losses):
-    """One round in which every model loses what is said: the target is 0, and the scores are the losses."""
+    """Play one round with the given loss per model: the target is 0, and the scores are the losses."""
     models = len(losses)
     geometry = Euclidean(models, models, np.float64)
     geometry.weights[...] = np.diag(losses)
@@ -185,7 +185,7 @@ def test_the_bound_holds_for_those_that_stay(first, then, keep):
 
 
 def five_abreast():
-    """Five geometries of one column, side by side."""
+    """Return five geometries of one column each, side by side."""
     return abreast([Euclidean(1, 1, np.float64) for _ in range(5)])
 
 

@@ -1,4 +1,4 @@
-"""Trials of several rows on the simplex: the compiled round does what the NumPy twin does."""
+"""Trials of several rows on the simplex: the compiled round equals the NumPy reference."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Simultaneous and cost-sensitive updates: compiled = NumPy twin = convex solver, and the identities between them."""
+"""Simultaneous and cost-sensitive updates: compiled = NumPy reference = convex solver, and identities between them."""
 
 import cvxpy as cp
 import numpy as np
@@ -73,7 +73,7 @@ def test_costs_of_two_classes_ask_for_margins_of_their_roots(cost_update):
 
 
 def assert_optimal(dual, tau, C):
-    """Feasible, and no worse than what a convex solver finds."""
+    """Check that tau is feasible, and no worse than the solution of a convex solver."""
     assert (tau >= 0).all()
     assert tau.sum() <= C * (1 + 1e-12)
     best = cp.Variable(len(tau), nonneg=True)

@@ -1,4 +1,4 @@
-"""Experts that sleep: the compiled weights are those of the twin, with their guarantees on any losses."""
+"""Sleeping experts: the compiled weights equal the reference, with their guarantees on any losses."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ CEILING = 0.1
 
 
 def drawn_losses(seed, groups, rounds=700, scale=1.0, whole=True):
-    """Losses whose means are different for each model, and change once."""
+    """Return losses with different means per model, which change once."""
     random = np.random.default_rng(seed)
     means = random.uniform(0, 1, (2, len(groups))) ** 2
     turn = random.integers(rounds // 4, 3 * rounds // 4)
@@ -29,7 +29,7 @@ def drawn_losses(seed, groups, rounds=700, scale=1.0, whole=True):
 
 
 def lose(task, losses):
-    """Play one round in which every model loses what is given: the target is 0, and the scores are the losses."""
+    """Play one round with the given loss per model: the target is 0, and the scores are the losses."""
     n = len(losses)
     geometry = Euclidean(n, n, np.float64)
     geometry.weights[...] = np.diag(losses)

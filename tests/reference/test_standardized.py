@@ -1,4 +1,4 @@
-"""Rows that are standardized on the way, and weights that learn while their averages are judged."""
+"""Rows standardized online, and learners whose averaged weights are evaluated."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""StructuredPredictor equals its NumPy twin, whatever the structures and the form of their features."""
+"""StructuredPredictor equals its NumPy reference, for any structures and any form of features."""
 
 from copy import deepcopy
 
@@ -17,7 +17,7 @@ SUMS = ["cost", "loss", "squared_loss", "dual_value", "max_squared_norm"]
 
 
 def by_number(model, width):
-    """Weights in the order of the vectors."""
+    """Return weights in the order of the vectors."""
     if not isinstance(model.weights_, dict):
         return model.coef_
     named = dict(zip(model.feature_names_, model.coef_.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The compiled round does what the NumPy twin does for trials of several half-spaces."""
+"""The compiled round equals the NumPy reference for trials of several half-spaces."""
 
 from math import inf
 

@@ -1,4 +1,4 @@
-"""Every task, step and geometry of the core has its twin in `onmargin.reference`."""
+"""Every task, step and geometry of the core has a reference implementation in `onmargin.reference`."""
 
 import ast
 import re
@@ -105,7 +105,7 @@ TWINS = {
 
 
 def compiled():
-    """The public classes of the core that are a task, a step or a geometry, by name."""
+    """Return the public tasks, steps and geometries of the core, by name."""
     found = {}
     for source in sorted((PACKAGE / "_core").rglob("*.pyx")):
         module = import_module(".".join(source.relative_to(PACKAGE.parent).with_suffix("").parts))
@@ -122,7 +122,7 @@ CLASSES = compiled()
 
 
 def called_outside():
-    """The names that Python code outside the core imports from it and calls."""
+    """Return the names that Python code outside the core imports from it and calls."""
     called = set()
     for path in PACKAGE.rglob("*.py"):
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
@@ -137,7 +137,7 @@ CALLED = called_outside()
 
 
 def is_base(name):
-    """Whether a class is there to derive from: an interface, or one with subclasses that nothing outside makes."""
+    """Return whether a class is a base: an interface, or a class with subclasses that is not constructed outside."""
     kind = CLASSES[name]
     return kind in {Task, Step, Geometry} or (bool(kind.__subclasses__()) and name not in CALLED)
 

@@ -1,4 +1,4 @@
-"""The ball: the compiled round and the estimator do what the NumPy twin does."""
+"""The ball: the compiled round and the estimator equal the NumPy reference."""
 
 from math import inf
 
@@ -13,7 +13,7 @@ LOSS = {False: "epsilon_insensitive", True: "squared_epsilon_insensitive"}
 
 
 def cloud(seed: int, *, n_rows: int = 80, n_features: int = 7) -> np.ndarray:
-    """Rows around a point away from the origin; half of their numbers zero."""
+    """Return rows around a point away from the origin; half of their values are zero."""
     random = np.random.default_rng(seed)
     return (random.standard_normal((n_rows, n_features)) + 0.7) * (random.random((n_rows, n_features)) < 0.5)
 

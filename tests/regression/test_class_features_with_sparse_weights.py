@@ -1,4 +1,4 @@
-"""ClassFeatureClassifier could not predict after `sparsify`: rows were given to weights that had been put away."""
+"""ClassFeatureClassifier could not predict after `sparsify`: rows were scored with dense weights that were gone."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A stream whose first vector had length zero took vectors of any length afterwards."""
+"""A stream whose first vector had length zero accepted vectors of any length afterwards."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Files of every format, every kind of model, the same answer by any number of workers; and what goes wrong."""
+"""Files of every format, every kind of model, the same result for any number of workers; and errors."""
 
 import gzip
 import json
@@ -43,7 +43,7 @@ def pair():
 
 @pytest.fixture
 def rows(tmp_path):
-    """Shards of svmlight text, of different lengths and widths, and one that is empty."""
+    """Write shards of svmlight text, of different lengths and widths, one of them empty."""
     rng = np.random.default_rng(0)
     for k, n in enumerate([30, 0, 50, 20]):
         lines = []

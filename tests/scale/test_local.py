@@ -1,4 +1,4 @@
-"""The processes of one machine: in order, alive again after a death, and not for ever."""
+"""The local engine: results in order, and workers restarted after a crash, but not without limit."""
 
 import os
 import shutil
@@ -70,7 +70,7 @@ def test_workers_must_be_a_number():
 
 
 def ended(pid):
-    """Whether a process is there no more; one that nobody waited for is a zombie, where there is no init."""
+    """Return whether a process has ended; without an init process, it may remain as a zombie."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] == "Z"

@@ -1,4 +1,4 @@
-"""What is mixed is what the NumPy twin mixes, and what the theory says of it holds."""
+"""Mixing equals the NumPy reference, and its bounds hold."""
 
 from copy import deepcopy
 from math import inf
@@ -31,7 +31,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def separable(seed, n=40, d=6, margin=0.2):
-    """Rows and labels of both classes, and a u of margin at least 1 on all of them."""
+    """Return rows and labels of both classes, and a u with margin at least 1 on all of them."""
     rng = np.random.default_rng(seed)
     u = rng.normal(size=d)
     u /= np.linalg.norm(u)

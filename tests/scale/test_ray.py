@@ -1,4 +1,4 @@
-"""A real cluster of several nodes on this machine: what dies, and when, makes no difference."""
+"""A real cluster of several nodes on this machine: failures make no difference to the result."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ MEMORY = 80 * 2**20  # of an object store: the least that Ray takes is 75 MB
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A head without cores for tasks, and nodes that can be killed."""
+    """Start a head without cores for tasks, and nodes that can be killed."""
     from ray.cluster_utils import Cluster
 
     health = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 2}

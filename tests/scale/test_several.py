@@ -1,4 +1,4 @@
-"""Models side by side on shards: each is mixed as it would be alone, and votes follow from what all have lost."""
+"""Several models on shards: each is mixed as it would be alone, and votes follow from the losses on all shards."""
 
 from copy import deepcopy
 
@@ -49,7 +49,7 @@ def data(model, seed, n=60, d=6, n_classes=2):
 
 
 def learned(model):
-    """Weights and records of all models, and the totals."""
+    """Return weights and records of all models, and the totals."""
     found = next(getattr(model, name) for name in ("experts_", "sweep_", "averages_") if has(model, name))
     numbers = {name: getattr(found, name) for name in ("mistakes", "loss", "squared_loss", "weights")}
     return found, [*found.coef, *found.intercept, *numbers.values()]

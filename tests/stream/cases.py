@@ -1,4 +1,4 @@
-"""Streams of examples of every kind, and models half-way through them."""
+"""Streams of examples of every kind, and models halfway through them."""
 
 import re
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ WORDS = ["apple", "banana", "cherry", "date", "Elder", "fig", "grape", "Ünïcod
 
 
 def dicts(random):
-    """Numbers and categories; some features come late."""
+    """Return dicts of numbers and categories; some features appear late."""
     return [
         {f"n{j}": float(random.normal()) for j in range(6) if random.uniform() < 0.6}
         | ({"kind": str(random.choice(["a", "b"]))} if i % 3 == 0 else {})
@@ -45,7 +45,7 @@ def texts(random):
 
 
 def mixed(random):
-    """Dicts, lists and texts in turn."""
+    """Return alternating dicts, lists and texts."""
     return [rows[i % 3] for i, rows in enumerate(zip(dicts(random), lists(random), texts(random), strict=True))]
 
 
@@ -133,7 +133,7 @@ class Case:
         return made(MODELS[self.name], **needed | parameters)
 
     def data(self):
-        """Examples, and targets whose classes turn up one after the other."""
+        """Return examples, and targets whose classes appear one after the other."""
         random = np.random.default_rng(5)
         X = KINDS[self.kind](random)
         codes = np.minimum(random.integers(0, 4, N), np.arange(N) // 8)
@@ -163,7 +163,7 @@ def learned(model, X, y):
 
 
 def state(model):
-    """All that a model has learned, to compare bit for bit."""
+    """Return the complete state of a model, for bitwise comparison."""
     return anatomy(vars(model))
 
 

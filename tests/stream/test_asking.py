@@ -1,4 +1,4 @@
-"""What can be asked of a learner without teaching it: names of features and models, and how each model does."""
+"""Queries that do not change a learner: names of features and models, and the results of each model."""
 
 from copy import deepcopy
 

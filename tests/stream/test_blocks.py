@@ -1,4 +1,4 @@
-"""Examples learned in blocks are examples learned one by one, bit for bit."""
+"""Learning examples in blocks equals learning them one by one, bit for bit."""
 
 import numpy as np
 import pytest

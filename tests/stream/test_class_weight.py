@@ -1,4 +1,4 @@
-"""Class weights in streams are those of matrices, bit for bit."""
+"""Class weights in streams equal those of matrices, bit for bit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Costs in streams are those of matrices, bit for bit."""
+"""Costs in streams equal those of matrices, bit for bit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Both faces learn the same: one example at a time, many, or a matrix."""
+"""Both interfaces learn the same: one example at a time, many, or a matrix."""
 
 from functools import partial
 
@@ -23,7 +23,7 @@ NO_SCORES = {"PassiveAggressiveUniclass", "LabelRanker"}
 
 
 def is_matrix(case):
-    """Whether an estimator learns the same from a matrix.
+    """Return whether an estimator learns the same from a matrix.
 
     What a word counts by its frequency so far changes from one document to the next: no matrix has it. The Auto
     learners take dicts for the records of a table (see test_tables.py), and sparse rows not.
@@ -39,7 +39,7 @@ every_prediction = pytest.mark.parametrize(
 
 
 def matrix(case, model):
-    """The examples as the matrix that the estimators take."""
+    """Return the examples as a matrix for the estimators."""
     X, _ = case.data()
     if case.kind == "vectors":
         return np.array(X, dtype=model.features_.dtype)
@@ -60,7 +60,7 @@ def twin(model):
 
 
 def taught(model, X, y):
-    """The estimator of a stream's model, having learned the same examples."""
+    """Return the estimator of a stream model, trained on the same examples."""
     other = twin(model)
     if type(model).__name__ not in BY_ROW:
         classes = {"classes": model.classes_} if isinstance(model, stream.OrdinalRegressor) else {}
@@ -71,7 +71,7 @@ def taught(model, X, y):
 
 
 def weights(model):
-    """Weights and intercepts, of all models if there are several."""
+    """Return weights and intercepts, of all models if there are several."""
     learner = model._learner
     if not isinstance(learner.task, Several):
         return learner.geometry.mean()

@@ -1,4 +1,4 @@
-"""What cannot be learned is refused with a word on why, and the model stays as it was."""
+"""Invalid examples raise an error with the reason, and the model stays as it was."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What models of streams say of themselves: weights, explanations, texts, tables of fixed size."""
+"""Inspection of stream models: weights, explanations, texts, tables of fixed size."""
 
 import copy
 import itertools

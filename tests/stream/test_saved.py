@@ -1,4 +1,4 @@
-"""A model that comes back from a file goes on as if it had never stopped, and files of earlier versions are read."""
+"""A loaded model continues as if it had never stopped, and files of earlier versions are readable."""
 
 import base64
 import json

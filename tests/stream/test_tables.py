@@ -1,4 +1,4 @@
-"""Records that are those of a table: what the Auto learners make of dicts."""
+"""Records of a table: the Auto learners on dicts."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Write the golden files that are missing: python -m tests.stream.write_golden. Those there are stay as they are."""
+"""Write the golden files that are missing: python -m tests.stream.write_golden. Existing files are not changed."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ CASES = {name: Case(name, "texts", {"idf": True}) for name in MODELS}
 
 
 def answers(model, X):
-    """What a model says, as JSON."""
+    """Return the predictions of a model, as JSON."""
     return [model.scores_one(x) for x in X]
 
 

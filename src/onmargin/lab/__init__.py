@@ -1,4 +1,4 @@
-"""The papers' experiments as data, and what runs them."""
+"""Reproductions of the papers' experiments, and the code that runs them."""
 
 from onmargin.lab import blocks, classics, digits, errata, jmlr, mail
 from onmargin.lab.data import DataError
@@ -7,7 +7,7 @@ from onmargin.lab.report import claims, counts, page
 from onmargin.lab.runner import Result, missing, run, units, workers
 from onmargin.lab.table import Table
 
-# By name, in the order of the report.
+# Experiments by name, in the order of the report.
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for module in (jmlr, digits, blocks, mail, classics, errata)

@@ -1,4 +1,4 @@
-"""[SIMPROJ] Figures 7 to 9, synthetic blocks: their size, how many features matter, and noise on labels."""
+"""[SIMPROJ] Figures 7 to 9, synthetic blocks: block size, number of relevant features, and label noise."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -23,12 +23,12 @@ ADDITIVE = {
 }
 MULTIPLICATIVE = {"MaxPA.M": "max", "SimPerc.M": "simperc", "ConProj.M": "conproj", "SimProj.M": "simproj"}
 
-_ENTRIES = np.array([-1, 0, 0, 1], np.float32)  # half of them 0: the paper does not say how many
+_ENTRIES = np.array([-1, 0, 0, 1], np.float32)  # half of them 0; the paper does not give the fraction
 _PIECE = 8192  # rows drawn at a time
 
 
 class Blocks(NamedTuple):
-    """Rows, a label each, the trial of each, and the margin that the target has on all of them."""
+    """Rows, their labels and trials, and the margin of the target on all rows."""
 
     X: NDArray[np.float32]
     y: NDArray[np.float64]
@@ -45,9 +45,9 @@ def blocks(
     n_relevant: int = 50,
     contaminated: float = 0.0,
 ) -> Blocks:
-    """Rows of -1, 0 and 1, labelled by a target on the simplex; three quarters, those nearest to it, are left out.
+    """Draw rows of -1, 0 and 1, labeled by a target on the simplex, without the three quarters of smallest margin.
 
-    In a part `contaminated` of the blocks each label is flipped with probability 0.4.
+    In a fraction `contaminated` of the blocks, each label is flipped with probability 0.4.
     """
     target = np.zeros(n_features, np.float32)
     target[:n_relevant] = random.random(n_relevant)
@@ -69,16 +69,16 @@ def blocks(
 
 
 def learn_all(trials: Blocks, settings: Settings) -> Iterator[Row]:
-    """Imperfect trials of every learner, for every C and on the simplex for parts of the margin."""
+    """Yield the imperfect trials of every learner, for every C and, on the simplex, for fractions of the margin."""
     X, y, groups, margin = trials
     for name, update in ADDITIVE.items():
-        # What SimPerc predicts does not depend on C.
+        # Predictions of SimPerc do not depend on C.
         for C in [1.0] if update == "simperc" else settings["C"]:
             model = BlockClassifier(update=update, C=C).partial_fit(X, y, groups, classes=[-1, 1])
             yield {"learner": name, "C": C, "margin": 1.0, "imperfect": model.totals_.mistakes}
     wide = X.astype(np.float64)
     for name, update in MULTIPLICATIVE.items():
-        # Nor does it on the margin, on the simplex.
+        # On the simplex, they do not depend on the margin.
         for C, part in product(settings["C"], [1.0] if update == "simperc" else settings["margins"]):
             model = BlockClassifier(update=update, C=C, geometry="entropic", margin=part * margin)
             totals = model.partial_fit(wide, y, groups, classes=[-1, 1]).totals_
@@ -86,7 +86,7 @@ def learn_all(trials: Blocks, settings: Settings) -> Iterator[Row]:
 
 
 def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
-    """All sizes of blocks, numbers of features that matter and parts of contaminated blocks, with the same target."""
+    """Run all block sizes, numbers of relevant features and fractions of contaminated blocks, with the same target."""
     seed = random.integers(2**63)
     for size, relevant, noise in product(settings["sizes"], settings["relevant"], settings["contaminated"]):
         trials = blocks(np.random.default_rng(seed), settings["trials"], size, n_relevant=relevant, contaminated=noise)
@@ -95,18 +95,18 @@ def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
 
 
 def curve(table: Table, learner: str, along: str, **where: object) -> dict[float, float]:
-    """Imperfect trials by what changes."""
+    """Return the imperfect trials by the value of the column `along`."""
     rows = table.where(learner=learner, **where)
     return dict(zip(rows[along], rows["imperfect"], strict=True))
 
 
 def told(name: str, values: dict[float, float]) -> str:
-    """The ends of a curve and what is between, in words."""
+    """Describe the values of a curve in words."""
     return f"{name} {' '.join(f'{value:.0f}' for value in values.values())}"
 
 
 def with_size(learners: list[str], worse: bool, table: Table) -> Finding:
-    """Every learner does worse, or better, with the largest blocks than with the smallest, and hardly ever turns."""
+    """Every learner gets worse (or better) from the smallest to the largest blocks, almost monotonically."""
     curves = {name: curve(table, name, "size") for name in learners}
     sizes = " ".join(map(str, table.distinct("size")))
     holds = all(
@@ -116,12 +116,12 @@ def with_size(learners: list[str], worse: bool, table: Table) -> Finding:
 
 
 def _monotone(values: list[float]) -> bool:
-    """Grows, but for steps back of at most a twentieth."""
+    """Return whether values increase, except for decreases of at most a twentieth."""
     return values[-1] > 1.05 * values[0] and all(b >= 0.95 * a for a, b in pairwise(values))
 
 
 def insensitive(table: Table) -> Finding:
-    """No additive learner that the figure has changes by more than a fifth from end to end."""
+    """No additive learner of the figure changes by more than a fifth from end to end."""
     changes = {}
     for size, name in product(table.distinct("size"), [name for name in ADDITIVE if name != "MaxPA.A"]):
         values = list(curve(table, name, "relevant", size=size).values())
@@ -133,7 +133,7 @@ def insensitive(table: Table) -> Finding:
 
 
 def worse_then_better(table: Table) -> Finding:
-    """On the simplex: most imperfect trials somewhere between the fewest and the most relevant features."""
+    """On the simplex, the number of imperfect trials peaks between the fewest and the most relevant features."""
     curves = {
         f"{name} in blocks of {size}": curve(table, name, "relevant", size=size)
         for size, name in product(table.distinct("size"), MULTIPLICATIVE)
@@ -144,7 +144,7 @@ def worse_then_better(table: Table) -> Finding:
 
 
 def linear_in_noise(table: Table) -> Finding:
-    """A straight line explains 95 % of how SimProj.A and SimProj.M grow."""
+    """A straight line explains 95 % of the growth of SimProj.A and SimProj.M."""
     numbers, holds = [], True
     for size, name in product(table.distinct("size"), ("SimProj.A", "SimProj.M")):
         values = curve(table, name, "contaminated", size=size)
@@ -155,7 +155,7 @@ def linear_in_noise(table: Table) -> Finding:
 
 
 def increments_grow(table: Table) -> Finding:
-    """Each step of the noise adds more imperfect trials of MaxPA.A than the step before, in blocks of every size."""
+    """Each increase of the noise adds more imperfect trials of MaxPA.A than the one before, for every block size."""
     numbers, holds = [], True
     for size in table.distinct("size"):
         values = curve(table, "MaxPA.A", "contaminated", size=size)
@@ -167,7 +167,7 @@ def increments_grow(table: Table) -> Finding:
 
 
 def beats_max(table: Table) -> Finding:
-    """SimProj against MaxPA of its own kind, for every size of blocks above 1, where they are the same."""
+    """Compare SimProj with MaxPA of the same geometry, for every block size above 1; at size 1 they are the same."""
     numbers, holds = [], True
     for kind in "AM":
         even, largest = (curve(table, f"{name}.{kind}", "size") for name in ("SimProj", "MaxPA"))
@@ -177,7 +177,7 @@ def beats_max(table: Table) -> Finding:
 
 
 def beats_max_in_large_blocks(table: Table) -> Finding:
-    """The worse of SimProj.A and SimProj.M against the better of MaxPA.A and MaxPA.M, for every part of noise."""
+    """Compare the worse of SimProj.A and SimProj.M with the better of MaxPA.A and MaxPA.M, for every noise level."""
     large = {"size": max(table["size"])}
     curves = {
         name: curve(table, name, "contaminated", **large) for name in ("SimProj.A", "SimProj.M", "MaxPA.A", "MaxPA.M")
@@ -188,7 +188,7 @@ def beats_max_in_large_blocks(table: Table) -> Finding:
 
 
 def best_in_small_blocks(table: Table) -> Finding:
-    """In blocks of 5, for every part of contaminated blocks."""
+    """Compare learners in blocks of 5, for every fraction of contaminated blocks."""
     small = table.where(size=min(table["size"]))
     winners = {
         noise: min(small.where(contaminated=noise), key=lambda row: row["imperfect"])["learner"]
@@ -199,7 +199,7 @@ def best_in_small_blocks(table: Table) -> Finding:
 
 
 def simopt_worse(table: Table) -> Finding:
-    """In the sum over all that have noise, for each size."""
+    """Compare sums over all noise levels above 0, for each block size."""
     pairs, holds = [], True
     for size in table.distinct("size"):
         optimal, even = (curve(table, name, "contaminated", size=size) for name in ("SimOpt.A", "SimProj.A"))

@@ -1,4 +1,4 @@
-"""[SLIDES]: what adds and what multiplies, for targets in which few features matter and in which many do."""
+"""[SLIDES]: additive and multiplicative learners, for targets with few and with many relevant features."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -21,13 +21,13 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
     "GD": GradientDescentRegressor,
     "EG": partial(ExponentiatedGradientRegressor, balanced=True),
 }
-SHARE = 1 / 3  # of the margin of the majority of three, by weights of sum 1
+SHARE = 1 / 3  # margin of the majority of three, with weights of sum 1
 
 
 def targets(
     random: Generator, n_rounds: int, n_features: int, n_relevant: int, noise: float
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """Rows of -1 and 1, their targets with a noise, and the weights behind them: equal, of either sign, of sum 1."""
+    """Return rows of -1 and 1, noisy targets, and the true weights, of equal size, either sign and absolute sum 1."""
     X = random.choice([-1.0, 1.0], (n_rounds, n_features))
     u = np.zeros(n_features)
     u[:n_relevant] = random.choice([-1.0, 1.0], n_relevant) / n_relevant
@@ -35,15 +35,15 @@ def targets(
 
 
 def majority(random: Generator, n_rounds: int, n_features: int) -> tuple[Matrix, Matrix]:
-    """Rows of -1 and 1; three of the features decide, the third by its opposite."""
+    """Return rows of -1 and 1, and labels by the majority of three features, the third one negated."""
     X = random.choice([-1.0, 1.0], (n_rounds, n_features))
     return X, np.sign(X[:, 0] + X[:, 1] - X[:, 2])
 
 
 def majority_bounds(n_features: int) -> dict[str, float]:
-    """What the theorems allow for the majority of three, which has no loss: [PD] Thm. 2, and its balanced Winnow.
+    """Return the mistake bounds for the majority of three, which has no loss: [PD] Thm. 2, and its balanced Winnow.
 
-    Its weights are 1, 1 and -1 with a margin of 1, or a third of that with a margin of 1/3.
+    The weights of the majority are 1, 1 and -1 with a margin of 1, or a third of that with a margin of 1/3.
     """
     p = max(2.0, 2 * log(n_features))
     return {
@@ -61,7 +61,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
 
 
 def repeat_regression(settings: Settings, random: Generator) -> Iterator[Row]:
-    """Losses and what B14 and B15 allow: 2 L(u) + 2 X^2 |u|^2, and 2 L(u) + R^2 KL(u || w_1) for (x, -x), R = 2."""
+    """Yield losses and the bounds B14 and B15: 2 L(u) + 2 X^2 |u|^2, and 2 L(u) + R^2 KL(u || w_1), (x, -x), R = 2."""
     n = settings["features"]
     for relevant in settings["relevant"]:
         X, y, u = targets(random, settings["rounds"], n, relevant, settings["noise"])
@@ -75,7 +75,7 @@ def repeat_regression(settings: Settings, random: Generator) -> Iterator[Row]:
 
 
 def repeat_irrelevant(settings: Settings, random: Generator) -> Iterator[Row]:
-    """Mistakes with more and more features, the same rows cut off at different places."""
+    """Yield mistakes with a growing number of features, which are the first columns of the same rows."""
     X, y = majority(random, settings["rounds"], max(settings["features"]))
     for n in settings["features"]:
         for name, classifier in CLASSIFIERS.items():
@@ -93,7 +93,7 @@ def wins(winner: str, loser: str, end: str, table: Table) -> Finding:
 
 
 def within(measure: str, along: str, table: Table) -> Finding:
-    """All that was suffered, as a part of what was allowed."""
+    """Return whether all totals are within their bounds, and the fractions."""
     parts: dict[str, list[float]] = {}
     for row in table:
         if not row["learner"].startswith("allowed"):
@@ -106,7 +106,7 @@ def within(measure: str, along: str, table: Table) -> Finding:
 
 
 def growth(table: Table) -> Finding:
-    """Winnow: a straight line against ln n. Perceptron: a power of n near 1, up to a quarter of its worst."""
+    """Winnow grows linearly in ln n; the Perceptron as a power of n near 1, up to a quarter of its maximum."""
 
     def curve(name: str) -> tuple[Matrix, Matrix]:
         rows = table.where(learner=name)

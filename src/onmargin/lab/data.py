@@ -1,4 +1,4 @@
-"""The real data of the papers, read where they are."""
+"""Readers for the real data sets of the papers."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ Digits = tuple[NDArray[np.float32], NDArray[np.intp]]
 
 
 class DataError(ValueError):
-    """A file that is not what it should be."""
+    """Raised for a data file with unexpected content."""
 
 
 @contextmanager
@@ -33,14 +33,14 @@ def _expecting(path: Path, what: str) -> Iterator[None]:
 
 
 def usps(folder: Path) -> Digits:
-    """7,291 digits of 16 x 16 pixels: the arrays X_train and y_train."""
+    """Read USPS: 7,291 digits of 16 x 16 pixels, from the arrays X_train and y_train."""
     path = folder / USPS[0]
     with _expecting(path, "the arrays X_train and y_train"), np.load(path) as arrays:
         return standardized(arrays["X_train"]), arrays["y_train"].astype(np.intp)
 
 
 def mnist(folder: Path) -> Digits:
-    """60,000 digits of 28 x 28 pixels, in the IDX format."""
+    """Read MNIST: 60,000 digits of 28 x 28 pixels, in the IDX format."""
     with _expecting(folder / "mnist", "images and labels in the IDX format, compressed"):
         images, labels = (np.frombuffer(gzip.decompress((folder / name).read_bytes()), np.uint8) for name in MNIST)
         X, y = images[16:].reshape(-1, 784), labels[8:].astype(np.intp)
@@ -50,7 +50,7 @@ def mnist(folder: Path) -> Digits:
 
 
 def standardized(X: NDArray[Any]) -> NDArray[np.float32]:
-    """Shifted and scaled so that the mean is 0 and the average squared norm 1, as in [JMLR]'s experiment."""
+    """Shift and scale rows to mean 0 and average squared norm 1, as in the experiment of [JMLR]."""
     rows = X.astype(np.float32)
     rows -= rows.mean(axis=0, dtype=np.float64).astype(np.float32)
     rows /= np.sqrt(np.einsum("ij,ij->", rows, rows, dtype=np.float64) / len(rows))
@@ -58,7 +58,7 @@ def standardized(X: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def messages(folder: Path, user: str) -> tuple[list[str], NDArray[np.str_]]:
-    """The words of a user's messages in the order in which they came, with addresses and subject; their folders."""
+    """Return the words of a user's messages in order of arrival, with addresses and subject, and their folders."""
     texts, folders = [], []
     path = folder / f"enron_foldering/{user}.jsonl.gz"
     fields = "from", "to", "cc", "subject", "body"

@@ -26,13 +26,13 @@ POINTS = 24
 
 
 def learner(name: str, offset: float, C: float) -> PassiveAggressiveClassifier:
-    """One of the five, over (offset + x.z)^5; beta of MIRA is 1 / C."""
+    """Return one of the five learners, with the kernel (offset + x.z)^5; beta of MIRA is 1 / C."""
     kernel: dict[str, Any] = {"kernel": "poly", "degree": 5, "gamma": 1.0, "coef0": offset}
     return PassiveAggressiveClassifier(**{"C": C, "fit_intercept": False, **kernel, **LEARNERS[name]})
 
 
 def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
-    """One pass over the digits in an order of its own, with the mistakes so far."""
+    """Make one pass over the digits in a new order, and yield the mistakes so far."""
     X, y = READERS[settings["digits"]](Path(settings["data"]))
     order = random.permutation(len(y))
     X, y = X[order], y[order]
@@ -62,7 +62,7 @@ def below_perceptron(table: Table) -> Finding:
 
 
 def below_mira(table: Table) -> Finding:
-    """The reading decides: with beta = 0.01 the cap of MIRA never binds."""
+    """The result depends on the interpretation: with beta = 0.01 the cap of MIRA never binds."""
     mistakes, numbers = _ends(table)
     reading = "; MIRA as we read it, whose cap never binds here, is the exact projection without a cap"
     return reproduced(mistakes["PA-I"] < mistakes["MIRA"], numbers + reading)

@@ -1,6 +1,6 @@
-"""Statements that fail as printed: the smallest counterexample of each, and what holds instead.
+"""Statements of the papers that fail as printed: the smallest counterexample of each, and the corrected statement.
 
-Each function plays the algorithm and the bound as printed, then ours, and gives the two suffered and the two allowed.
+Each function runs the algorithm as printed and as corrected, and returns the total and the bound of both.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Case:
-    """What the algorithm as printed suffers and may suffer, and the same of ours."""
+    """The total and the bound of the algorithm as printed, and of the corrected one."""
 
     printed: float
     printed_bound: float
@@ -39,13 +39,13 @@ class Case:
 
 
 def divergence(u: Vector) -> float:
-    """KL(u || uniform) = ln n - H(u)."""
+    """Return KL(u || uniform) = ln n - H(u)."""
     some = u[u > 0]
     return log(len(u)) + float(some @ np.log(some))
 
 
 def gradient_descent() -> Case:
-    """x = 1/4, y = 1, then x = 1, y = 0, with the rate 1 / (2 |x_t|^2) of the slide; u = 0, X = 1."""
+    """Use x = 1/4, y = 1, then x = 1, y = 0, with the rate 1 / (2 |x_t|^2) of the slide; u = 0, X = 1."""
     X, y = np.array([[0.25], [1.0]]), np.array([1.0, 0.0])
     w, loss = np.zeros(1), 0.0
     for x, target in zip(X, y, strict=True):
@@ -56,7 +56,7 @@ def gradient_descent() -> Case:
 
 
 def exponentiated(w: Vector, X: Vector, y: Vector, eta: float, *, normal: bool = True) -> float:
-    """The loss of exponentiated gradient as printed."""
+    """Return the loss of exponentiated gradient as printed."""
     loss = 0.0
     for x, target in zip(X, y, strict=True):
         loss += float((w @ x - target) ** 2)
@@ -66,14 +66,14 @@ def exponentiated(w: Vector, X: Vector, y: Vector, eta: float, *, normal: bool =
 
 
 def exponentiated_start() -> Case:
-    """x = (1, 1), y = 1 from weights of 1 each; u = (1/2, 1/2)."""
+    """Use x = (1, 1), y = 1 and initial weights of 1 each; u = (1/2, 1/2)."""
     X, y = np.array([[1.0, 1.0]]), np.array([1.0])
     ours = ExponentiatedGradientRegressor().partial_fit(X, y).totals_.squared_loss
     return Case(exponentiated(np.ones(2), X, y, 2.0, normal=False), divergence(np.full(2, 0.5)), ours, 0.0)
 
 
 def exponentiated_competitor() -> Case:
-    """x = (1, 1), y = 2, twice; u = (1, 1) has no loss, but is not on the simplex, where all lose 2."""
+    """Use x = (1, 1), y = 2, twice; u = (1, 1) has no loss but is not on the simplex, where all weights lose 2."""
     X, y = np.ones((2, 2)), np.full(2, 2.0)
     ours = ExponentiatedGradientRegressor(rate=2.0).partial_fit(X, y).totals_.squared_loss
     u = np.array([0.3, 0.7])
@@ -82,20 +82,20 @@ def exponentiated_competitor() -> Case:
 
 
 def exponentiated_rate() -> Case:
-    """x = (1, -1), y = 0.1, twice, with |x|_inf = 1 in the rate in place of the spread 2; u = (.55, .45)."""
+    """Use x = (1, -1), y = 0.1, twice, with |x|_inf = 1 in the rate instead of the spread 2; u = (.55, .45)."""
     X, y, u = np.array([[1.0, -1.0]] * 2), np.full(2, 0.1), np.array([0.55, 0.45])
     ours = ExponentiatedGradientRegressor().partial_fit(X, y).totals_.squared_loss
     return Case(exponentiated(np.full(2, 0.5), X, y, 2.0), 2 * divergence(u), ours, 2**2 * divergence(u))
 
 
 def perceptron_loss() -> Case:
-    """x = y = 1 and u = 0.1, which makes no mistake, but has a hinge loss of 1.9 at margin 2."""
+    """Use x = y = 1 and u = 0.1, which makes no mistake but has a hinge loss of 1.9 at margin 2."""
     mistakes = Perceptron(fit_intercept=False).partial_fit([[1.0]], [1], classes=[-1, 1]).totals_.mistakes
     return Case(mistakes, 0.1**2 / 4, mistakes, (2 - 0.1) + 0.1**2 / 4)
 
 
 def perceptron_rate() -> Case:
-    """x = 1/4, y = -1, then x = 1, y = 1 ten times, with the rate 2 / |x_t|^2; u = 2."""
+    """Use x = 1/4, y = -1, then x = 1, y = 1 ten times, with the rate 2 / |x_t|^2; u = 2."""
     X, y, u = np.array([[0.25]] + [[1.0]] * 10), np.array([-1] + [1] * 10), 2.0
     w, wrong = np.zeros(1), np.zeros(11, bool)
     model = Perceptron(fit_intercept=False)
@@ -127,7 +127,7 @@ WINNOW = np.array(
 
 
 def winnow_rate() -> Case:
-    """Rows where the mean of four of eight features has margin gamma = 0.2, with the rates 8 gamma and 4 gamma."""
+    """Use rows where the mean of four of eight features has margin gamma = 0.2, with the rates 8 gamma and 4 gamma."""
     gamma, y = 0.2, np.ones(len(WINNOW))
     bound = divergence(np.repeat([0.25, 0.0], 4)) / (2 * gamma**2)
     printed, ours = (
@@ -138,14 +138,14 @@ def winnow_rate() -> Case:
 
 
 def batch_index() -> Case:
-    """x = y = 1, beta = 0.9: one update, and the output is w_2."""
+    """Use x = y = 1, beta = 0.9: there is one update, and the output is w_2."""
     model = PassiveAggressiveClassifier(C=inf, target_loss=sqrt(0.9), fit_intercept=False)
     updates = model.fit([[1.0], [-1.0]], [1, -1]).totals_.updates
     return Case(updates + 1, 1 // 0.9, updates, 1 / 0.9)
 
 
 def ball_losses(X: Vector, epsilon: float) -> Vector:
-    """Of the multiplicative ball with the printed tau = l / (8 max |v|^2)."""
+    """Return the losses of the multiplicative ball with the printed tau = l / (8 max |v|^2)."""
     log_w, loss = np.zeros(X.shape[1]), []
     for x in X:
         w = np.exp(log_w - np.logaddexp.reduce(log_w))
@@ -156,7 +156,7 @@ def ball_losses(X: Vector, epsilon: float) -> Vector:
 
 
 def ball_constants() -> Case:
-    """x = (10, 0) 2000 times, center (1, 0), eps = 9.1 where 9 is enough; r^2 <= 2 in ours."""
+    """Use x = (10, 0) 2000 times, center (1, 0), eps = 9.1 where 9 is enough; the corrected bound has r^2 <= 2."""
     X, extra, epsilon, u = np.tile([10.0, 0.0], (2000, 1)), 0.1, 9.1, np.array([1.0, 0.0])
     loss = ball_losses(X, epsilon)
     totals = PassiveAggressiveUniclass(geometry="entropic", C=inf, epsilon=epsilon, init="zero").partial_fit(X).totals_
@@ -169,7 +169,7 @@ def ball_constants() -> Case:
 
 
 def simplex_denominator() -> Case:
-    """One instance (1, -1), C = gamma = 0.1, u = (.55, .45): C - C^2 / 2 in print, gamma C - C^2 / 2 in ours."""
+    """Use x = (1, -1), C = gamma = 0.1, u = (.55, .45): printed C - C^2 / 2, corrected gamma C - C^2 / 2."""
     C = gamma = 0.1
     model = BlockClassifier(geometry="entropic", C=C, margin=gamma)
     mistakes = model.partial_fit([[1.0, -1.0]], [1], [0], classes=[-1, 1]).totals_.mistakes
@@ -178,20 +178,20 @@ def simplex_denominator() -> Case:
 
 
 def optimised_factor() -> Case:
-    """One trial x = y = 1, u = 0.1: L + B/2 + sqrt(B^2 + L B)/2 in print, 4 L B under the root in ours."""
+    """Use one trial x = y = 1, u = 0.1: printed L + B/2 + sqrt(B^2 + L B)/2, corrected 4 L B under the root."""
     mistakes = BlockClassifier(update="simperc").partial_fit([[1.0]], [1], [0], classes=[-1, 1]).totals_.mistakes
     loss, B = 0.9, 0.01
     printed, ours = (loss + B / 2 + sqrt(B**2 + factor * loss * B) / 2 for factor in (1, 4))
     return Case(mistakes, printed, mistakes, ours)
 
 
-# The last row is (-6, 7) / sqrt(85) but for a tiny amount: rounding must not decide the sign of a zero score.
+# The last row is (-6, 7) / sqrt(85) up to a tiny amount, so that rounding does not decide the sign of a zero score.
 TRIALS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-6 / sqrt(85), 6.9999 / sqrt(85)]])
 TRIAL_GROUPS = [1, 2, 2, 3]
 
 
 def simopt_bound() -> Case:
-    """Three trials in the plane, C = 1/2, u = (.28, .84): SimOpt in print, ConOpt in ours."""
+    """Use three trials in the plane, C = 1/2, u = (.28, .84): printed for SimOpt, corrected for ConOpt."""
     C, u, one = 0.5, np.array([0.28, 0.84]), np.ones(4)
     hinge = np.maximum(0, 1 - TRIALS @ u)
     loss = hinge[0] + hinge[1:3].max() + hinge[3]
@@ -204,7 +204,7 @@ def simopt_bound() -> Case:
 
 
 def set_losses() -> Case:
-    """x = y = 1 a thousand times, C = 1/2, u = 1: the hinge losses of SimPerc in print, imperfect sets in ours."""
+    """Use x = y = 1 a thousand times, C = 1/2, u = 1: printed for hinge losses of SimPerc, corrected imperfect sets."""
     C, T = 0.5, 1000
     model = BlockClassifier(update="simperc", C=C)
     totals = model.partial_fit(np.ones((T, 1)), np.ones(T), np.arange(T), classes=[-1, 1]).totals_
@@ -275,7 +275,7 @@ _ROUNDING = 1 + 1e-9
 
 
 def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
-    """All counterexamples; nothing is random."""
+    """Run all counterexamples; nothing is random."""
     for name in settings["errata"]:
         erratum = ERRATA[name]
         case = erratum.case()
@@ -287,7 +287,7 @@ def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
 
 
 def judge(name: str, table: Table) -> Finding:
-    """Corrected if there is more than allowed as printed, and no more than allowed as corrected."""
+    """Return "corrected" if the printed bound is exceeded and the corrected bound is not."""
     holds, numbers = {}, []
     for row in table.where(erratum=name):
         holds[row["reading"]] = row["suffered"] <= row["allowed"] * _ROUNDING + 1e-12
@@ -297,14 +297,14 @@ def judge(name: str, table: Table) -> Finding:
 
 
 def _part(row: Row) -> float:
-    """Of what is allowed; at most a thousand times, which is where more than a bound of zero is drawn."""
+    """Return the total divided by the bound, at most 1000; a positive total with a bound of zero is drawn there."""
     if row["allowed"] == 0:
         return 1.0 if row["suffered"] == 0 else 1e3
     return float(min(row["suffered"] / row["allowed"], 1e3))
 
 
 def figure(table: Table) -> Any:
-    """What is suffered as a part of what is allowed, on either reading."""
+    """Plot the total divided by the bound, as printed and as corrected."""
     from onmargin.lab.pictures import panels
 
     drawn, (ax,) = panels(1, size=(7.0, 3.6))

@@ -1,4 +1,4 @@
-"""An experiment of a paper as data, and the claims that its table decides."""
+"""Definitions of experiments and of the claims that their results decide."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Settings = Mapping[str, Any]
 
 
 class Verdict(StrEnum):
-    """What came of a claim."""
+    """The verdict on a claim."""
 
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not reproduced"
@@ -22,7 +22,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict, and the numbers that it follows from."""
+    """A verdict and the numbers that support it."""
 
     verdict: Verdict
     numbers: str
@@ -30,18 +30,18 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, and a function of the experiment's table that finds out.
+    """A statement of a paper, and a function that checks it against the experiment's table.
 
     Attributes
     ----------
     paper : str
-        Its key in the bibliography.
+        Key of the paper in the bibliography.
     section : str
-        Where in the paper.
+        Section, figure or table of the paper.
     statement : str
-        What it says.
+        The statement of the paper.
     judge : callable
-        Gives the finding of a table.
+        Function that returns the finding for a table.
     """
 
     paper: str
@@ -51,43 +51,43 @@ class Claim:
 
     @property
     def source(self) -> str:
-        """Where it stands, as the documentation cites it.
+        """Return the source of the claim, as cited in the documentation.
 
         Returns
         -------
         source : str
-            Key of the bibliography, and where.
+            Key in the bibliography, and section.
         """
         return f"[{self.paper}] {self.section}"
 
 
 def reproduced(holds: bool, numbers: str) -> Finding:
-    """It is as the paper says, or it is not.
+    """Return a finding: reproduced or not reproduced.
 
     Parameters
     ----------
     holds : bool
-        Whether it is.
+        Whether the claim holds.
     numbers : str
-        What says so.
+        The numbers that support the verdict.
 
     Returns
     -------
     finding : Finding
-        Reproduced or not.
+        The verdict with its numbers.
     """
     return Finding(Verdict.REPRODUCED if holds else Verdict.NOT_REPRODUCED, numbers)
 
 
 def corrected(printed: bool, ours: bool, numbers: str) -> Finding:
-    """Reproduced if it holds as printed, corrected if only our reading of it does.
+    """Return a finding: reproduced if the claim holds as printed, corrected if only the corrected version holds.
 
     Parameters
     ----------
     printed, ours : bool
-        Whether it holds as printed, and as we read it.
+        Whether the claim holds as printed, and as corrected here.
     numbers : str
-        What says so.
+        The numbers that support the verdict.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def corrected(printed: bool, ours: bool, numbers: str) -> Finding:
 
 @dataclass(frozen=True)
 class Wide:
-    """How a table is shown: rows, what has a column each, and what is in the cells."""
+    """Layout of a wide table: the rows, the key whose values become columns, and the measure in the cells."""
 
     down: tuple[str, ...]
     across: str
@@ -110,36 +110,36 @@ class Wide:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment: what it runs, what it draws and what it decides.
+    """An experiment: its runs, its figure and its claims.
 
     Attributes
     ----------
     name : str
-        What the command line calls it.
+        Name of the experiment on the command line.
     paper, section : str
-        Where it comes from: a key of the bibliography, and the figure or table.
+        Source of the experiment: key in the bibliography, and figure or table.
     title, shows : str
-        What it is called, and what there is to see, in a sentence or a few.
+        Title, and a description in one or a few sentences.
     settings : mapping
-        All that `repeat` goes by, as JSON has it.
+        All settings of `repeat`, as JSON values.
     repeat : callable
-        ``repeat(settings, rng)`` gives the rows of one repetition.
+        ``repeat(settings, rng)`` yields the rows of one repetition.
     keys, measures : tuple of str
-        Columns of the rows: what was run, and the results.
+        Columns of the rows: the settings of a run, and its results.
     figure : callable
-        Draws the table.
+        Function that plots the table.
     claims : tuple of Claim
-        What the table decides.
+        Claims that the table decides.
     wide : Wide or None
-        How the table is shown; None: as it is.
+        Layout of the table. If None, the table is shown with all columns.
     repetitions : int
-        How often, unless somebody says otherwise.
+        Default number of repetitions.
     best : tuple of str
-        Keys that are chosen in hindsight, for the least mean of the first measure.
+        Keys that are chosen in hindsight, to minimize the mean of the first measure.
     split : str or None
-        A setting with several values that may be run one by one, and so in parallel; each has the same random numbers.
+        A setting whose values can be run separately, and so in parallel; all values use the same random numbers.
     data : tuple of str
-        The files that it reads, below the folder of the data; ``settings["data"]`` is that folder.
+        Files that the experiment reads, relative to the data folder ``settings["data"]``.
     """
 
     name: str
@@ -161,37 +161,37 @@ class Experiment:
 
     @property
     def source(self) -> str:
-        """Where it comes from, as the documentation cites it.
+        """Return the source of the experiment, as cited in the documentation.
 
         Returns
         -------
         source : str
-            Key of the bibliography, and where.
+            Key in the bibliography, and section.
         """
         return f"[{self.paper}] {self.section}"
 
     def shown(self, table: Table) -> Table:
-        """The table as people read it.
+        """Return the table in its layout for display.
 
         Parameters
         ----------
         table : Table
-            Of the experiment.
+            The table of the experiment.
 
         Returns
         -------
         table : Table
-            One measure, wide, or all columns.
+            A wide table of one measure, or all columns.
         """
         return table if self.wide is None else table.wide(self.wide.down, self.wide.across, self.wide.measure)
 
     @property
     def caption(self) -> str:
-        """What its cells are.
+        """Return the caption of the table.
 
         Returns
         -------
         caption : str
-            The measure, or all of them.
+            The measure in the cells, or all measures.
         """
         return ", ".join(self.measures) if self.wide is None else self.wide.measure

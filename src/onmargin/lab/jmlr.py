@@ -1,4 +1,4 @@
-"""[JMLR] sec. 10: noise on instances, noise on labels, and what C does, in the plane."""
+"""[JMLR] sec. 10: instance noise, label noise, and the effect of C, in the plane."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -18,15 +18,15 @@ Labels = NDArray[np.int64]
 
 BEST = "best fixed"
 RULES = {"PA": "hinge", "PA-I": "hinge", "PA-II": "squared_hinge"}
-ALIKE, CLEARLY = 0.02, 0.05  # differences of errors that are none, and that are plain to see
+ALIKE, CLEARLY = 0.02, 0.05  # differences of errors that count as equal, and as clearly different
 
 
 def plane(
     random: Generator, n_rounds: int, *, instance_noise: float = 0.0, label_noise: float = 0.0
 ) -> tuple[Rows, Labels]:
-    """Label y of -1 or 1, x normal around y (1, 1) with variances 0.2 and 2; noise of a variance on x, flips of y.
+    """Draw y in {-1, 1} and x normal around y (1, 1) with variances 0.2 and 2; add noise to x and flip labels.
 
-    The noise is drawn last: the same `random` gives the same points whatever part of the labels is flipped.
+    The noise is drawn last, so the same `random` gives the same points for any fraction of flipped labels.
     """
     y = random.choice([-1, 1], n_rounds)
     X = y[:, None] + random.standard_normal((n_rounds, 2)) * np.sqrt([0.2, 2.0])
@@ -35,28 +35,28 @@ def plane(
 
 
 def least_error(X: Rows, y: Labels) -> float:
-    """The error of the best line through the origin in hindsight, by a sweep over all directions.
+    """Return the error of the best line through the origin in hindsight, by a sweep over all directions.
 
-    A direction is right about an example if it is less than a quarter turn from y x: from its first to its last angle.
+    A direction classifies an example correctly if it is within a quarter turn of y x, which is an interval of angles.
     """
     z = y[:, None] * X
     z = z[z.any(axis=1)]
     angle = np.arctan2(z[:, 1], z[:, 0])
     first, last = (angle - pi / 2) % (2 * pi), (angle + pi / 2) % (2 * pi)
     change = np.repeat([1, -1], len(z))
-    # Of equal angles the ends come first: on the edge itself a direction is wrong.
+    # At equal angles the interval ends come first: on the boundary a direction is wrong.
     order = np.lexsort((change, np.concatenate([first, last])))
     right = np.count_nonzero(first > last) + np.cumsum(change[order]).max(initial=0)
     return 1 - float(right) / len(y)
 
 
 def learner(rule: str, C: float) -> PassiveAggressiveClassifier:
-    """PA, PA-I or PA-II without an intercept."""
+    """Return PA, PA-I or PA-II without an intercept."""
     return PassiveAggressiveClassifier(C=inf if rule == "PA" else C, loss=RULES[rule], fit_intercept=False)
 
 
 def repeat_noise(settings: Settings, random: Generator) -> Iterator[Row]:
-    """Each amount of noise on the same points."""
+    """Run each noise level on the same points."""
     seed = random.integers(2**63)
     for noise in settings["noise"]:
         X, y = plane(np.random.default_rng(seed), settings["rounds"], **{settings["kind"]: noise})
@@ -72,7 +72,7 @@ def repeat_noise(settings: Settings, random: Generator) -> Iterator[Row]:
 
 
 def repeat_aggressiveness(settings: Settings, random: Generator) -> Iterator[Row]:
-    """Each C and part of labels flipped on the same points."""
+    """Run each C and fraction of flipped labels on the same points."""
     seed = random.integers(2**63)
     for noise in settings["noise"]:
         X, y = plane(np.random.default_rng(seed), settings["rounds"], label_noise=noise)
@@ -84,7 +84,7 @@ def repeat_aggressiveness(settings: Settings, random: Generator) -> Iterator[Row
 
 
 def repeat_lengths(settings: Settings, random: Generator) -> Iterator[Row]:
-    """One sequence, its error after more and more rounds."""
+    """Yield the error on one sequence after increasing numbers of rounds."""
     stops = settings["rounds"]
     X, y = plane(random, stops[-1], label_noise=settings["noise"])
     for rule in ("PA-I", "PA-II"):
@@ -120,7 +120,7 @@ def worse_under_noise(table: Table) -> Finding:
 
 
 def small_c_loses(rule: str, table: Table) -> Finding:
-    """Half of what knowing nothing loses, 1 a round, and nearly the same for every noise."""
+    """The loss is above half that of zero weights, 1 per round, and nearly the same for every noise level."""
     least = min(table["C"])
     losses = {noise: table.one("loss", learner=rule, flipped=noise, C=least) for noise in table.distinct("flipped")}
     spread = max(losses.values()) - min(losses.values())

@@ -1,8 +1,8 @@
-"""[SIMPROJ] Tables 1 to 3 and Fig. 10: mail filed into its owner's folders, compared with the figures in print.
+"""[SIMPROJ] Tables 1 to 3 and Fig. 10: classification of mail into folders, compared with the published numbers.
 
-The paper does not say whether folders compete before their first message. Both readings are run: "mail" lets all
-folders of a user compete from the first message on, and "mail-seen" those that have had a message, and that of the
-message itself.
+The paper does not specify whether folders compete before their first message. Both interpretations are run: in "mail",
+all folders of a user compete from the first message on; in "mail-seen", only folders that already have a message, and
+the folder of the current message.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ PUBLISHED = {
 
 
 class Recorded:
-    """Features that were made once, for learners that differ in what they do with them: X is numbers of messages."""
+    """Features that are computed once and shared by several learners; X holds message numbers."""
 
     def __init__(self, kind: str, terms: Any, folders: NDArray[np.str_], compete: str) -> None:
         features = ClassTermFeatures(kind=kind)
@@ -61,7 +61,7 @@ class Recorded:
         return self
 
     def learn_transform(self, X: NDArray[np.intp], y: Any, classes: Any = None, live: Any = None) -> tuple[Any, ...]:
-        """The rows of these messages, which follow one another."""
+        """Return the rows of consecutive messages."""
         first, last = int(X[0, 0]), int(X[-1, 0]) + 1
         start, stop = self._ends[first], self._ends[last]
         return self._rows[start:stop], self._ends[first : last + 1] - start, self._codes[first:last]
@@ -71,7 +71,7 @@ Model = ClassFeatureClassifier | PassiveAggressiveClassifier
 
 
 def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
-    """Every learner over the messages of each user, in the order in which they came; nothing is random."""
+    """Run every learner on the messages of each user, in order of arrival; nothing is random."""
     for user in settings["users"]:
         published = dict(zip(LEARNERS, PUBLISHED[user], strict=True))
         texts, folders = data.messages(Path(settings["data"]), user)
@@ -83,7 +83,7 @@ def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
             seconds, error = process_time() - began, 100 * totals.mistakes / totals.rounds
             runs[name].append({**chosen, "error": error, "seconds": seconds})
         for name, rows in runs.items():
-            # How much C matters: between the worst and the best C, each with its best margin.
+            # Sensitivity to C: the error of the worst minus that of the best C, each with its best margin.
             of_C = [min(row["error"] for row in rows if row["C"] == C) for C in settings["C"]]
             spread = max(of_C) - min(of_C)
             for row in rows:
@@ -93,18 +93,18 @@ def repeat(settings: Settings, random: Generator) -> Iterator[Row]:
 def learners(
     terms: Any, folders: NDArray[np.str_], settings: Settings
 ) -> Iterator[tuple[str, dict[str, float], Model, Any]]:
-    """Learners with their C, on the simplex their margin, and what they learn from."""
+    """Yield learners with their C and margin, and the data they learn from."""
     numbers, grid, compete = np.arange(len(folders))[:, None], settings["C"], settings["compete"]
     made = Recorded("additive", terms, folders, compete)
     for (name, update), C in product(SHARED.items(), grid):
         yield name, {"C": C, "margin": 1.0}, ClassFeatureClassifier(phi=made, update=update, C=C), numbers
     made = Recorded("multiplicative", terms, folders, compete)
     for (name, update), C in product(SIMPLEX.items(), grid):
-        # What SimPerc predicts does not depend on the margin.
+        # Predictions of SimPerc do not depend on the margin.
         for margin in settings["margins"][: 1 if update == "simperc" else None]:
             model = ClassFeatureClassifier(phi=made, update=update, C=C, geometry="entropic", margin=margin)
             yield name, {"C": C, "margin": margin}, model, numbers
-    # A prototype without a message is zero, and it competes in both readings.
+    # The prototype of a folder without messages is zero, and it competes in both interpretations.
     for (name, update), C in product(PROTOTYPES.items(), grid):
         own = PassiveAggressiveClassifier(update=update, C=C, fit_intercept=False)
         yield name, {"C": C, "margin": 1.0}, own, terms
@@ -114,22 +114,22 @@ Errors = Callable[[str, str], float]
 
 
 def ours(table: Table) -> tuple[list[str], Errors]:
-    """Users, and the error of a learner on one."""
+    """Return the users, and a function that gives the error of a learner on a user."""
     return table.distinct("user"), lambda user, name: float(table.one("error", user=user, learner=name))
 
 
 def printed() -> tuple[list[str], Errors]:
-    """The same from the paper's tables."""
+    """Return the same from the paper's tables."""
     return list(PUBLISHED), lambda user, name: PUBLISHED[user][LEARNERS.index(name)]
 
 
 def beaten(users: list[str], error: Errors, winner: str, loser: str) -> list[str]:
-    """The users for whom one learner has the lower error."""
+    """Return the users for whom the winner has the lower error."""
     return [user for user in users if error(user, winner) < error(user, loser)]
 
 
 def never_beaten(winner: str, losers: tuple[str, ...], table: Table) -> Finding:
-    """By any of the others, for any user here; the paper's table has one tie."""
+    """No other learner has a lower error for any user; the paper's table has one tie."""
     users, error = ours(table)
     counts = {loser: len(beaten(users, error, loser, winner)) for loser in losers}
     told = ", ".join(f"{loser} for {n}" for loser, n in counts.items())
@@ -141,7 +141,7 @@ def never_beaten(winner: str, losers: tuple[str, ...], table: Table) -> Finding:
 
 
 def better_than_max(table: Table) -> Finding:
-    """The text says so of both; its own table does not, for SimOpt."""
+    """The paper's text claims this for both; its own table contradicts it for SimOpt."""
     users, error = printed()
     without = [user for user in users for name in ("SimProj", "SimOpt") if error(user, name) >= error(user, "MaxPA")]
     here, mine = ours(table)
@@ -154,7 +154,7 @@ def better_than_max(table: Table) -> Finding:
 
 
 def better_than_optimal(table: Table) -> Finding:
-    """The text says for 3 of 7 users, its table 4; here for some."""
+    """The paper's text claims this for 3 of 7 users, its table shows 4; here it must hold for some."""
     users, error = printed()
     theirs = beaten(users, error, "SimProj", "OptSolv")
     here, mine = ours(table)
@@ -167,7 +167,7 @@ def better_than_optimal(table: Table) -> Finding:
 
 
 def better_than_sopopo(table: Table) -> Finding:
-    """The paper's table has it for 4 of 7 users, as its text says; here for at least half."""
+    """The paper's table shows this for 4 of 7 users, as its text claims; here it must hold for at least half."""
     users, error = printed()
     theirs = beaten(users, error, "SimProj", "Sopopo")
     here, mine = ours(table)
@@ -181,7 +181,7 @@ def better_than_sopopo(table: Table) -> Finding:
 
 
 def no_winner(table: Table) -> Finding:
-    """SimPerc and ConProj: each has the lower error for some user."""
+    """SimPerc and ConProj each have the lower error for some user."""
     users, error = ours(table)
     counts = {
         winner: len(beaten(users, error, winner, loser))
@@ -193,7 +193,7 @@ def no_winner(table: Table) -> Finding:
 
 
 def on_par(table: Table) -> Finding:
-    """The mean over users and learners of error.M - error.A is from -2 to 5 points; in print it is 1.3."""
+    """The mean over users and learners of error.M - error.A is from -2 to 5 points; in the paper it is 1.3."""
 
     def difference(users: list[str], error: Errors) -> float:
         pairs = product(users, SIMPLEX)
@@ -205,7 +205,7 @@ def on_par(table: Table) -> Finding:
 
 
 def less_sensitive(table: Table) -> Finding:
-    """The error between the best and the worst C, in the mean over users; that of SimPerc does not depend on C."""
+    """Compare the error range between the best and the worst C, averaged over users; SimPerc does not depend on C."""
     names = [name for name in SIMPLEX if name != "SimPerc.M"]
     spread = {
         name: float(np.mean(table.where(learner=name)["spread"]))
@@ -225,7 +225,7 @@ def same_cost(table: Table) -> Finding:
 
 
 def near(table: Table) -> Finding:
-    """Errors here and in print agree on which users are hard: in the same order for every learner but few."""
+    """Errors here and in the paper agree on which users are hard: in the same order for all but a few learners."""
     agreed = []
     for name in LEARNERS:
         rows = table.where(learner=name)
@@ -240,7 +240,7 @@ def near(table: Table) -> Finding:
 
 
 def figure(table: Table) -> Any:
-    """Here against in print, a panel a user."""
+    """Plot errors here against the published errors, one panel per user."""
     from onmargin.lab.pictures import panels
 
     users = table.distinct("user")
@@ -315,7 +315,7 @@ POINTS = 40
 
 
 def course(model: ClassFeatureClassifier, folders: NDArray[np.str_], stops: list[int]) -> list[int]:
-    """Mistakes of a learner after so many messages each."""
+    """Return the mistakes of a learner after the numbers of messages in `stops`."""
     numbers, mistakes = np.arange(len(folders))[:, None], []
     for start, stop in pairwise([0, *stops]):
         mistakes.append(model.partial_fit(numbers[start:stop], folders[start:stop]).totals_.mistakes)
@@ -323,7 +323,7 @@ def course(model: ClassFeatureClassifier, folders: NDArray[np.str_], stops: list
 
 
 def repeat_course(settings: Settings, random: Generator) -> Iterator[Row]:
-    """Mistakes so far less those of the optimal solver, each learner with the C of its fewest mistakes in the end."""
+    """Yield mistakes so far minus those of the optimal solver, each learner with the C of its fewest final mistakes."""
     for user in settings["users"]:
         texts, folders = data.messages(Path(settings["data"]), user)
         terms = CountVectorizer(binary=True, dtype=np.float64).fit_transform(texts)
@@ -339,7 +339,7 @@ def repeat_course(settings: Settings, random: Generator) -> Iterator[Row]:
 
 
 def drawn_course(table: Table) -> Any:
-    """A panel per user; below 0 a learner has made fewer mistakes than the optimal solver."""
+    """Plot one panel per user; below 0 a learner has made fewer mistakes than the optimal solver."""
     from onmargin.lab.pictures import draw, panels
 
     users = table.distinct("user")

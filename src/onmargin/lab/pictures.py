@@ -1,4 +1,4 @@
-"""Figures of tables. matplotlib is an extra, and imported only here and only when something is drawn."""
+"""Figures of tables. matplotlib is an optional dependency, imported only here and only when a figure is drawn."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from onmargin.lab.table import Table, absent, error_of
 
-# Text and axes are drawn in a colour that nothing else has; in SVG it becomes the colour of the text around.
+# Text and axes are drawn in a reserved color; in SVG it is replaced by the color of the surrounding text.
 _INK = "#010203"
 _STYLE: dict[Any, Any] = {
     **dict.fromkeys(["axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"], _INK),
@@ -20,14 +20,14 @@ _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "onmargin",
 }
-_SIZE = (4.6, 3.4)  # inches, of a panel
-_FEW = 6  # lines whose names there is room for within a panel
+_SIZE = (4.6, 3.4)  # size of a panel in inches
+_FEW = 6  # the largest number of lines whose legend fits within a panel
 
 Drawing = Callable[[Table], Any]
 
 
 def require_matplotlib() -> None:
-    """Say that it is missing before anything long is run."""
+    """Raise an error if matplotlib is missing, before any long run."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -37,7 +37,7 @@ def require_matplotlib() -> None:
 
 
 def panels(n: int, *, columns: int = 2, size: tuple[float, float] = _SIZE) -> tuple[Any, list[Any]]:
-    """A figure with so many panels, in rows of at most `columns`."""
+    """Return a figure with n panels, in rows of at most `columns`."""
     from matplotlib.figure import Figure
 
     across = min(n, columns)
@@ -56,29 +56,29 @@ def lines(
     log: str = "",
     labels: dict[str, str] | None = None,
 ) -> Any:
-    """Each measure against x, a line for each value of a column, a panel for each measure and value of another.
+    """Plot each measure against x, with one line per value of a column, and one panel per measure and panel value.
 
     Parameters
     ----------
     table : Table
-        Means, with standard errors where there are some.
+        Means, with standard errors where available.
     x : str
-        The column along the axis.
+        The column of the x axis.
     measures : sequence of str
-        The columns that are drawn.
+        The columns to plot.
     line : str, default="learner"
-        The column whose values have a line each.
+        The column with one line per value.
     panel : str or None, default=None
-        The column whose values have panels of their own.
+        The column with one panel per value. If None, there is one panel per measure.
     log : {"", "x", "y", "xy"}, default=""
-        Axes that are logarithmic.
+        Axes with a logarithmic scale.
     labels : dict or None, default=None
-        Columns in words; those that are missing are words already.
+        Axis labels by column. Columns that are missing are labeled with their name.
 
     Returns
     -------
     figure : matplotlib Figure
-        Not yet drawn anywhere.
+        The figure, not yet rendered.
     """
     words = labels or {}
     parts = [(m, v) for v in (table.distinct(panel) if panel else [None]) for m in measures]
@@ -103,7 +103,7 @@ def lines(
 
 
 def draw(ax: Any, table: Table, *, x: str, measure: str, line: str) -> None:
-    """The lines of one panel; learners of one name but for .A and .M have one colour, and .M is dashed."""
+    """Draw the lines of one panel; learners that differ only in .A and .M share a color, and .M is dashed."""
     stems = list(dict.fromkeys(stem(name) for name in map(str, table.distinct(line))))
     for name in table.distinct(line):
         rows = [row for row in table.where(**{line: name}) if not absent(row[measure])]
@@ -119,12 +119,12 @@ def draw(ax: Any, table: Table, *, x: str, measure: str, line: str) -> None:
 
 
 def stem(name: str) -> str:
-    """A learner without its geometry: SimProj.A is SimProj."""
+    """Return the name of a learner without its geometry: SimProj for SimProj.A."""
     return name.removesuffix(".A").removesuffix(".M")
 
 
 def style_of(name: str, stems: list[str]) -> dict[str, Any]:
-    """Colour and kind of line."""
+    """Return the color and style of a line."""
     if name.startswith("best"):
         return {"color": "#808080", "linestyle": ":"}
     if name.startswith("allowed: "):
@@ -138,9 +138,9 @@ def style_of(name: str, stems: list[str]) -> dict[str, Any]:
 
 
 def render(drawing: Drawing, table: Table) -> tuple[bytes, str]:
-    """The figure of a table as PNG on white, and as SVG in the colour of the text around it.
+    """Render the figure of a table as PNG on white, and as SVG in the color of the surrounding text.
 
-    The SVG is small, has the same bytes for the same table, and names nothing outside of itself.
+    The SVG is small, has the same bytes for the same table, and has no external references.
     """
     from matplotlib import rc_context
 
@@ -154,7 +154,7 @@ def render(drawing: Drawing, table: Table) -> tuple[bytes, str]:
 
 
 def inline(svg: str, name: str) -> str:
-    """An SVG file as an element of a page: as wide as there is room, with ids of its own."""
+    """Return an SVG file as an element of a page, at full width and with unique ids."""
     element = svg[svg.index("<svg") :].replace("xlink:href", "href")
     element = re.sub(r' (?:xmlns(?::xlink)?="[^"]*"|(?:width|height)="[^"]*pt")', "", element)
     return re.sub(r'\b(id="|href="#|url\(#)', rf"\g<1>{name}-", element)

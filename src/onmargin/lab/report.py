@@ -1,4 +1,4 @@
-"""One page with all that was run: a verdict for each claim, figures, tables, settings, and nothing from elsewhere."""
+"""Self-contained HTML report of all experiments: verdicts of the claims, figures, tables and settings."""
 
 import json
 from collections import Counter
@@ -29,19 +29,19 @@ pre { font-size: 0.8rem; overflow-x: auto; } summary { cursor: pointer; color: v
 
 
 def page(results: Sequence[Result], waiting: Sequence[tuple[Experiment, Sequence[str]]] = ()) -> str:
-    """The report as HTML.
+    """Return the report as HTML.
 
     Parameters
     ----------
     results : sequence of Result
-        What was run.
+        Results of the experiments that were run.
     waiting : sequence of (Experiment, sequence of str), default=()
-        What was not, and the files that it needs.
+        Experiments that were not run, and the files they need.
 
     Returns
     -------
     html : str
-        One page that refers to nothing outside of itself.
+        One self-contained page.
     """
     parts = [
         "<!DOCTYPE html>",
@@ -58,17 +58,17 @@ def page(results: Sequence[Result], waiting: Sequence[tuple[Experiment, Sequence
 
 
 def claims(results: Sequence[Result]) -> Table:
-    """All claims with their verdicts and numbers.
+    """Return all claims with their verdicts and numbers.
 
     Parameters
     ----------
     results : sequence of Result
-        What was run.
+        Results of the experiments that were run.
 
     Returns
     -------
     table : Table
-        A row a claim.
+        One row per claim.
     """
     return Table(
         {
@@ -84,17 +84,17 @@ def claims(results: Sequence[Result]) -> Table:
 
 
 def counts(results: Sequence[Result]) -> str:
-    """How many claims have which verdict, in words.
+    """Return the number of claims per verdict, in words.
 
     Parameters
     ----------
     results : sequence of Result
-        What was run.
+        Results of the experiments that were run.
 
     Returns
     -------
     words : str
-        A number for every verdict.
+        One number per verdict.
     """
     found = Counter(finding.verdict for result in results for _, finding in result.findings)
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in Verdict)

@@ -1,4 +1,4 @@
-"""Runs experiments, in parallel where there is more than one process, and writes the results."""
+"""Run experiments, in parallel if there are several processes, and write the results."""
 
 import json
 import platform
@@ -27,7 +27,7 @@ Advance = Callable[[], object]
 
 @dataclass(frozen=True)
 class Unit:
-    """One repetition with one value of what may be run apart."""
+    """One repetition of an experiment, with one value of its `split` setting."""
 
     experiment: str
     settings: Settings
@@ -35,12 +35,12 @@ class Unit:
     repetition: int
 
     def run(self) -> list[Row]:
-        """The same rows wherever and beside whatever else it runs: one thread, and random numbers of its own.
+        """Run the unit on one thread with its own random numbers, so the rows do not depend on what runs in parallel.
 
         Returns
         -------
         rows : list of dict
-            Those of one repetition.
+            The rows of one repetition.
         """
         from onmargin.lab import EXPERIMENTS
 
@@ -50,24 +50,24 @@ class Unit:
 
 
 class Workers(Protocol):
-    """What runs units, and gives their rows in order."""
+    """A function that runs units and yields their rows in order."""
 
     def __call__(self, units: list[Unit], /) -> Iterable[list[Row]]: ...
 
 
 @contextmanager
 def workers(jobs: int) -> Iterator[Workers]:
-    """So many processes, or none besides this one; whatever they are at ends with the block.
+    """Start worker processes, which end with the block, whatever they are running.
 
     Parameters
     ----------
     jobs : int
-        How many; 1 works in this process.
+        Number of processes. If 1, units run in this process.
 
     Yields
     ------
     run_units : callable
-        Gives the rows of each unit of a list, in order.
+        Function that yields the rows of each unit of a list, in order.
     """
     if jobs == 1:
         yield lambda units: map(Unit.run, units)
@@ -78,7 +78,7 @@ def workers(jobs: int) -> Iterator[Workers]:
         yield lambda units: pool.map(Unit.run, units)
         pool.shutdown()
     except BaseException:
-        # This process alone hears of Ctrl-C, and ends the others in whatever they are at.
+        # Only this process handles Ctrl-C, and it terminates the others.
         for process in set(active_children()).difference(others):
             process.terminate()
         with _silent_of_cancelled():
@@ -88,7 +88,7 @@ def workers(jobs: int) -> Iterator[Workers]:
 
 @contextmanager
 def _silent_of_cancelled() -> Iterator[None]:
-    """Futures may be cancelled before the executor's thread can tell them that their process ended: it trips then."""
+    """Suppress InvalidStateError in the executor's thread, which may set the result of a canceled future."""
     before = threading.excepthook
 
     def hook(args: threading.ExceptHookArgs) -> None:
@@ -104,7 +104,7 @@ def _silent_of_cancelled() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of an experiment."""
+    """Result of an experiment."""
 
     experiment: Experiment
     table: Table
@@ -114,22 +114,22 @@ class Result:
 
     @property
     def findings(self) -> list[tuple[Claim, Finding]]:
-        """What the table says of each claim.
+        """Return the finding for each claim.
 
         Returns
         -------
         findings : list of (Claim, Finding)
-            In the order of the claims.
+            Findings in the order of the claims.
         """
         return [(claim, claim.judge(self.table)) for claim in self.experiment.claims]
 
     def markdown(self) -> str:
-        """Title, table and verdicts.
+        """Return title, table and verdicts as Markdown.
 
         Returns
         -------
         text : str
-            Markdown.
+            Markdown text.
         """
         this = self.experiment
         parts = [f"# {this.title}", f"{this.source}. {this.shows}"]
@@ -141,12 +141,12 @@ class Result:
         return "\n\n".join(parts) + "\n"
 
     def write(self, folder: Path) -> None:
-        """Figure, table and settings, in a folder of the experiment's name.
+        """Write figure, table and settings to a folder named after the experiment.
 
         Parameters
         ----------
         folder : Path
-            Where that folder is made.
+            Parent of that folder.
         """
         own = folder / self.experiment.name
         own.mkdir(parents=True, exist_ok=True)
@@ -161,57 +161,57 @@ class Result:
 
 
 def sentence(words: str) -> str:
-    """With a capital and a full stop.
+    """Capitalize words and end them with a period.
 
     Parameters
     ----------
     words : str
-        Without them.
+        The words.
 
     Returns
     -------
     sentence : str
-        With them.
+        The sentence.
     """
     return f"{words[:1].upper()}{words[1:]}."
 
 
 def missing(experiment: Experiment, data: Path | None) -> list[str]:
-    """The files of an experiment that are not there.
+    """Return the files of an experiment that are missing.
 
     Parameters
     ----------
     experiment : Experiment
-        What is to be run.
+        The experiment to run.
     data : Path or None
-        The folder of the data.
+        The data folder.
 
     Returns
     -------
     files : list of str
-        Those that are not in it.
+        The missing files.
     """
     return [name for name in experiment.data if data is None or not (data / name).is_file()]
 
 
 def units(experiment: Experiment, settings: Settings, seed: int, repetitions: int) -> list[Unit]:
-    """All that is to be run, repetition by repetition.
+    """Return all units of work, ordered by repetition.
 
     Parameters
     ----------
     experiment : Experiment
-        What is to be run.
+        The experiment to run.
     settings : mapping
         Its settings.
     seed : int
-        Where all random numbers come from.
+        Seed of all random numbers.
     repetitions : int
-        How often.
+        Number of repetitions.
 
     Returns
     -------
     units : list of Unit
-        Each may run on its own.
+        Units that can run independently.
     """
     split = experiment.split
     values = [None] if split is None else list(settings[split])
@@ -236,15 +236,15 @@ def run(
     Parameters
     ----------
     experiment : Experiment
-        What to run.
+        The experiment to run.
     run_units : callable
-        Those of `workers`.
+        The function that `workers` yields.
     seed : int, default=0
-        Where all random numbers come from; the result is the same for any number of jobs.
+        Seed of all random numbers. The result is the same for any number of jobs.
     repetitions : int or None, default=None
-        How often; None: as often as the experiment says.
+        Number of repetitions. If None, the default of the experiment.
     data : Path or None, default=None
-        The folder of the data, for experiments that read some.
+        The data folder, for experiments that read files.
     advance : callable
         Called after each unit of work.
     **changes : object

@@ -1,4 +1,4 @@
-"""Plain columns: what the repetitions of an experiment came to, and the table that its claims are judged by."""
+"""Tables of the results of an experiment, averaged over repetitions."""
 
 import csv
 import io
@@ -12,12 +12,12 @@ Row = dict[str, Any]
 
 
 class Table:
-    """Rows with the same columns, in order.
+    """A table of rows with the same columns, in order.
 
     Parameters
     ----------
     rows : iterable of dict
-        Names of columns and values, the same names in each.
+        Values by column name, with the same names in each row.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -30,7 +30,7 @@ class Table:
         return len(self.rows)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Table) and repr(self.rows) == repr(other.rows)  # nan is nan
+        return isinstance(other, Table) and repr(self.rows) == repr(other.rows)  # by repr, so that nan equals nan
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -39,70 +39,70 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """Their names.
+        """Return the names of the columns.
 
         Returns
         -------
         names : list of str
-            In order.
+            Names in order.
         """
         return list(self.rows[0]) if self.rows else []
 
     def where(self, **values: Any) -> "Table":
-        """The rows that have these values.
+        """Return the rows that have the given values.
 
         Parameters
         ----------
         **values : object
-            A value for each of some columns.
+            Values by column.
 
         Returns
         -------
         table : Table
-            With the same columns.
+            Matching rows, with the same columns.
         """
         return Table(row for row in self.rows if all(row[name] == value for name, value in values.items()))
 
     def one(self, column: str, **values: Any) -> Any:
-        """What the one row with these values has in a column.
+        """Return the value of a column in the only row with the given values.
 
         Parameters
         ----------
         column : str
-            Whose value is asked for.
+            The column to return.
         **values : object
-            A value for each of some columns, which one row has.
+            Values by column, which exactly one row has.
 
         Returns
         -------
         value : object
-            Of that row.
+            The value in that row.
         """
         (found,) = self.where(**values)[column]
         return found
 
     def distinct(self, column: str) -> list[Any]:
-        """The values of a column, each once, in the order in which they come.
+        """Return the distinct values of a column, in order of first appearance.
 
         Parameters
         ----------
         column : str
-            Which one.
+            The column.
 
         Returns
         -------
         values : list
-            Without repetition.
+            Values without repetition.
         """
         return list(dict.fromkeys(self[column]))
 
     def wide(self, down: Sequence[str], across: str, measure: str) -> "Table":
-        """One measure: a row for the values of the columns `down`, sorted; a column for each value of `across`.
+        """Pivot one measure: one row per values of the columns `down`, sorted, and one column per value of `across`.
 
         Parameters
         ----------
         down : sequence of str
-            Columns that name a row.
+            Columns that identify a row.
         across : str
             The column whose values become columns.
         measure : str
@@ -111,7 +111,7 @@ class Table:
         Returns
         -------
         table : Table
-            With None where there is no such row.
+            The wide table, with None for missing combinations.
         """
         cells: dict[tuple[Any, ...], Row] = {}
         for row in self.rows:
@@ -124,7 +124,7 @@ class Table:
         )
 
     def csv(self) -> str:
-        """All columns, with as many digits as there are.
+        """Return all columns as CSV, in full precision.
 
         Returns
         -------
@@ -138,12 +138,12 @@ class Table:
         return out.getvalue()
 
     def markdown(self) -> str:
-        """Columns that line up, numbers to the right.
+        """Return a Markdown table with aligned columns, numbers to the right.
 
         Returns
         -------
         text : str
-            Markdown.
+            Markdown text.
         """
         cells = [self.columns, *([text(value) for value in row.values()] for row in self.rows)]
         widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
@@ -154,7 +154,7 @@ class Table:
 
 
 def _name(column: str, value: Any) -> str:
-    """What a value is called at the head of a column: a name is one, a number needs one."""
+    """Return the header of a value: a string is its own header, a number is prefixed with its column."""
     return value if isinstance(value, str) else f"{column} {text(value)}"
 
 
@@ -170,12 +170,12 @@ def _exact(value: Any) -> Any:
 
 
 def absent(value: Any) -> bool:
-    """Whether there is no such number.
+    """Return whether a value is missing.
 
     Parameters
     ----------
     value : object
-        Of a cell.
+        Value of a cell.
 
     Returns
     -------
@@ -186,17 +186,17 @@ def absent(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """A value as people read it, to four digits or the whole number.
+    """Format a value for display: integers in full, other numbers with four digits.
 
     Parameters
     ----------
     value : object
-        Of a cell.
+        Value of a cell.
 
     Returns
     -------
     text : str
-        Empty if it is absent.
+        The formatted value; empty if it is missing.
     """
     if absent(value):
         return ""
@@ -206,7 +206,7 @@ def text(value: Any) -> str:
 
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> float:
-    """Of two columns; 0 if one of them does not vary.
+    """Return the correlation of two columns; 0 if one of them is constant.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def correlation(x: Sequence[float], y: Sequence[float]) -> float:
     Returns
     -------
     r : float
-        Between -1 and 1.
+        Correlation between -1 and 1.
     """
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0
@@ -224,34 +224,34 @@ def correlation(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def error_of(measure: str) -> str:
-    """The column that has the standard error of a measure.
+    """Return the name of the column with the standard error of a measure.
 
     Parameters
     ----------
     measure : str
-        A column.
+        Column of the measure.
 
     Returns
     -------
     column : str
-        Its name.
+        Column of its standard error.
     """
     return f"{measure} ±"
 
 
 def summary(rows: Iterable[Row], keys: Sequence[str], measures: Sequence[str], best: Sequence[str] = ()) -> Table:
-    """Means over the repetitions, with standard errors; of the settings in `best` those of the least first measure.
+    """Return means over the repetitions, with standard errors; keys in `best` are chosen to minimize the first measure.
 
     Parameters
     ----------
     rows : iterable of dict
-        One a repetition and setting.
+        One row per repetition and setting.
     keys : sequence of str
-        Columns that say what was run.
+        Columns with the settings.
     measures : sequence of str
         Columns with the results.
     best : sequence of str, default=()
-        The keys that are chosen in hindsight, as the papers choose C.
+        Keys that are chosen in hindsight, as the papers choose C.
 
     Returns
     -------

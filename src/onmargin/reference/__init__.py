@@ -1,8 +1,8 @@
-"""The algorithms in plain NumPy: the readable specification, and what the tests hold the compiled core to.
+"""Reference implementations of all algorithms in plain NumPy, which the tests compare the compiled core with.
 
-A task is a function of the scores and the target that gives half-spaces; a step is a function that says how far to go
-along each; `play` is the round. Weights are features by columns, and an intercept is a feature: `with_intercept`
-appends it.
+A task is a function that maps the scores and the target to half-spaces. A step is a function that returns the step size
+along each half-space. `play` runs the rounds. Weights have the shape (features, columns), and the intercept is a
+feature, which `with_intercept` appends.
 
 >>> import numpy as np
 >>> from onmargin.reference import binary, play

@@ -1,4 +1,4 @@
-"""Quasi-additive learners: theta is added to, and the weights are a link of it ([PD] sec. 4; [NIPS])."""
+"""Quasi-additive learners: updates are added to theta, and the weights are link(theta) ([PD] sec. 4; [NIPS])."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Link:
-    """A geometry: the potential G, its gradient, which makes theta weights, and a bound on its curvature along z."""
+    """A geometry: the potential G, its gradient, which maps theta to weights, and a bound on its curvature along z."""
 
     potential: Callable[[Vector], float]
     weights: Callable[[Vector], Vector]
@@ -22,7 +22,7 @@ class Link:
 
 
 def entropic() -> Link:
-    """Weights on the simplex: ``G = ln(mean(exp(theta)))``."""
+    """Entropic geometry, weights on the simplex: ``G = ln(mean(exp(theta)))``."""
 
     def potential(theta: Vector) -> float:
         return float(theta.max() + np.log(np.exp(theta - theta.max()).mean()))
@@ -35,7 +35,7 @@ def entropic() -> Link:
 
 
 def balanced() -> Link:
-    """Signed weights: the entropic geometry over (x, -x), ``w = w+ - w-``."""
+    """Entropic geometry over (x, -x), for signed weights ``w = w+ - w-``."""
     plain = entropic()
 
     def weights(theta: Vector) -> Vector:
@@ -48,7 +48,7 @@ def balanced() -> Link:
 
 
 def pnorm(p: float) -> Link:
-    """``G = |theta|_p^2 / 2``, p >= 2; p = 2 is Euclidean."""
+    """p-norm geometry: ``G = |theta|_p^2 / 2``, p >= 2; p = 2 is Euclidean."""
 
     def norm(theta: Vector) -> float:
         largest = np.abs(theta).max()
@@ -63,32 +63,32 @@ def pnorm(p: float) -> Link:
     return Link(lambda theta: norm(theta) ** 2 / 2, weights, lambda z: (p - 1) * norm(z) ** 2)
 
 
-# link, theta, direction, half-space, C -> how far to go
+# link, theta, direction, half-space, C -> step size
 AdditiveStep = Callable[[Link, Vector, Vector, HalfSpace, float], float]
 
 
 def fixed(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
-    """C for a mistake: Perceptron, Winnow, p-norm Perceptron."""
+    """Return C for a mistake, otherwise 0: Perceptron, Winnow, p-norm Perceptron."""
     return C * half_space.mistaken
 
 
 def aggressive(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
-    """min(C, loss), for curvatures up to 1."""
+    """Return min(C, loss), for curvatures up to 1."""
     return min(C, half_space.loss)
 
 
 def bounded(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
-    """min(C, loss / curvature): multiplicative PA on the simplex, with its constants put right (E6)."""
+    """Return min(C, loss / curvature): multiplicative PA on the simplex, with corrected constants (E6)."""
     return min(C, half_space.loss / link.curvature(z))
 
 
 def proportional(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
-    """C times the loss: gradient descent and exponentiated gradient on squared losses."""
+    """Return C times the loss: gradient descent and exponentiated gradient on squared losses."""
     return C * half_space.loss
 
 
 def optimal(link: Link, theta: Vector, z: Vector, half_space: HalfSpace, C: float) -> float:
-    """The maximum of the dual along the direction, by bisection."""
+    """Return the step that maximizes the dual along the direction, by bisection."""
     start = z @ link.weights(theta)
 
     def left(a: float) -> float:
@@ -117,7 +117,7 @@ def play_additive(
     threshold: float = 0.0,
     weight: Vector | None = None,
 ) -> Run:
-    """Learn the rows of X in their order; `weight` scales C row by row, and `threshold` is taken off every score."""
+    """Learn the rows of X in order; `weight` scales C per row, and `threshold` is subtracted from every score."""
     theta = np.zeros((X.shape[1], columns))
     run = Run(weights=theta, mean=theta)
     for x, target, scale in zip(X, y, np.ones(len(X)) if weight is None else weight, strict=True):
@@ -153,14 +153,15 @@ def dual_ascent(
     window: int | None = None,
     sweeps: int | None = None,
 ) -> Run:
-    """Maximize the dual each round over the last `window` examples (None: all), jointly or in a few `sweeps`.
+    """Maximize the dual in each round over the last `window` examples, or all if None, in at most `sweeps` sweeps.
 
-    One example after the other, from the newest to the oldest. Each has C to share among its rivals: one with a single
-    column and y in {-1, +1}, otherwise all columns but y.
+    If `sweeps` is None, sweeps are repeated until convergence. A sweep updates one example at a time, from the newest
+    to the oldest. Each example distributes C among its rivals: one rival with a single column and y in {-1, +1},
+    otherwise all columns but y.
     """
     theta, run = np.zeros(X.shape[1] * columns), Run(weights=X[:0], mean=X[:0])
     asked = [_asked(x, target, columns) for x, target in zip(X, y, strict=True)]
-    share = [np.eye(len(Z))[0] * C for Z in asked]  # nothing for a rival yet
+    share = [np.eye(len(Z))[0] * C for Z in asked]  # no rival has a share yet
     for t in range(len(X)):
         met = _met((link.weights(theta).reshape(-1, columns).T * X[t]).sum(axis=1), y[t])
         run.rounds += 1
@@ -182,8 +183,8 @@ def dual_ascent_regression(
 ) -> Run:
     """``max sum y beta - epsilon |beta| - |sum beta x|^2 / 2``, ``|beta| <= C``, each round over the last `window`.
 
-    One example after the other, each to its maximum: ``[|r| - epsilon]_+ / |x|^2`` with the sign of r, which is what
-    the others leave of y, or C.
+    Examples are updated one at a time, each to its maximum: ``min([|r| - epsilon]_+ / |x|^2, C)`` with the sign of r,
+    the residual of y given all other examples.
     """
     w, beta = np.zeros(X.shape[1]), np.zeros(len(X))
     run = Run(weights=w, mean=w)
@@ -216,7 +217,7 @@ def dual_ascent_kernel(
     window: int | None = None,
     sweeps: int | None = None,
 ) -> Run:
-    """`dual_ascent` with K[i, j] for the inner product of rows i and j; the weights are coefficients, one per row."""
+    """Run `dual_ascent` with K[i, j] as the inner product of rows i and j; the weights are coefficients of the rows."""
     coef = np.zeros((len(K), columns))
     run = Run(weights=coef, mean=coef)
     asked = [_asked(np.ones(1), target, columns) for target in y]
@@ -237,12 +238,12 @@ def dual_ascent_kernel(
 
 
 def _met(scores: Vector, y: float) -> float:
-    """The margin of a prediction."""
+    """Return the margin of a prediction."""
     return float(y * scores[0] if len(scores) == 1 else scores[int(y)] - np.delete(scores, int(y)).max())
 
 
 def _asked(x: Vector, y: float, columns: int) -> Matrix:
-    """What each part of an example's C adds to theta: nothing, then the direction of each rival."""
+    """Return what each share of an example's C adds to theta: zero, then the direction of each rival."""
     if columns == 1:
         return np.array([0 * x, y * x])
     eye = np.eye(columns)
@@ -251,8 +252,8 @@ def _asked(x: Vector, y: float, columns: int) -> Matrix:
 
 
 def _shared_out(link: Link, theta: Vector, Z: Matrix, share: Vector, margin: float) -> Vector:
-    """Maximize the dual over one example: the part that gains most takes from the one that loses least, as long as
-    there is a difference. Changes the shares, and answers theta."""
+    """Maximize the dual over one example: the share with the largest gain takes from the one with the smallest gain,
+    until the gains are equal. Updates the shares in place and returns theta."""
     for _ in range(500):
         gain = np.where(np.arange(len(Z)) > 0, margin, 0.0) - Z @ link.weights(theta)
         to, giver = int(gain.argmax()), int(np.where(share > 0, gain, np.inf).argmin())
@@ -267,8 +268,8 @@ def _shared_out(link: Link, theta: Vector, Z: Matrix, share: Vector, margin: flo
 
 
 def _moved(scores: Vector, k: float, Z: Matrix, share: Vector, margin: float) -> Vector:
-    """The same by the scores of an example in an expansion. Changes the shares, and answers what that makes of its
-    coefficients; k is its K(x, x)."""
+    """Do the same from the scores of an example in a kernel expansion. Updates the shares in place and returns the
+    change of its coefficients; k is K(x, x)."""
     change = np.zeros_like(scores)
     for _ in range(500):
         gain = np.where(np.arange(len(Z)) > 0, margin, 0.0) - Z @ (scores + k * change)

@@ -1,4 +1,4 @@
-"""Probabilities of classes from scores, calibrated as the scores come."""
+"""Online calibration of class probabilities from scores."""
 
 from dataclasses import dataclass, field
 
@@ -17,11 +17,11 @@ MASK = 2**64 - 1
 class Calibration:
     """``p = softmax(a s / dev(s) + b v / dev(v) + c)``, with a, b and c learned by AdaGrad ([ADAGRAD]).
 
-    s are the scores of a model, less their mean, and v those of a vote, if there is one. Each pair of scores and label
-    is judged before it is learned. A row of one score is that of the second of two classes.
+    s are the centered scores of a model, and v those of a vote, if there is one. Each example is evaluated before it is
+    learned. A row with one score holds that of the second of two classes.
 
-    The log odds z of the best class become ``slope z + shift + bend max(z - 1.5, 0)``. The class of highest score is
-    made the likeliest, until the likelihood ratio `doubt` has disproven that.
+    The log odds z of the best class become ``slope z + shift + bend max(z - 1.5, 0)``. The class with the highest score
+    is made the most probable, until the log likelihood ratio `doubt` rejects this.
     """
 
     n_classes: int
@@ -48,7 +48,7 @@ class Calibration:
         self.best, self.best_squares = np.array([1.0, 0.0, 0.0]), np.full(3, 4.0)
 
     def probabilities(self, s: Vector, v: Vector | None = None) -> Vector:
-        """Return the probability of each class from scores, and from those of a vote."""
+        """Return the probability of each class from scores s and, if given, vote scores v."""
         logits = self.a * _in_units(_centered(s), self.s_square) + self.c
         if v is not None:
             logits += self.b * _in_units(_centered(v), self.v_square)
@@ -57,7 +57,7 @@ class Calibration:
         return normalized
 
     def learn(self, right: int, s: Vector, v: Vector | None = None, weight: float = 1.0) -> Vector:
-        """Learn, and judge and return the probabilities as they were before."""
+        """Learn from an example; evaluate and return the probabilities from before the update."""
         p = self.probabilities(s, v)
         g = p - np.eye(self.n_classes)[right]
         self.judged += 1
@@ -73,7 +73,7 @@ class Calibration:
         return shown
 
     def _settled(self, p: Vector, s: Vector, right: int) -> Vector:
-        """Return the probabilities that are shown, and learn the odds of the best class."""
+        """Return the final probabilities, and learn the log odds of the best class."""
         agrees, best = self.doubt < PROVEN, int(s[0] >= 0) if len(s) == 1 else int(s.argmax())
         raised = with_highest(p, best)
         self.doubt += float(np.log(p[right] / raised[right]))
@@ -108,10 +108,10 @@ class Calibration:
 
 
 def calibrate(scores: Matrix, y: NDArray[np.intp], n_classes: int, votes: Matrix | None = None) -> Calibration:
-    """Calibrate the scores of a stream, one row per example; y are classes from 0.
+    """Calibrate the scores of a stream, one row per example; y are class indices from 0.
 
-    The first 8192 rows are all looked at, then about one of 2, and half as many each time that the rows double, at last
-    one of 64, or with votes one of 16.
+    The first 8192 rows are all used, then about one in 2. The fraction halves each time the number of rows doubles,
+    down to one in 64, or one in 16 with votes.
     """
     calibration, due = Calibration(n_classes), 1
     for t, (s, right) in enumerate(zip(scores, y, strict=True), 1):
@@ -125,13 +125,13 @@ def calibrate(scores: Matrix, y: NDArray[np.intp], n_classes: int, votes: Matrix
 
 
 def gap(t: int, most: int) -> int:
-    """Return how many rounds after round t the next one is looked at: from 1 to `most`, by a hash of t."""
+    """Return the number of rounds from round t to the next one used: from 1 to `most`, by a hash of t."""
     h = t * 0x9E3779B97F4A7C15 & MASK
     return 1 + (((h ^ (h >> 32)) * 0xD6E8FEB86659FD93 & MASK) >> 32) % most
 
 
 def with_highest(p: Vector, best: int) -> Vector:
-    """Return probabilities in which a class is the likeliest one."""
+    """Return probabilities in which class `best` is the most probable."""
     top = np.delete(p, best).max()
     if p[best] > top:
         return p
@@ -150,7 +150,7 @@ def _in_units(s: Vector, square: float) -> Vector:
 
 
 def _descend(factor: float, squares: float, g: Vector, z: Vector) -> tuple[float, float]:
-    """Return the factor of scores z after a step of AdaGrad, and the squares of its gradients."""
+    """Return the factor of scores z after a step of AdaGrad, and its sum of squared gradients."""
     gradient = float(g @ np.clip(z, -MOST_DEVIATIONS, MOST_DEVIATIONS))
     squares += gradient**2
     return max(factor - RATE * gradient / float(np.sqrt(squares)), LEAST_FACTOR), squares

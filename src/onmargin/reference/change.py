@@ -1,4 +1,4 @@
-"""Where the mean of a stream has changed, with all of the window at hand ([ADWIN])."""
+"""Change detection with an adaptive window that is stored in full ([ADWIN])."""
 
 from collections.abc import Sequence
 from math import log
@@ -7,9 +7,10 @@ import numpy as np
 
 
 def best_cut(losses: Sequence[float], cuts: Sequence[int], delta: float) -> tuple[int, float]:
-    """The cut W = W0 W1 whose means are too far apart by the largest factor, and mean(W1) - mean(W0); 0, 0: none are.
+    """Return the most significant cut W = W0 W1, and mean(W1) - mean(W0); or (0, 0) if no cut is significant.
 
-    Too far is ``sqrt(2/m var(W) ln(2/d)) + 2/(3m) ln(2/d)``, 1/m = 1/|W0| + 1/|W1|, d = delta / max(1, ln |W|).
+    A cut is significant if the means differ by more than ``sqrt(2/m var(W) ln(2/d)) + 2/(3m) ln(2/d)``, where
+    1/m = 1/|W0| + 1/|W1| and d = delta / max(1, ln |W|).
     """
     if not len(cuts):
         return 0, 0.0
@@ -24,12 +25,13 @@ def best_cut(losses: Sequence[float], cuts: Sequence[int], delta: float) -> tupl
 def adaptive_window(
     losses: Sequence[float], delta: float, buckets: int | None = None
 ) -> tuple[list[float], list[list[float]]]:
-    """After each loss: by how much the mean has changed, 0 if it has not, and the window that is left.
+    """Return, for each loss, the detected change of the mean (0 if none) and the remaining window.
 
-    Cuts are anywhere, or between buckets of 1, 2, 4, ... losses, at most `buckets` of a size.
+    If `buckets` is None, cuts can be anywhere; otherwise they lie between buckets of 1, 2, 4, ... losses, with at most
+    `buckets` buckets of each size.
     """
     window: list[float] = []
-    sizes: list[int] = []  # of the buckets, the oldest first
+    sizes: list[int] = []  # bucket sizes, oldest first
     changes, windows = [], []
     for loss in losses:
         window, sizes = [*window, loss], [*sizes, 1]

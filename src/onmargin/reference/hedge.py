@@ -1,4 +1,4 @@
-"""Votes of several models, weighed by what each has lost."""
+"""Weighted votes of several models, with weights from their past losses (AdaHedge)."""
 
 from collections.abc import Sequence
 from math import inf, log, log1p
@@ -14,7 +14,7 @@ Vector = NDArray[np.float64]
 
 
 class Hedged(NamedTuple):
-    """What AdaHedge came to: the weights before each round and after the last, its losses and its gap."""
+    """Result of AdaHedge: weights before each round and after the last, the weighted loss, and the mixability gap."""
 
     weights: Matrix
     mixed: float
@@ -22,9 +22,9 @@ class Hedged(NamedTuple):
 
 
 def adahedge(losses: Matrix, ceiling: float = inf) -> Hedged:
-    """Weigh models by their losses, rounds x models: ``mixed <= losses.sum(0).min() + gap + ln(models) / eta``.
+    """Weight models by their losses, rounds x models: ``mixed <= losses.sum(0).min() + gap + ln(models) / eta``.
 
-    The rate eta is ``ln(models) / gap`` ([ADAHEDGE]), or the ceiling if that is less.
+    The rate eta is ``ln(models) / gap`` ([ADAHEDGE]), or the ceiling if that is smaller.
     """
     total, mixed, gap = np.zeros(losses.shape[1]), 0.0, 0.0
     p = np.full(losses.shape[1], 1 / losses.shape[1])
@@ -47,20 +47,21 @@ def _log_mean(p: Vector, exponents: Vector) -> float:
 
 
 class Slept(NamedTuple):
-    """What AdaHedge came to where models sleep.
+    """Result of AdaHedge with sleeping models.
 
     Attributes
     ----------
     weights : ndarray of shape (rounds + 1, models)
-        Weights of the votes before each round and after the last; 0 for models that sleep.
+        Vote weights before each round and after the last; 0 for sleeping models.
     asleep : ndarray of bool of shape (rounds + 1, models)
         Which models sleep in each round, and after the last.
     bounds : ndarray of shape (rounds + 1, models)
-        The largest weight, by that of the leader, that each sleeping model could have had, had it learned on.
+        An upper bound on the weight, relative to the leader's, that each sleeping model could have if it had kept
+        learning.
     charged : ndarray of shape (models,)
-        What each model was charged for the rounds it slept.
+        The loss charged to each model for the rounds it slept.
     mixed, gap : float
-        The weighted losses, and the gap of AdaHedge.
+        The weighted loss, and the mixability gap of AdaHedge.
     """
 
     weights: Matrix
@@ -82,12 +83,13 @@ def sleeping_hedge(
     lag: float = 500,
     negligible: float = 0.01,
 ) -> Slept:
-    """Weigh models by their losses, rounds x models, of which those sleep that cannot matter for now ([SLEEPING]).
+    """Weight models by their losses, rounds x models; models of negligible weight sleep ([SLEEPING]).
 
-    A sleeping model is charged the mean loss of the others. It falls asleep after `watch` rounds in which it lost no
-    less than the vote, but not before `school` rounds, if its weight is below ``negligible / models`` of the leader's
-    and it is behind by what the leader loses in `lag` rounds. It sleeps as long as the former holds with what it had
-    lost before, for `longest` rounds at most. Models of one group do so together.
+    A sleeping model is charged the weighted mean loss of the others. A model falls asleep after `watch` rounds in which
+    its loss was at least that of the vote, but not before `school` rounds, if its weight is below
+    ``negligible / models`` of the leader's and it is behind by at least the leader's loss in `lag` rounds. It sleeps
+    while its weight, computed from its loss before it fell asleep, stays below that limit, for at most `longest`
+    rounds. The models of a group fall asleep and wake up together.
     """
     models = losses.shape[1]
     number = np.asarray(groups)
@@ -133,9 +135,9 @@ def sleeping_hedge(
 
 
 def graded(scores: Matrix, losses: Vector, squares: Vector) -> Matrix:
-    """Return graded scores of examples x models x columns, before the class of the votes is made the best.
+    """Combine scores of examples x models x columns into graded scores, before the voted class is made the highest.
 
-    `losses` are those at ranking (see `ranking_losses`), and `squares` the mean squares of the scores, one per model.
+    `losses` are the ranking losses (see `ranking_losses`), and `squares` the mean squared scores, one per model.
     """
     z = _centered(scores) / np.sqrt(squares)[:, np.newaxis]
     shares = np.exp(-0.2 * (losses - losses.min()))
@@ -144,10 +146,10 @@ def graded(scores: Matrix, losses: Vector, squares: Vector) -> Matrix:
 
 
 def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8) -> Vector:
-    """Return what models lose at ranking, from scores of rounds x models x columns: of 4096 rounds at most.
+    """Return the ranking loss of each model, from scores of rounds x models x columns, for at most 4096 rounds.
 
-    Each round is compared with the last `kept` even and the last `kept` odd labels, as far as they are other labels. A
-    model loses the part of these pairs that it has in the wrong order, and half of those that are tied.
+    Each round is compared with the last `kept` rounds with an even label and the last `kept` with an odd one, without
+    those of its own label. A model loses the fraction of these pairs that it orders wrongly; ties count half.
     """
     total = np.zeros(scores.shape[1])
     for t, label in enumerate(labels):
@@ -173,9 +175,9 @@ def _centered(scores: Matrix) -> Matrix:
 
 
 def tempered(y: Vector, origin: float) -> Vector:
-    """Return what experts learn of targets after the first, the origin: outliers are as far as the farthest before.
+    """Clip outliers among the targets after the first, the origin, to the largest distance from the origin so far.
 
-    An outlier is more than 100 times as far from the origin as those before, and not the third in a row.
+    An outlier is more than 100 times as far from the origin as any earlier target, and not the third such in a row.
     """
     reach, learned = 0.0, []
     far: list[float] = []
@@ -191,10 +193,10 @@ def tempered(y: Vector, origin: float) -> Vector:
 
 
 def units_of_c(squared_norms: Vector, y: Vector | None = None, power: float = 1.0) -> Vector:
-    """What ``C="auto"`` is in units of, in each round: ``deviation(y) / mean(squared_norms)^power``, both so far.
+    """Return the unit of ``C="auto"`` in each round: ``deviation(y) / mean(squared_norms)^power``, both so far.
 
-    The deviation is of the targets and 0; without y it is 1. A row counts for at most 100 times the mean before it, and
-    a target for what is ten deviations off.
+    The deviation is that of the targets together with one 0; without y it is 1. Squared norms are clipped to 100 times
+    the mean before them, and targets to ten deviations from the mean.
     """
     norms: list[float] = []
     targets, units = [0.0], []
@@ -210,7 +212,7 @@ def units_of_c(squared_norms: Vector, y: Vector | None = None, power: float = 1.
 
 
 class Several(NamedTuple):
-    """What several models came to together: mistakes of their prediction, mistakes of each, and AdaHedge's weights."""
+    """Result of several models: mistakes of the combined prediction and of each model, and the AdaHedge result."""
 
     mistakes: int
     each: NDArray[np.intp]
@@ -218,9 +220,9 @@ class Several(NamedTuple):
 
 
 def several(runs: Sequence[Run], y: Matrix, *, hedge: bool, ceiling: float = inf) -> Several:
-    """Combine classifiers that learned the same examples, each as if alone: one column for two classes, else K.
+    """Combine classifiers that learned the same examples independently: one column for two classes, otherwise K.
 
-    The leader predicts, which has made the fewest mistakes so far, or with `hedge` the vote weighed by `adahedge`.
+    The model with the fewest mistakes so far (the leader) predicts; with `hedge`, the vote weighted by `adahedge`.
     """
     scores = np.array([run.scores for run in runs]).swapaxes(0, 1)  # rounds x models x columns
     lost = np.array([[_wrong(own, target) for own in row] for row, target in zip(scores, y, strict=True)])
@@ -234,21 +236,21 @@ def several(runs: Sequence[Run], y: Matrix, *, hedge: bool, ceiling: float = inf
 
 
 def _wrong(scores: Vector, y: float) -> bool:
-    """Whether a margin is zero or less."""
+    """Return whether the margin is zero or negative."""
     if len(scores) == 1:
         return bool(y * scores[0] <= 0)
     return bool(scores[int(y)] <= np.delete(scores, int(y)).max())
 
 
 def _ballot(scores: Vector) -> Vector:
-    """One vote for the class predicted, as scores."""
+    """Return one vote for the predicted class, as scores."""
     if len(scores) == 1:
         return np.where(scores >= 0, 1.0, -1.0)
     return np.asarray(np.arange(len(scores)) == scores.argmax(), dtype=np.float64)
 
 
 def vote(paths: NDArray[np.intp], weights: NDArray[np.float64], labels: int) -> NDArray[np.intp]:
-    """Combine the labelings of all models, models x tokens: the label with the most votes per token, or the first."""
+    """Combine labelings, models x tokens: the label with the most votes per token; ties go to the first label."""
     votes = np.zeros((paths.shape[1], labels))
     for path, weight in zip(paths, weights, strict=True):
         votes[np.arange(len(path)), path] += weight
@@ -261,5 +263,5 @@ def _rate(models: int, gap: float) -> float:
 
 
 def _shrunk(eta: float, losses: Matrix) -> Matrix:
-    """exp(-eta losses), and 1 for 0 even if eta is infinite."""
+    """Return exp(-eta losses), with 1 for a loss of 0 even if eta is infinite."""
     return np.exp(-eta * losses) if eta < inf else (losses == 0).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Learning in the feature space of a kernel, from the kernel values alone ([JMLR] sec. 3 and 6), and on a budget."""
+"""Kernel learning from kernel values alone ([JMLR] sec. 3 and 6), and with a budget of supports."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass
 class Expansion:
-    """Coefficients a row of the stream (rows x columns), the supports in the order they came, and totals."""
+    """Coefficients of the rows of the stream (rows x columns), the supports in order of arrival, and totals."""
 
     coef: Matrix
     supports: list[int] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Expansion:
     max_squared_norm: float = 0.0
 
 
-# the expansion, which has one support too many, and the kernel: gives the place among the supports of what must go
+# expansion with one support too many, kernel matrix -> index among the supports of the one to remove
 Policy = Callable[[Expansion, Matrix], int]
 
 
@@ -46,13 +46,13 @@ def play_kernel(
     budget: int | None = None,
     policy: Policy | None = None,
 ) -> Expansion:
-    """`play` with K[i, j] for the inner product of rows i and j; at most `budget` supports, if there is one."""
+    """Run `play` with K[i, j] as the inner product of rows i and j; at most `budget` supports, if a policy is given."""
     run = Expansion(np.zeros((len(K), columns)))
     for i, target in enumerate(y):
         scale = 1.0 if weight is None else float(weight[i])
         if scale == 0:
             continue
-        scores = (K[i, run.supports, None] * run.coef[run.supports]).sum(axis=0)  # equal columns score alike
+        scores = (K[i, run.supports, None] * run.coef[run.supports]).sum(axis=0)  # equal columns get equal scores
         halfspaces, mistake = task(scores, target)
         directions = np.array([h.direction for h in halfspaces]).reshape(-1, columns)
         losses = np.array([max(h.loss, 0.0) for h in halfspaces])
@@ -82,19 +82,19 @@ def play_kernel(
 
 
 def oldest(run: Expansion, K: Matrix) -> int:
-    """The first that came."""
+    """Remove the oldest support."""
     return 0
 
 
 def smallest(run: Expansion, K: Matrix) -> int:
-    """That of the shortest contribution ``|c_r|^2 K(x_r, x_r)``, but for the newest."""
+    """Remove the support with the smallest ``|c_r|^2 K(x_r, x_r)``, except the newest."""
     return int(np.argmin([run.coef[r] @ run.coef[r] * K[r, r] for r in run.supports[:-1]]))
 
 
 def projection(run: Expansion, K: Matrix) -> int:
-    """That of which least is lost when the newest takes over its projection, c_r K(x_r, x) / K(x, x).
+    """Remove the support with the smallest loss when the newest takes over its projection, c_r K(x_r, x) / K(x, x).
 
-    What is lost is orthogonal to the newest row, so that its score stays what the step made it.
+    The lost component is orthogonal to the newest row, so the score of that row does not change.
     """
     new = run.supports[-1]
     lost = [run.coef[r] @ run.coef[r] * (K[r, r] - K[r, new] ** 2 / K[new, new]) for r in run.supports[:-1]]
@@ -105,11 +105,11 @@ def projection(run: Expansion, K: Matrix) -> int:
 
 
 def forgetron(run: Expansion, K: Matrix) -> int:
-    """The oldest, after all were shrunk so far that it does little harm (Dekel, Shalev-Shwartz and Singer, 2008).
+    """Shrink all supports by a factor phi and remove the oldest (Dekel, Shalev-Shwartz and Singer, 2008).
 
-    The harm of removing ``phi g`` from ``phi f`` is counted as ``phi^2 (|g|^2 - 2 <g, f>) + 2 phi |g| rho``, with rho
-    the root mean square of all moves, and phi is the largest for which the sum stays below 15/32 of the moves' squares.
-    For a Perceptron on rows of norm 1 that is the Forgetron, with its bound.
+    The damage of removing ``phi g`` from ``phi f`` is bounded by ``phi^2 (|g|^2 - 2 <g, f>) + 2 phi |g| rho``, with rho
+    the root mean square of all moves. phi is the largest factor for which the total damage stays below 15/32 of the sum
+    of squared moves. For a Perceptron on rows of norm 1 this is the Forgetron, with its bound.
     """
     r = run.supports[0]
     length = np.sqrt(run.coef[r] @ run.coef[r] * K[r, r])
@@ -133,10 +133,10 @@ def uniclass_kernel(
     budget: int | None = None,
     policy: Policy | None = None,
 ) -> tuple[Matrix, float, Matrix]:
-    """`uniclass` from kernel values, started at row `start` or at the origin: coefficients, radius and all losses.
+    """Run `uniclass` from kernel values, from row `start` or the origin; return coefficients, radius and all losses.
 
-    With a budget, the projection of what goes is taken over by the newest, otherwise its share by all others: then the
-    coefficients keep their sum, and the center stays among its rows.
+    With a budget and the policy `projection`, the newest support takes over the projection of the removed one. With
+    other policies all remaining coefficients are rescaled to keep their sum, so the center stays among its rows.
     """
     run, losses = Expansion(np.zeros((len(K), 1))), np.zeros(len(K))
     coef = run.coef[:, 0]

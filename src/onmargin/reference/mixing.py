@@ -1,4 +1,4 @@
-"""Iterative parameter mixing ([IPM] sec. 4): passes over shards from the same weights, and their mix."""
+"""Iterative parameter mixing ([IPM] sec. 4): train on shards from the same weights, then average the results."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ Vector = NDArray[np.float64]
 
 
 def mixed(start: Vector, ends: Sequence[Vector], counts: Sequence[float]) -> Vector:
-    """``w + sum mu_k (w_k - w)`` with mu_k = count_k / sum of counts; where nothing counts, w."""
+    """Return ``w + sum mu_k (w_k - w)`` with mu_k = count_k / sum of counts; w if all counts are 0."""
     total = sum(counts)
     mix = np.array(start)
     for end, count in zip(ends, counts, strict=True):
@@ -21,7 +21,7 @@ def mixed(start: Vector, ends: Sequence[Vector], counts: Sequence[float]) -> Vec
 def mixed_gaussians(
     means: Sequence[Vector], variances: Sequence[Vector], counts: Sequence[float]
 ) -> tuple[Vector, Vector]:
-    """The Gaussian nearest to all: ``min_N sum mu_k KL(N || N_k)``. Precisions are averaged, means by precision."""
+    """Return the Gaussian N that minimizes ``sum mu_k KL(N || N_k)``: mean precision, precision-weighted mean."""
     shares = np.array(counts) / sum(counts)
     weights = [share / variance for share, variance in zip(shares, variances, strict=True)]
     precision: Vector = np.sum(weights, axis=0)
@@ -32,7 +32,7 @@ def mixed_gaussians(
 def mix_epochs(
     learn: Callable[[Vector, Any], tuple[Vector, float]], shards: Sequence[Any], start: Vector, epochs: int
 ) -> Vector:
-    """Epochs of passes: `learn` takes weights and a shard, and gives the weights it ends with and what it counts."""
+    """Run epochs of parameter mixing; `learn(weights, shard)` returns the final weights and their mixing count."""
     weights = start
     for _ in range(epochs):
         ends, counts = zip(*(learn(weights, shard) for shard in shards), strict=True)

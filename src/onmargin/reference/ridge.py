@@ -11,8 +11,8 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RidgeRun:
-    """The predictions of all rounds, the weights after them (features x columns), the inverse of their matrix, and
-    what the square of each weight costs."""
+    """The predictions of all rounds, the final weights (features x columns), the inverse of their matrix, and the
+    penalty of each weight."""
 
     predictions: Matrix
     weights: Matrix
@@ -29,11 +29,11 @@ def ridge(
     forgetting: float = 0.0,
     forecast: bool = False,
 ) -> RidgeRun:
-    """``w = argmin alpha |u|^2 / 2 + sum weight (y - u.x)^2 / 2`` over the rounds so far, for each column of Y.
+    """Run ridge regression, ``argmin alpha |u|^2 / 2 + sum weight (y - u.x)^2 / 2`` so far, for each column of Y.
 
-    With `forecast` a row is predicted with itself in the matrix, and a target of 0 ([PD] sec. 3; [AW]). A round counts
-    ``(1 - forgetting)^s`` after s others. So do the penalties of features that were met; after each round the smallest
-    is made alpha / 100, if it is below.
+    With `forecast`, a row is added to the matrix with a target of 0 before it is predicted ([PD] sec. 3; [AW]). A round
+    has weight ``(1 - forgetting)^s`` after s others, and so do the penalties of features seen so far. After each
+    round the smallest penalty is raised to alpha / 100 if it is below.
     """
     n = X.shape[1]
     penalties, met = np.full(n, alpha), np.zeros(n, bool)
@@ -55,7 +55,7 @@ def ridge(
 
 
 def ridge_regret_bound(X: Matrix, y: Vector, alpha: float) -> float:
-    """The most that the sum of squares of the forecasts can be ([AW])."""
+    """Return the bound on the sum of squared errors of the forecasts ([AW])."""
     A = X.T @ X
     best = np.linalg.solve(alpha * np.eye(len(A)) + A, X.T @ y)
     fit = alpha * best @ best + ((y - X @ best) ** 2).sum()
@@ -63,13 +63,13 @@ def ridge_regret_bound(X: Matrix, y: Vector, alpha: float) -> float:
 
 
 def levels(y: Vector) -> tuple[Vector, Vector]:
-    """What the last target and the mean of those before predict; of the first, 0."""
+    """Return the predictions of two baselines, the previous target and the mean of all before; 0 for the first."""
     means = np.cumsum(y) / np.arange(1, len(y) + 1)
     return np.append(0.0, y[:-1]), np.append(0.0, means[:-1])
 
 
 def fourier(X: Matrix, n_waves: int, gamma: float, seed: int = 0) -> Matrix:
-    """``sqrt(2 / D) cos(Omega x + b)`` with Omega drawn from N(0, 2 gamma) and b uniform ([RFF])."""
+    """Random Fourier features ``sqrt(2 / D) cos(Omega x + b)``, Omega from N(0, 2 gamma) and b uniform ([RFF])."""
     random = np.random.RandomState(seed)
     shifts = 2 * np.pi * random.uniform(size=n_waves)
     frequencies = np.sqrt(2 * gamma) * random.standard_normal((X.shape[1], n_waves))

@@ -1,4 +1,4 @@
-"""The round, as the papers tell it."""
+"""The round of online learning, as in the papers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ Matrix = NDArray[np.float64]
 
 @dataclass
 class Run:
-    """The weights after the last round (features x columns), their mean over all rounds, all moves, and totals.
+    """Weights after the last round (features x columns), their mean over all rounds, all step sizes, and totals.
 
-    `scores` are those of each round, before it was learned.
+    `scores` are the scores of each round before its update.
     """
 
     weights: Matrix
@@ -46,17 +46,17 @@ def play(
     cost: Matrix | None = None,
     charge: Callable[[Vector, Any], float] | None = None,
 ) -> Run:
-    """Learn the rows of X in their order; `weight` scales C row by row, and 0 skips a row.
+    """Learn the rows of X in order; `weight` scales C per row, and a weight of 0 skips the row.
 
-    The loss of a round is what `charge` says of the scores and the target, or else the `total` of the losses of its
-    half-spaces: their sum, or their max if they are one trial. Its cost, if there are any, is cost[y, prediction].
+    The loss of a round is `charge` of the scores and the target if given, otherwise the `total` of the losses of its
+    half-spaces: their sum, or their max if they are one trial. Its cost, if `cost` is given, is cost[y, prediction].
     """
     W = np.zeros((X.shape[1], columns))
     run = Run(weights=W, mean=np.zeros_like(W))
     for x, target, scale in zip(X, y, np.ones(len(X)) if weight is None else weight, strict=True):
         if scale == 0:
             continue
-        scores = (W.T * x).sum(axis=1)  # predict; summed so that equal prototypes score alike, to the last bit
+        scores = (W.T * x).sum(axis=1)  # predict; summed so that equal prototypes get bitwise equal scores
         halfspaces, mistake = task(scores, target)  # receive the target
         directions = np.array([h.direction for h in halfspaces]).reshape(-1, columns)
         losses = np.array([max(h.loss, 0.0) for h in halfspaces])
@@ -82,7 +82,10 @@ def play(
 
 
 def with_intercept(X: Matrix, scaling: float | None = None) -> Matrix:
-    """X with a feature for the intercept; None: 0.3 times the norm of the first non-zero row, and 0 before it."""
+    """Append an intercept feature to X, equal to `scaling`.
+
+    If None, it is 0.3 times the norm of the first nonzero row, and 0 before that row.
+    """
     norms = np.linalg.norm(X, axis=1)
     column = np.zeros(len(X)) if scaling is None else np.full(len(X), scaling)
     if scaling is None and norms.any():

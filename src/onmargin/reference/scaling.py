@@ -1,4 +1,4 @@
-"""Features in units of their size or deviation so far."""
+"""Online scaling and standardization of features."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,22 +7,22 @@ Matrix = NDArray[np.float64]
 
 
 def sizes(X: Matrix, *, largest: bool = False) -> NDArray[np.float64]:
-    """Of each feature over all rows: the root of its mean square, or the largest absolute value; 1 if that is 0."""
+    """Return the scale of each feature: its root mean square, or its largest absolute value; 1 if that is 0."""
     size = np.abs(X).max(axis=0) if largest else np.sqrt((X**2).mean(axis=0))
     return np.where(X.any(axis=0), size, 1.0)
 
 
 def running_scale(X: Matrix, *, largest: bool = False) -> Matrix:
-    """Each row in units of the sizes up to and including it."""
+    """Divide each row by the scales of the features up to and including it."""
     return np.array([X[t] / sizes(X[: t + 1], largest=largest) for t in range(len(X))]).reshape(X.shape)
 
 
 def running_standardization(X: Matrix) -> Matrix:
-    """Return each row by the means and deviations of the t rows before it, brought within sqrt(t) of 0."""
+    """Standardize each row by the means and deviations of the t rows before it, clipped to [-sqrt(t), sqrt(t)]."""
     Z = np.zeros_like(X)
     for t in range(1, len(X)):
         means, deviations = X[:t].mean(axis=0), X[:t].std(axis=0)
-        alike = (X[:t] == X[0]).all(axis=0)  # by rounding means may miss what all numbers are
+        alike = (X[:t] == X[0]).all(axis=0)  # rounding may make the mean of equal numbers differ from them
         distance = X[t] - np.where(alike, X[0], means)
         far = np.abs(distance) > np.sqrt(t) * np.where(alike, 0.0, deviations)
         Z[t] = np.where(far, np.sqrt(t) * np.sign(distance), distance / np.where(far | alike, 1.0, deviations))
@@ -30,10 +30,11 @@ def running_standardization(X: Matrix) -> Matrix:
 
 
 def standardized_entries(X: Matrix) -> Matrix:
-    """Return records, in which NaN is missing, each standardized by the values of a feature in the rows before it.
+    """Standardize records with missing values (NaN), each feature by its values in the rows before.
 
-    What is missing is 0, as the mean is. A feature that has had one value only, and not in all rows, is in units of it;
-    a new one has the sign of its value. With n values before, none is further from 0 than sqrt(n).
+    Missing values become 0, the mean. A feature that so far had a single nonzero value, and not in all rows, is divided
+    by the size of that value; a new feature becomes its sign. With n earlier values, results are clipped to
+    [-sqrt(n), sqrt(n)].
     """
     Z = np.zeros_like(X)
     for t in range(1, len(X)):

@@ -1,4 +1,4 @@
-"""Learners whose weights move each at a rate of its own: AdaGrad's metric, a scale-free one, and variances."""
+"""Learners with a learning rate per weight: AdaGrad, normalized adaptive gradients, AROW, NHERD and SCW."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,30 +13,30 @@ from onmargin.reference.step import Step
 from onmargin.reference.task import Task
 
 Vector = NDArray[np.float64]
-# loss (of any sign), q, the example's weight -> tau, beta, gain before the move is paid
+# loss (of any sign), q, example weight -> tau, beta, gain (before subtracting tau^2 q / 2)
 MetricStep = Callable[[float, float, float], tuple[float, float, float]]
 
 
 class Metric(Protocol):
-    """What stands next to the weights, features x columns."""
+    """Per-weight state, features x columns."""
 
     def receive(self, x: Vector, slopes: Vector) -> None:
-        """What a row teaches, whether it moves anything or not; slopes are those of the loss, one a column."""
+        """Update the state with a row, before any move; slopes are those of the loss, one per column."""
 
     def rates(self, x: Vector) -> Matrix:
-        """The diagonals A of the metric for a row, one a column: a move is tau A x."""
+        """Return the diagonals A of the metric for a row, one per column: a move is tau A x."""
 
     def learn(self, x: Vector, moved: NDArray[np.bool_], beta: Vector) -> None:
-        """What a round that moved some columns along x teaches, each with its beta."""
+        """Update the state after a round that moved some columns along x, each with its beta."""
 
 
 def inverse(numbers: Matrix) -> Matrix:
-    """1 / numbers, and 0 for 0."""
+    """Return 1 / numbers, with 0 for 0."""
     return np.divide(1.0, numbers, out=np.zeros_like(numbers), where=numbers > 0)
 
 
 class Adaptive:
-    """A = 1 / sqrt(sum x^2) over the moves of a column, the next included ([ADAGRAD])."""
+    """AdaGrad: A = 1 / sqrt(sum x^2) over the moves of a column, including the next one ([ADAGRAD])."""
 
     def __init__(self, n_features: int, columns: int) -> None:
         self.squares = np.zeros((n_features, columns))
@@ -52,7 +52,7 @@ class Adaptive:
 
 
 class GradientAdaptive(Adaptive):
-    """A = 1 / sqrt(sum (g x)^2) with g the slope of a smooth loss ([ADAGRAD])."""
+    """AdaGrad for smooth losses: A = 1 / sqrt(sum (g x)^2), with g the slope of the loss ([ADAGRAD])."""
 
     def receive(self, x: Vector, slopes: Vector) -> None:
         self.slopes = slopes
@@ -65,7 +65,7 @@ class GradientAdaptive(Adaptive):
 
 
 class Normalized(Adaptive):
-    """A = sqrt(t / N) / (s sqrt(sum x^2)), with s the largest x in size and N = sum (x / s)^2 ([NAG])."""
+    """Scale-free AdaGrad: A = sqrt(t / N) / (s sqrt(sum x^2)), with s = max |x| and N = sum (x / s)^2 ([NAG])."""
 
     def __init__(self, n_features: int, columns: int) -> None:
         super().__init__(n_features, columns)
@@ -81,7 +81,7 @@ class Normalized(Adaptive):
 
 
 class Confidence:
-    """A = V, variances that fall with each move ([AROW]) and, with `forgetting`, grow a little again."""
+    """A = V, variances that shrink with each move ([AROW]) and, with `forgetting`, grow by that factor, up to 1."""
 
     def __init__(self, n_features: int, columns: int, forgetting: float = 0.0) -> None:
         self.variances = np.ones((n_features, columns))
@@ -100,7 +100,7 @@ class Confidence:
 
 
 def projected(C: float = inf, *, squared: bool = False) -> MetricStep:
-    """PA-I, or with squared slack PA-II, in a metric ([JMLR] sec. 3)."""
+    """Return the step of PA-I, or of PA-II if `squared`, in a metric ([JMLR] sec. 3)."""
 
     def step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
         damping = 1 / (2 * C * weight) if squared else 0.0
@@ -111,7 +111,7 @@ def projected(C: float = inf, *, squared: bool = False) -> MetricStep:
 
 
 def in_metric(step: Step) -> MetricStep:
-    """A step that asks for nothing but the loss, such as `descent` and `constant`, along one half-space in a metric."""
+    """Use a step that depends on the loss alone, such as `descent` or `constant`, along one half-space in a metric."""
 
     def metric_step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
         if loss <= 0:
@@ -123,7 +123,7 @@ def in_metric(step: Step) -> MetricStep:
 
 
 def arow(r: float) -> MetricStep:
-    """``beta = 1 / (q + r)``, ``tau = beta loss`` ([AROW])."""
+    """Return the AROW step: ``beta = 1 / (q + r)``, ``tau = beta loss`` ([AROW])."""
 
     def step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
         beta = 1 / (q + r / weight)
@@ -134,7 +134,7 @@ def arow(r: float) -> MetricStep:
 
 
 def nherd(C: float) -> MetricStep:
-    """The means of `arow` with r = 1 / C, and ``beta = (C^2 q + 2 C) / (1 + C q)^2`` ([NHERD])."""
+    """Return the NHERD step: tau of `arow` with r = 1 / C, and ``beta = (C^2 q + 2 C) / (1 + C q)^2`` ([NHERD])."""
 
     def step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
         price = C * weight
@@ -145,7 +145,7 @@ def nherd(C: float) -> MetricStep:
 
 
 def scw(C: float, phi: float, *, squared: bool = False) -> MetricStep:
-    """Asks for a margin of ``phi sqrt(q)``; `squared` is SCW-II ([SCW] prop. 1 and 2)."""
+    """Return the step of SCW-I, or of SCW-II if `squared`; the margin is ``phi sqrt(q)`` ([SCW] prop. 1 and 2)."""
 
     def step(loss: float, q: float, weight: float) -> tuple[float, float, float]:
         m, v, price = 1 - loss, q, C * weight
@@ -166,7 +166,7 @@ def scw(C: float, phi: float, *, squared: bool = False) -> MetricStep:
 
 @dataclass
 class MetricRun(Run):
-    """A run, and what stood next to its weights in the end."""
+    """A run, and the final per-weight state."""
 
     metric: Any = field(default=None)
 
@@ -182,9 +182,9 @@ def play_metric(
     weight: Vector | None = None,
     charge: Callable[[Vector, Any], float] | None = None,
 ) -> MetricRun:
-    """Learn the rows of X in their order; `weight` scales C row by row, and 0 skips a row.
+    """Learn the rows of X in order; `weight` scales C per row, and a weight of 0 skips the row.
 
-    The loss of a round is what `charge` says of the scores and the target, or else the sum over its half-spaces.
+    The loss of a round is `charge` of the scores and the target if given, otherwise the sum over its half-spaces.
     """
     W = np.zeros((X.shape[1], columns))
     run = MetricRun(weights=W, mean=np.zeros_like(W), metric=metric)

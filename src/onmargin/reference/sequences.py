@@ -1,4 +1,4 @@
-"""Labels of a chain: the best labeling, the one most worth beating, and learning from it ([JMLR] sec. 9)."""
+"""Sequence labeling: Viterbi decoding, the rival labeling of largest loss, and updates ([JMLR] sec. 9)."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,14 +9,14 @@ from onmargin.reference.rounds import Matrix, Run
 from onmargin.reference.step import Step, Vector
 
 Path = NDArray[np.intp]
-# emissions (tokens by labels), transitions (from, to), the right path -> the path to be beaten
+# emissions (tokens by labels), transitions (from, to), the true path -> the rival path
 Rival = Callable[[Matrix, Matrix, Path], Path]
 
 
 def path_features(X: Matrix, path: Path, labels: int, chosen: Sequence[int] = ()) -> Vector:
-    """Phi(x, z): the sum of the rows of each label, then how often each label follows each.
+    """Return Phi(x, z): the sum of the rows of each label, then the count of each label transition.
 
-    Last come, for each two labels, the sums of the `chosen` features of the rows where the second follows the first.
+    Last, for each pair of labels, are the sums of the `chosen` features of the rows where the second follows the first.
     """
     emissions, transitions = np.zeros((labels, X.shape[1])), np.zeros((labels, labels, 1 + len(chosen)))
     np.add.at(emissions, path, X)
@@ -25,14 +25,14 @@ def path_features(X: Matrix, path: Path, labels: int, chosen: Sequence[int] = ()
 
 
 def chain_scores(w: Vector, X: Matrix, labels: int, chosen: Sequence[int] = ()) -> tuple[Matrix, Matrix]:
-    """Emissions, tokens by labels, and transitions to each token, tokens by labels by labels."""
+    """Return emissions, tokens by labels, and transitions to each token, tokens by labels by labels."""
     W, T, E = np.split(w, [labels * X.shape[1], labels * (X.shape[1] + labels)])
     steps = np.einsum("abj,ij->iab", E.reshape(labels, labels, len(chosen)), X[:, list(chosen)])
     return X @ W.reshape(labels, -1).T, T.reshape(labels, labels) + steps
 
 
 def viterbi(emissions: Matrix, transitions: Matrix) -> Path:
-    """The path of highest score; of equal ones that whose last label comes first, then its last but one..."""
+    """Return the path of highest score; ties go to the smallest last label, then the smallest second to last, ..."""
     steps = each_step(transitions, len(emissions))
     best = [emissions[0]]
     for i in range(1, len(emissions)):
@@ -44,12 +44,12 @@ def viterbi(emissions: Matrix, transitions: Matrix) -> Path:
 
 
 def each_step(transitions: Matrix, tokens: int) -> Matrix:
-    """Transitions to each token, which may be the same for all."""
+    """Return the transitions to each token; one matrix is repeated for all tokens."""
     return np.broadcast_to(transitions, (tokens, *transitions.shape[-2:]))
 
 
 def hamming_rival(emissions: Matrix, transitions: Matrix, right: Path) -> Path:
-    """The path of highest score plus root of its errors, from the best path of every number of errors."""
+    """Return the path of highest score plus sqrt(errors), from the best path for every number of errors."""
     tokens, labels = emissions.shape
     steps = each_step(transitions, tokens)
     wrong = np.arange(labels) != right[:, None]
@@ -68,12 +68,12 @@ def hamming_rival(emissions: Matrix, transitions: Matrix, right: Path) -> Path:
 
 
 def additive_rival(cost: Matrix) -> Rival:
-    """The path of highest score plus cost, which is a sum over the tokens as the score is."""
+    """Return a rival function: the path of highest score plus cost, if the cost is a sum over tokens."""
     return lambda emissions, transitions, right: viterbi(emissions + cost[right], transitions)
 
 
 def predicted_rival(emissions: Matrix, transitions: Matrix, right: Path) -> Path:
-    """The prediction itself."""
+    """Return the predicted path."""
     return viterbi(emissions, transitions)
 
 
@@ -88,7 +88,7 @@ def play_sequences(
     chosen: Sequence[int] = (),
     weight: Vector | None = None,
 ) -> Run:
-    """Learn the sequences in their order; rho(y, z) is the sum over the tokens of ``cost[y_i, z_i]``, or its square."""
+    """Learn the sequences in order; rho(y, z) is the sum over tokens of ``cost[y_i, z_i]``, or its square."""
     labels, features = len(cost), sequences[0].shape[1]
     w = np.zeros(labels * (features + labels * (1 + len(chosen))))
     run = Run(weights=w, mean=np.zeros_like(w))

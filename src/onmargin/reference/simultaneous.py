@@ -1,4 +1,4 @@
-"""Many half-spaces of one trial at once: tau with sum(tau) <= C ([SIMPROJ] sec. 5; with its errata E9)."""
+"""Simultaneous updates over all half-spaces of a trial: tau with sum(tau) <= C ([SIMPROJ] sec. 5; erratum E9)."""
 
 from collections.abc import Callable
 
@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from onmargin.reference.step import Step, Vector
 
-# C, losses, q, which are mistaken -> tau
+# C, losses, q, mistaken half-spaces -> tau
 Scheme = Callable[[float, Vector, Vector, NDArray[np.bool_]], Vector]
 
 
 def simultaneous(scheme: Scheme, C: float) -> Step:
-    """The scheme as a step."""
+    """Return a step that applies the scheme."""
 
     def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
         tau = scheme(C * weight, loss, q, mistaken)
@@ -22,22 +22,22 @@ def simultaneous(scheme: Scheme, C: float) -> Step:
 
 
 def simperc(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """A fixed step, shared among the mistaken."""
+    """SimPerc: a fixed step, divided equally among the mistaken half-spaces."""
     return np.asarray(C * mistaken / max(mistaken.sum(), 1))
 
 
 def conproj(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """The mean of the projections onto the mistaken."""
+    """ConProj: the mean of the projections onto the mistaken half-spaces."""
     return np.asarray(np.minimum(C, loss / q) * mistaken / max(mistaken.sum(), 1))
 
 
 def simproj(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """The mean of all projections. No mistake bound."""
+    """SimProj: the mean of all projections. It has no mistake bound."""
     return np.asarray(np.minimum(C, loss / q) / len(loss))
 
 
 def simopt(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """``max sum tau loss - tau^2 q / 2``, the dual without its cross terms. No mistake bound (E9)."""
+    """SimOpt: ``max sum tau loss - tau^2 q / 2``, the dual without its cross terms. It has no mistake bound (E9)."""
     if (loss / q).sum() <= C:
         return loss / q
     order = np.argsort(-loss)
@@ -46,16 +46,16 @@ def simopt(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Ve
 
 
 def conopt(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """SimOpt on the mistaken. A mistake bound for C below 2 over the largest q."""
+    """ConOpt: SimOpt on the mistaken half-spaces. It has a mistake bound for C below 2 / max(q)."""
     tau = np.zeros_like(loss)
     tau[mistaken] = simopt(C, loss[mistaken], q[mistaken], mistaken[mistaken])
     return tau
 
 
 def sopopo(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """The dual itself, for half-spaces that share one prototype (q = 2 ``|x|^2``).
+    """SOPOPO: the exact dual solution, for half-spaces that share one prototype (q = 2 ``|x|^2``).
 
-    Rival r moves by ``[d_r - rho]_+`` with d = 2 loss / q, and the right prototype by their sum, which is min(rho, C).
+    Rival r moves by ``[d_r - rho]_+`` with d = 2 loss / q, and the true prototype by their sum, which is min(rho, C).
     """
     d = np.sort(2 * loss / q)[::-1]
     n = np.arange(1, len(d) + 1)

@@ -1,4 +1,4 @@
-"""How far to go: tau for losses and squared lengths q of directions, and sum(tau * loss) less the price of slack."""
+"""Step sizes tau from losses and squared norms q of directions, and the gain sum(tau * loss) minus slack penalties."""
 
 from collections.abc import Callable
 
@@ -6,18 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
-# losses (all positive), q, which half-spaces are mistaken, the example's weight -> tau, gain before the move is paid
+# losses (all positive), q, mistaken half-spaces, example weight -> tau, gain (before subtracting |move|^2 / 2)
 Step = Callable[[Vector, Vector, NDArray[np.bool_], float], tuple[Vector, float]]
 
 
 def pa(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
-    """Project: ``min 1/2 |w - w_t|^2`` so that the loss is zero."""
+    """Return the PA step: ``min 1/2 |w - w_t|^2`` subject to zero loss."""
     tau = loss / q
     return tau, float(tau @ loss)
 
 
 def pa1(C: float) -> Step:
-    """Project softly: ``min 1/2 |w - w_t|^2 + C xi``."""
+    """Return the PA-I step: ``min 1/2 |w - w_t|^2 + C xi``."""
 
     def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
         tau = np.minimum(C * weight, loss / q)
@@ -27,7 +27,7 @@ def pa1(C: float) -> Step:
 
 
 def pa2(C: float) -> Step:
-    """Project softly: ``min 1/2 |w - w_t|^2 + C xi^2``."""
+    """Return the PA-II step: ``min 1/2 |w - w_t|^2 + C xi^2``."""
 
     def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
         damping = 1 / (2 * C * weight)
@@ -38,7 +38,7 @@ def pa2(C: float) -> Step:
 
 
 def descent(rate: float) -> Step:
-    """Go `rate` times the loss, whatever the curvature: gradient descent on squared losses and on `softmax`."""
+    """Return the step ``rate * loss``, for any curvature: gradient descent on squared losses and on `softmax`."""
 
     def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
         tau = rate * weight * loss
@@ -48,7 +48,7 @@ def descent(rate: float) -> Step:
 
 
 def constant(rate: float) -> Step:
-    """Go `rate`, whatever the loss: gradient descent on hinge losses."""
+    """Return the constant step `rate`, for any loss: gradient descent on hinge losses."""
 
     def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
         tau = np.full_like(loss, rate * weight)
@@ -58,7 +58,7 @@ def constant(rate: float) -> Step:
 
 
 def target_loss(target: float, updates: int) -> Step:
-    """Project (PA) in rounds whose loss is above `target`, until so many updates are made ([NIPS], E5)."""
+    """Return the PA step for rounds with a loss above `target`, for at most `updates` updates ([NIPS], E5)."""
     left = updates
 
     def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:

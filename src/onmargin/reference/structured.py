@@ -1,4 +1,4 @@
-"""Any structure: the model searches, the round is one half-space ([JMLR] sec. 8)."""
+"""Structured prediction: the user's model finds the rival, and each round is one half-space ([JMLR] sec. 8)."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -19,10 +19,11 @@ def structured(
     max_loss: bool = False,
     weight: Vector | None = None,
 ) -> Run:
-    """Learn the examples in their order: the right y must beat its rival z by the square root of its cost.
+    """Learn the examples in order: the score of y must exceed that of its rival z by the square root of the cost.
 
     The model has `joint_features(x, y)` (a vector), `argmax(w, x)`, `cost(y, z)` and, for `max_loss`,
-    `cost_augmented_argmax(w, x, y)`, the z of highest ``w @ joint_features(x, z) + sqrt(cost(y, z))``.
+    `cost_augmented_argmax(w, x, y)`, which returns the z with the highest
+    ``w @ joint_features(x, z) + sqrt(cost(y, z))``.
     """
     w = np.zeros(len(model.joint_features(X[0], Y[0])))
     run = Run(weights=w, mean=np.zeros_like(w))

@@ -1,4 +1,4 @@
-"""What is asked: the half-spaces that the scores violate, and whether it was a mistake ([JMLR] sec. 3, 5 and 7)."""
+"""Tasks: the half-spaces of a round, and whether the prediction is a mistake ([JMLR] sec. 3, 5 and 7)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -10,9 +10,9 @@ Vector = NDArray[np.float64]
 
 
 class HalfSpace(NamedTuple):
-    """The scores must move along `direction`, one coefficient a score, until `loss` is made up for.
+    """A constraint: the scores must move along `direction` (one coefficient per score) until `loss` is zero.
 
-    `part`: of a trial that falls into parts, which.
+    `part` is the index of its part in a trial that is split into parts.
     """
 
     direction: Vector
@@ -26,13 +26,13 @@ Task = Callable[[Vector, Any], tuple[list[HalfSpace], bool]]
 
 
 def binary(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
-    """y in {-1, +1}: loss ``[1 - y s]_+``."""
+    """Binary classification, y in {-1, +1}: loss ``[1 - y s]_+``."""
     margin = y * scores[0]
     return [HalfSpace(np.array([y], dtype=float), 1 - margin)], bool(margin <= 0)
 
 
 def regression(epsilon: float) -> Task:
-    """y real: loss ``[|y - s| - epsilon]_+``."""
+    """Regression, y real: loss ``[|y - s| - epsilon]_+``."""
 
     def task(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
         loss = abs(y - scores[0]) - epsilon
@@ -42,7 +42,7 @@ def regression(epsilon: float) -> Task:
 
 
 def multiclass(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
-    """y a column: loss ``[1 - (s_y - max_{r != y} s_r)]_+``, the right class against its best rival."""
+    """Multiclass, y a column: loss ``[1 - (s_y - max_{r != y} s_r)]_+``, the true class against its best rival."""
     right = int(y)
     rival = int(np.where(np.arange(len(scores)) == right, -np.inf, scores).argmax())
     direction = np.zeros(len(scores))
@@ -52,7 +52,7 @@ def multiclass(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
 
 
 def one_vs_rest(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
-    """y a column: every column a binary problem of its own."""
+    """One-vs-rest, y a column: one binary problem per column."""
     right = int(y)
     sign = np.where(np.arange(len(scores)) == right, 1.0, -1.0)
     halfspaces = [HalfSpace(row, 1 - row @ scores) for row in np.diag(sign)]
@@ -60,7 +60,7 @@ def one_vs_rest(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
 
 
 def rivals(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
-    """y a column: the right class against each of the others; the loss of the round is the largest."""
+    """Multiclass, y a column: the true class against every other class; the loss of the round is the largest."""
     right = int(y)
     eye = np.eye(len(scores))
     halfspaces = [
@@ -72,7 +72,7 @@ def rivals(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
 
 
 def with_margins(task: Task, margin: Mapping[float, float]) -> Task:
-    """A task of classes in which examples of class y ask for ``margin[y]`` instead of 1."""
+    """Return a classification task in which examples of class y need the margin ``margin[y]`` instead of 1."""
 
     def asking(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
         halfspaces, mistake = task(scores, y)
@@ -82,7 +82,10 @@ def with_margins(task: Task, margin: Mapping[float, float]) -> Task:
 
 
 def cost_sensitive(cost: NDArray[np.float64], *, max_loss: bool = False) -> Task:
-    """y a column, cost[y, q] that of predicting q: loss ``s_q - s_y + sqrt(cost)`` of the prediction or the worst q."""
+    """Cost-sensitive multiclass, y a column: loss ``s_q - s_y + sqrt(cost[y, q])``.
+
+    The rival q is the prediction, or with `max_loss` the class of largest loss.
+    """
 
     def task(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
         right = int(y)
@@ -97,9 +100,9 @@ def cost_sensitive(cost: NDArray[np.float64], *, max_loss: bool = False) -> Task
 
 
 def label_pairs(*, calibrated: bool = False) -> Task:
-    """y the relevant labels: each against every other one; the loss of the round is the largest.
+    """Label ranking, y the relevant labels: all pairs of a relevant and an irrelevant label; the loss is the largest.
 
-    With `calibrated` the last score is that of a label between the relevant ones and the others.
+    With `calibrated`, the last score is that of a calibration label between the relevant labels and the others.
     """
 
     def task(scores: Vector, y: Vector) -> tuple[list[HalfSpace], bool]:
@@ -118,7 +121,7 @@ def label_pairs(*, calibrated: bool = False) -> Task:
 
 
 def label_ranking(*, calibrated: bool = False) -> Task:
-    """y the relevant labels: the worst pair alone."""
+    """Label ranking, y the relevant labels: only the pair with the largest loss."""
     pairs = label_pairs(calibrated=calibrated)
 
     def task(scores: Vector, y: Vector) -> tuple[list[HalfSpace], bool]:
@@ -129,10 +132,10 @@ def label_ranking(*, calibrated: bool = False) -> Task:
 
 
 def softmax(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
-    """y a column, or -1 and +1 with one column: the gradient of ``-ln p_y``, with p the softmax of the scores.
+    """Log loss, y a column, or -1 or +1 with one column: the gradient of ``-ln p_y``, with p the softmax of the scores.
 
-    Each column has a half-space of its own, whose `loss` is the gradient: ``1 - p_y`` up for the right column, ``p_c``
-    down for the others. Gradients of 0.001 and less are left out. `log_loss` is the loss of the round.
+    Each column has its own half-space, whose `loss` is the gradient: ``1 - p_y`` up for the true column, ``p_c`` down
+    for the others. Gradients of at most 0.001 are skipped. `log_loss` is the loss of the round.
     """
     if len(scores) == 1:
         margin = float(y * scores[0])
@@ -148,7 +151,7 @@ def softmax(scores: Vector, y: float) -> tuple[list[HalfSpace], bool]:
 
 
 def log_loss(scores: Vector, y: float) -> float:
-    """``-ln p_y``, with p the softmax of the scores; with one column, y in {-1, +1} and the logistic function."""
+    """Return ``-ln p_y``, with p the softmax of the scores; with one column, the logistic loss of y in {-1, +1}."""
     if len(scores) == 1:
         return float(np.logaddexp(0, -y * scores[0]))
     return float(np.logaddexp.reduce(scores) - scores[int(y)])

@@ -1,7 +1,7 @@
-"""Trials of several half-spaces over one vector of weights ([SIMPROJ] sec. 2, 3 and 6).
+"""Trials of several half-spaces over one weight vector ([SIMPROJ] sec. 2, 3 and 6).
 
-A trial is a matrix of rows with one score each. An ordinal round is a trial of its thresholds, and a class with
-features of its own is a row of its trial.
+A trial is a matrix of rows with one score each. In ordinal regression, the thresholds of a round are its trial. With
+class features, each class is one row of the trial.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from onmargin.reference.rounds import Matrix, Run
 from onmargin.reference.step import Step, Vector
 from onmargin.reference.task import HalfSpace
 
-# losses, inner products of the directions, which are mistaken, the part of each, the trial's weight -> tau, gain
+# losses, inner products of the directions, mistaken half-spaces, part of each, trial weight -> tau, gain
 TrialStep = Callable[[Vector, Matrix, NDArray[np.bool_], NDArray[np.intp], float], tuple[Vector, float]]
 
 
@@ -27,7 +27,7 @@ def play_trials(
     *,
     weight: Vector | None = None,
 ) -> Run:
-    """Learn the trials in their order; the loss of each is the mean over its parts of their largest loss."""
+    """Learn the trials in order; the loss of a trial is the mean over its parts of their largest loss."""
     w = np.zeros(trials[0].shape[1])
     run = Run(weights=w, mean=np.zeros_like(w))
     for X, target, scale in zip(trials, targets, np.ones(len(trials)) if weight is None else weight, strict=True):
@@ -57,22 +57,22 @@ def play_trials(
     return run
 
 
-# losses (all positive), which are mistaken -> how much each counts, in sum at most 1
+# losses (all positive), mistaken half-spaces -> weights of the half-spaces, with a sum of at most 1
 Mixture = Callable[[Vector, NDArray[np.bool_]], Vector]
 
 
 def largest(loss: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """The first of the largest losses alone: MaxPA."""
+    """MaxPA: use only the largest loss; ties go to the first."""
     return np.asarray(np.arange(len(loss)) == loss.argmax(), dtype=np.float64)
 
 
 def even(loss: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """All alike: SimProj."""
+    """SimProj: equal weights for all half-spaces."""
     return np.full(len(loss), 1 / len(loss))
 
 
 def even_mistakes(loss: Vector, mistaken: NDArray[np.bool_]) -> Vector:
-    """The mistaken alike: ConProj, and with a fixed step SimPerc."""
+    """ConProj, and with a fixed step SimPerc: equal weights for the mistaken half-spaces."""
     return np.asarray(mistaken / max(mistaken.sum(), 1))
 
 
@@ -86,7 +86,7 @@ def play_additive_trials(
     C: float = 1.0,
     weight: Vector | None = None,
 ) -> Run:
-    """The same where weights are a link of theta: each half-space has its own step, and the mixture says its share."""
+    """Learn trials with weights link(theta): the step of each half-space is multiplied by its weight in the mixture."""
     step, mixture = scheme
     theta = np.zeros(trials[0].shape[1])
     run = Run(weights=theta, mean=theta)
@@ -122,7 +122,7 @@ def play_additive_trials(
 
 
 def each_part(step: Step) -> TrialStep:
-    """The step by itself for the violated half-spaces of every part, with an equal share of C."""
+    """Apply the step to the violated half-spaces of each part separately, with an equal share of C per part."""
 
     def solve(
         loss: Vector, G: Matrix, mistaken: NDArray[np.bool_], parts: NDArray[np.intp], weight: float
@@ -140,9 +140,10 @@ def each_part(step: Step) -> TrialStep:
 
 
 def priced(step: TrialStep, prices: Vector, *, largest: bool = False) -> TrialStep:
-    """The step where ``sum(prices * tau) <= C`` ([SIMPROJ] sec. 10), for prices above 0: in units of ``prices * tau``.
+    """Return the step with ``sum(prices * tau) <= C`` ([SIMPROJ] sec. 10), for prices above 0.
 
-    A step onto the `largest` loss alone chooses by the losses themselves.
+    The step is solved for ``prices * tau``. With `largest`, only the half-space of largest loss is used, where losses
+    are not divided by prices.
     """
 
     def solve(
@@ -158,9 +159,9 @@ def priced(step: TrialStep, prices: Vector, *, largest: bool = False) -> TrialSt
 
 
 def joint(C: float, *, accuracy: float = 1e-13, most: int = 100_000) -> TrialStep:
-    """The dual itself, ``max tau loss - tau G tau / 2`` with each part's sum at most its share of C.
+    """Return the exact dual solution, ``max tau loss - tau G tau / 2`` with each part's sum at most its share of C.
 
-    By projected gradients with Nesterov's momentum, which starts afresh when it turns against the gradient.
+    It is found by projected gradient ascent with Nesterov momentum, restarted when momentum opposes the gradient.
     """
 
     def solve(
@@ -185,7 +186,7 @@ def joint(C: float, *, accuracy: float = 1e-13, most: int = 100_000) -> TrialSte
 
 
 def _onto_simplex(v: Vector, size: float) -> Vector:
-    """The nearest point of ``{v >= 0, sum(v) <= size}``."""
+    """Project onto ``{v >= 0, sum(v) <= size}``."""
     if np.maximum(v, 0).sum() <= size:
         return np.asarray(np.maximum(v, 0))
     falling = np.sort(v)[::-1]
@@ -194,7 +195,7 @@ def _onto_simplex(v: Vector, size: float) -> Vector:
 
 
 def block(margin: float = 1.0) -> Callable[[Vector, Vector], tuple[list[HalfSpace], bool]]:
-    """A label of -1 or +1 for each row; times the number of its set, from 1, if the trial falls into sets."""
+    """Return the task of a block: a label of -1 or +1 per row, times the number of its set, from 1, if it has sets."""
 
     def task(scores: Vector, y: Vector) -> tuple[list[HalfSpace], bool]:
         margins = np.sign(y) * scores
@@ -209,7 +210,7 @@ def block(margin: float = 1.0) -> Callable[[Vector, Vector], tuple[list[HalfSpac
 
 
 def ordinal_trial(x: Vector, rank: int, ranks: int) -> tuple[Matrix, Vector]:
-    """A row as the trial of its thresholds, (x, -e_j) for each, and their labels: +1 below the rank, counted from 0."""
+    """Return the trial of a row, (x, -e_j) for each threshold j, and labels: +1 for j below the rank, both from 0."""
     thresholds = ranks - 1
     trial = np.column_stack([np.tile(x, (thresholds, 1)), -np.eye(thresholds)])
     return trial, np.where(np.arange(thresholds) < rank, 1.0, -1.0)

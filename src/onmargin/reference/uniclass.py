@@ -1,4 +1,4 @@
-"""A ball that holds what it has seen ([JMLR] sec. 6), also with a learned radius; on the simplex ([NIPS] Thm. 4)."""
+"""Novelty detection with an enclosing ball ([JMLR] sec. 6), with fixed or learned radius; simplex: [NIPS] Thm. 4."""
 
 from dataclasses import dataclass
 
@@ -35,10 +35,10 @@ def uniclass(
     start: Vector | None = None,
     weight: Vector | None = None,
 ) -> Ball:
-    """Follow the rows of X with a ball of the given radius, or with one whose radius is learned and at most that.
+    """Update a ball on the rows of X, with the given radius or with a learned radius of at most that.
 
-    A learned radius is a ball of radius B in one more dimension, around a center that starts at height B above all
-    rows: where it cuts through their plane its radius is ``sqrt(B^2 - height^2)``.
+    A learned radius uses a ball of radius B in one additional dimension, whose center starts at height B above all
+    rows. Its intersection with the hyperplane of the rows has radius ``sqrt(B^2 - height^2)``.
     """
     lifted = np.column_stack([X, np.zeros(len(X))])
     center = np.zeros(X.shape[1] + 1)
@@ -66,10 +66,11 @@ def uniclass(
 
 
 def simplex_uniclass(X: NDArray[np.float64], radius: float, step: Step = pa, *, weight: Vector | None = None) -> Ball:
-    """Follow the rows of X with a ball of the given radius around a center on the simplex, at first its middle.
+    """Update a ball of the given radius on the rows of X, with a center that starts in the middle of the simplex.
 
-    The direction is that of `uniclass`, ``v = (x - w) / |x - w|``, but the center is multiplied by ``exp(tau v)``. The
-    curvature along v is ``(max v - min v)^2 / 4`` at most, and PA makes tau = 4 loss / (max v - min v)^2 (E6).
+    The direction is that of `uniclass`, ``v = (x - w) / |x - w|``, but the center is multiplied by ``exp(tau v)`` and
+    normalized. The curvature along v is at most ``(max v - min v)^2 / 4``, so the PA step is
+    tau = 4 loss / (max v - min v)^2 (E6).
     """
     log_w = np.full(X.shape[1], -np.log(X.shape[1]))
     ball = Ball(np.exp(log_w), radius)
@@ -103,10 +104,10 @@ def linked_uniclass(
     search: bool = True,
     start: Vector | None = None,
 ) -> Ball:
-    """Follow the rows of X with a ball whose center, counted from `start`, is a link of a sum ([NIPS] sec. 6).
+    """Update a ball on the rows of X whose center, relative to `start`, is link(theta) ([NIPS] sec. 6).
 
-    The direction is that of `uniclass`. With `search` a step goes as far as the loss is made up for, at most C;
-    otherwise as far as the curvature of the link allows.
+    The direction is that of `uniclass`. With `search`, a line search finds the step that makes up for the loss, at most
+    C; otherwise the step follows from the curvature bound of the link.
     """
     theta, origin = np.zeros(X.shape[1]), np.zeros(X.shape[1]) if start is None else start
     ball = Ball(origin + link.weights(theta), radius)

@@ -1,4 +1,4 @@
-"""What can be proved about a run: bounds, and certificates that a run kept to them."""
+"""Mistake, loss and regret bounds, and certificates that a run satisfies them."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from onmargin.theory._certify import certify
     from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTheorem
 
-# Bounds are arithmetic; certificates import scikit-learn and all estimators, when first touched (PEP 562).
+# Bounds are plain arithmetic. Certificates need scikit-learn and all estimators, so they are imported on first access
+# (PEP 562).
 _HOME = {
     "Certificate": "onmargin.theory.certificate",
     "Competitor": "onmargin.theory.certificate",

@@ -1,23 +1,23 @@
-"""What the arguments of a bound must be for it to say anything."""
+"""Checks of the arguments of bounds."""
 
 from math import isnan
 
 
 def positive(**numbers: float) -> None:
-    """Refuse what is not above zero."""
+    """Raise ValueError for numbers that are not above zero."""
     for name, value in numbers.items():
         if not value > 0:
             raise ValueError(f"{name} must be above 0; got {value!r}")
 
 
 def not_negative(**numbers: float) -> None:
-    """Refuse what is below zero."""
+    """Raise ValueError for numbers that are negative or nan."""
     for name, value in numbers.items():
         if isnan(value) or value < 0:
             raise ValueError(f"{name} must not be negative; got {value!r}")
 
 
 def condition(met: bool, needs: str, got: str) -> None:
-    """Refuse arguments for which the theorem is not proved."""
+    """Raise ValueError if a condition of the theorem is not met."""
     if not met:
         raise ValueError(f"the theorem needs {needs}; got {got}")

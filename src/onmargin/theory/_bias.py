@@ -1,4 +1,4 @@
-"""The intercept as a coordinate of the rows."""
+"""Appending the intercept coordinate to rows."""
 
 from typing import Any
 
@@ -8,7 +8,10 @@ from scipy import sparse
 
 
 def with_bias(X: Any, bias: float, *, auto: bool) -> Any:
-    """Return rows with the coordinate; with `auto` zeros before the first other row, which gave it, have none."""
+    """Append the intercept coordinate to the rows.
+
+    With `auto`, the first nonzero row sets the coordinate; zero rows before it get 0.
+    """
     if bias == 0 or np.isnan(bias):
         return X
     begun = np.cumsum(squared_norms(X)) > 0 if auto else np.ones(X.shape[0], bool)

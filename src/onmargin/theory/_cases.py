@@ -1,4 +1,4 @@
-"""What each estimator asks of a stream, as the theorems see it."""
+"""The case of each estimator: its step, constraints, size and curvature on a stream, for the theorems."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -41,32 +41,32 @@ from onmargin.theory.certificate import NoTheorem
 
 Vector = NDArray[np.float64]
 Places = NDArray[np.intp]
-# The estimator after the run, X, y and what else came with them -> the case.
+# The estimator after the run, X, y and further arguments of `partial_fit` -> the case.
 Reader = Callable[[Any, Any, Any, dict[str, Any]], Case]
 
-MOST_KERNEL_ROWS = 3000  # whose inner products are taken apart
+MOST_KERNEL_ROWS = 3000  # limit for the eigendecomposition of the kernel matrix
 
-# The steps of quasi-additive learners, and that of a window.
+# The steps of quasi-additive learners and of dual ascent.
 _STEPS: dict[type, str] = {Fixed: "fixed", Aggressive: "aggressive", Optimal: "optimal", Ascent: "optimal"}
-# The words for `update` whose steps are of one kind; the others are kinds of their own.
+# Values of `update` whose steps share a kind; each other value is its own kind.
 _KINDS = {"max": "capped", "conproj": "capped", "exact": "capped", "mira": "capped", "perceptron": "simperc"}
 
 
 def _rows(run: Any, X: Any) -> Any:
-    """The rows as they were learned, in double precision, with the intercept coordinate last."""
+    """Return the rows as they were learned, in double precision, with the intercept coordinate last."""
     auto = getattr(run, "intercept_scaling", "auto") == "auto"
     return with_bias(_plain_rows(run, X), getattr(run._learner.geometry, "bias", 0.0), auto=auto)
 
 
 def _plain_rows(run: Any, X: Any) -> Any:
-    """The rows themselves; with a kernel their places in its feature space, as coordinates of the span of the rows."""
+    """Return the rows; with a kernel, their coordinates in the span of the rows in feature space."""
     X = run._checked(X, keep=True)
     if getattr(run, "kernel", None) is None:
         return X.astype(np.float64)
     if X.shape[0] > MOST_KERNEL_ROWS:
         raise NoTheorem(f"certify takes up to {MOST_KERNEL_ROWS} rows with a kernel; got {X.shape[0]}")
     K = np.asarray(X if run.kernel == "precomputed" else run._learner.kernel(X, X), dtype=np.float64)
-    # K = U L U' are the inner products of the rows of U L^(1/2): |sum_i beta_i phi(x_i)|^2 = beta' K beta.
+    # K = U L U' holds the inner products of the rows of U L^(1/2): |sum_i beta_i phi(x_i)|^2 = beta' K beta.
     values, vectors = np.linalg.eigh((K + K.T) / 2)
     largest = max(float(values.max(initial=0)), 0.0)
     if values.min(initial=0) < -1e-6 * largest:
@@ -76,7 +76,7 @@ def _plain_rows(run: Any, X: Any) -> Any:
 
 
 def _passive_aggressive(run: Any, lengths: Vector) -> str:
-    """The step of `C` and `loss`; plain PA has theorems of its own on the simplex, and for directions of length 1."""
+    """Return the step for `C` and `loss`; PA has separate theorems on the simplex and for directions of norm 1."""
     if inf == run.C and getattr(run, "geometry", "") == "entropic":
         return "PA on the simplex"
     if inf == run.C:
@@ -91,12 +91,12 @@ def _update(run: Any) -> str:
 
 
 def _signed(above: NDArray[np.bool_], places: Places, required: Vector) -> tuple[Places, Places, Vector]:
-    """Half-spaces of one score each, which must be high or low."""
+    """Return half-spaces of one score each, which must be high or low."""
     return np.where(above, places, -1)[:, None], np.where(above, -1, places)[:, None], required[:, None]
 
 
 def _against_all(codes: Places, n_columns: int, required: Vector) -> tuple[Places, Places, Vector]:
-    """The right column of each row against every other."""
+    """Return half-spaces of the true column of each row against every other column."""
     places = np.arange(len(codes))[:, None] * n_columns
     others = np.arange(n_columns)
     up = np.repeat(places + codes[:, None], n_columns, axis=1)
@@ -104,7 +104,10 @@ def _against_all(codes: Places, n_columns: int, required: Vector) -> tuple[Place
 
 
 def _prototypes(X: Any, codes: Places, n_classes: int, required: Any, unit: float = 1.0) -> HalfSpaces:
-    """Two classes have one column, more have one each; `required` by class and rival."""
+    """Return the constraints of prototypes: one column for two classes, otherwise one per class.
+
+    `required` is indexed by class and rival.
+    """
     required = np.broadcast_to(required, (n_classes, n_classes))[codes]
     if n_classes == 2:
         needed = required[np.arange(len(codes)), 1 - codes]
@@ -113,7 +116,10 @@ def _prototypes(X: Any, codes: Places, n_classes: int, required: Any, unit: floa
 
 
 def _spreads(X: Any, *, signed: bool) -> Vector:
-    """Curvature on the simplex: the squared spread of a direction over 4; `signed`: it has negatives of the row too."""
+    """Return the curvature on the simplex, the squared spread of a direction over 4.
+
+    If `signed`, the direction contains the row and its negative.
+    """
     low, high = X.min(axis=1), X.max(axis=1)
     low, high = (np.asarray(side.todense() if sparse.issparse(side) else side).ravel() for side in (low, high))
     return np.asarray(np.maximum(high, -low) ** 2 if signed else (high - low) ** 2 / 4)
@@ -138,7 +144,7 @@ def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
         longest = float(lengths.max(initial=0))
         return Case(step, "cost", problem, euclidean(), C, longest, largest_cost=float(cost.max()))
     margins = np.broadcast_to(np.asarray(run._learner.task.margin, dtype=np.float64), n)
-    margin = float(margins.min())  # a mistake has a loss of at least that
+    margin = float(margins.min())  # a mistake has a loss of at least this margin
     if margin == 0:
         raise NoTheorem("margin=0 has no mistake bound: certify speaks of margins above 0")
     separate = run.strategy == "ovr" and n > 2
@@ -155,7 +161,7 @@ def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
 
 
 def _one_vs_rest(X: Any, codes: Places, n_classes: int, required: Vector, unit: float) -> HalfSpaces:
-    """A binary problem per column. A joint mistake is one of some column, so that what the columns allow adds up."""
+    """Return one binary problem per column. A joint mistake is a mistake of some column, so the bounds add up."""
     n = len(codes)
     rounds = np.repeat(np.arange(n), n_classes)
     above = np.tile(np.arange(n_classes), n) == codes[rounds]
@@ -164,7 +170,7 @@ def _one_vs_rest(X: Any, codes: Places, n_classes: int, required: Vector, unit: 
 
 
 def _weighted(run: Any, problem: HalfSpaces, codes: Places, step: str) -> tuple[HalfSpaces, float]:
-    """Class weights multiply C: losses in units of the smallest weight, which bounds what a mistake gains."""
+    """Apply class weights, which multiply C, in units of the smallest weight, which bounds the gain of a mistake."""
     weight = run.class_weight
     if not isinstance(weight, Mapping) or step not in {"PA-I", "capped"}:
         raise NoTheorem(
@@ -180,7 +186,7 @@ def _weighted(run: Any, problem: HalfSpaces, codes: Places, step: str) -> tuple[
 def _geometry(
     word: str, X: Any, problem: HalfSpaces, *, balanced: bool, p: float | None, columns: int
 ) -> tuple[Size, Vector]:
-    """How weights are measured, and the curvature of each row in its direction over one column, or over two."""
+    """Return the size function of the weights, and the curvature of each row, in one column or in two."""
     two = columns > 1
     if word == "entropic":
         n = problem.n_weights
@@ -200,7 +206,7 @@ def _regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     X = _rows(run, X)
     problem = _tube(X, np.asarray(y, dtype=np.float64), run.epsilon)
     size, lengths = _geometry(run.geometry, X, problem, balanced=False, p=_norm(run), columns=1)
-    # Steps of a length of 1 have a theorem of their own in Euclidean geometry alone.
+    # The theorem for directions of norm 1 holds in Euclidean geometry only.
     step = _passive_aggressive(run, np.zeros(1) if run.geometry == "pnorm" else lengths)
     return Case(step, "loss", problem, size, run.C, _longest(lengths))
 
@@ -216,7 +222,7 @@ def _dual_regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
 
 
 def _tube(X: Any, y: Vector, epsilon: float) -> HalfSpaces:
-    """y - epsilon <= score <= y + epsilon."""
+    """Return the constraints y - epsilon <= score <= y + epsilon."""
     places, none = np.arange(len(y)), np.full(len(y), -1)
     up, down = np.stack([places, none], axis=1), np.stack([none, places], axis=1)
     return alone(Columns(X, 1), up, down, np.stack([y - epsilon, -y - epsilon], axis=1), epsilon)
@@ -271,7 +277,7 @@ def _quasi_additive(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     X, n = _rows(run, X), len(run.classes_)
     plan, geometry, codes = run.plan(), run._learner.geometry, _codes(run, y)
     margin = float(plan.task(run.classes_.tolist()).margin)
-    # A threshold is taken off the scores: the second class must be above it by the margin, the first below.
+    # The threshold is subtracted from the scores: the second class must exceed it by the margin, the first fall below.
     threshold = getattr(geometry, "threshold", 0.0)
     required = np.array([[0.0, margin - threshold], [margin + threshold, 0.0]]) if n == 2 else margin
     problem = _prototypes(X, codes, n, required, margin)
@@ -302,13 +308,13 @@ def _arow_regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
 
 
 def _variances(run: Any, X: Any, y: Any) -> dict[str, Any]:
-    """The drift of any u, which is a quadratic function of it: the stream is played row by row."""
+    """Return the drift as a function of u, which is quadratic in u; the stream is replayed row by row."""
     if run.forgetting:
         raise NoTheorem("the bound of AROW needs variances that never grow: certify speaks of forgetting=0")
     again = clone(run).set_params(average=False)
     named = {"classes": run.classes_} if hasattr(run, "classes_") else {}
     X, y = run._checked(X, keep=True), np.asarray(y)
-    sums = [np.zeros(1)] * 3  # of P_t - P_{t-1}, and of that times w and w²
+    sums = [np.zeros(1)] * 3  # sums of P_t - P_{t-1}, and of that times w and w²
     before, bias = np.ones(1), run._learner.geometry.bias
     for i in range(X.shape[0]):
         g = again.partial_fit(X[i : i + 1], y[i : i + 1], **named)._learner.geometry
@@ -321,7 +327,7 @@ def _variances(run: Any, X: Any, y: Any) -> dict[str, Any]:
 
 
 def _with_intercepts(weights: Any, intercepts: Vector, bias: float) -> Vector:
-    """Columns one after the other, each with the weight of the intercept coordinate last."""
+    """Concatenate the columns, each with the weight of the intercept coordinate last."""
     weights = np.asarray(weights, dtype=np.float64)
     return np.ravel(np.column_stack([weights, intercepts / bias]) if bias > 0 else weights).copy()
 
@@ -329,16 +335,16 @@ def _with_intercepts(weights: Any, intercepts: Vector, bias: float) -> Vector:
 def _uniclass(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     X = _plain_rows(run, X)
     X = X.toarray() if sparse.issparse(X) else X
-    if run.geometry == "entropic":  # the start is the middle of the simplex, whatever came first
+    if run.geometry == "entropic":  # the start is always the middle of the simplex
         n = X.shape[1]
         problem = Balls(X, float(run.epsilon), np.zeros(n))
-        # Directions have length 1, and so a spread of at most sqrt 2.
+        # Directions have norm 1, so their spread is at most sqrt 2.
         return Case(_passive_aggressive(run, np.zeros(1)), "loss", problem, of_simplex(n), run.C, 0.5)
     start, X = (X[0], X[1:]) if run.init == "first" else (np.zeros(X.shape[1]), X)
     points, limit = X - start, run.epsilon
     if run.geometry == "pnorm":
         p = run._learner.geometry.p
-        # Directions have length 1, and so a p-norm of at most 1.
+        # Directions have norm 1, so their p-norm is at most 1.
         return Case(
             _passive_aggressive(run, np.zeros(1)), "loss", Balls(points, float(limit), start), of_pnorm(p), run.C, p - 1
         )
@@ -354,7 +360,7 @@ def _ranker(run: Any, X: Any, Y: Any, given: dict[str, Any]) -> Case:
     relevant = read_label_sets(Y, X.shape[0]).matrix(run.classes_).astype(bool)
     n, calibrated = relevant.shape[1], run._calibrated
     columns = n + calibrated
-    # With a calibration label, the last, relevant labels beat it and it beats the others.
+    # With a calibration label (the last), relevant labels must beat it and it must beat the others.
     above = np.hstack([relevant, np.ones((len(relevant), 1), bool)]) if calibrated else relevant
     below = np.hstack([~relevant, np.ones((len(relevant), 1), bool)]) if calibrated else ~relevant
     up, down, required = _pairs(above, below)
@@ -399,12 +405,12 @@ def _blocks(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
 
 
 def _of_trials(run: Any, step: str) -> str:
-    """On the simplex what fixed steps predict does depend on C."""
+    """Return the step of trials; on the simplex, predictions of fixed steps depend on C."""
     return "fixed" if run.geometry == "entropic" and step == "simperc" else step
 
 
 def _slots(owner: Places) -> Places:
-    """The number of each item among those of its owner, from 0."""
+    """Return the index of each item among those of its owner, from 0."""
     counts = np.bincount(owner)
     slots = np.empty(len(owner), np.intp)
     slots[np.argsort(owner, kind="stable")] = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -438,7 +444,7 @@ def _class_features(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
 
 
 def _pairs(above: NDArray[np.bool_], below: NDArray[np.bool_]) -> tuple[Places, Places, Vector]:
-    """Each label of a row that is above against each that is below: their columns, and 1; -inf where there is none."""
+    """Pair each label of a row in `above` with each in `below`; return columns and required 1, or -inf for padding."""
     apart = ~np.eye(above.shape[1], dtype=bool)
     pairs = [np.argwhere(np.logical_and.outer(a, b) & apart) for a, b in zip(above, below, strict=True)]
     up = np.full((len(pairs), max(map(len, pairs), default=1) or 1), -1)

@@ -1,4 +1,4 @@
-"""Certificates: a run, its theorem and whether the run kept to it."""
+"""Certify a run: find its theorem, compute the bound and check whether the run is within it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -34,46 +34,46 @@ def certify(
     lengths: Any = None,
     accuracy: float = 0.01,
 ) -> Certificate:
-    r"""Find the theorem that speaks of a learner on a stream, check its conditions, and compute what it allows.
+    r"""Find the theorem that covers a learner on a stream, check its conditions, and compute its bound.
 
-    The stream is played to a copy that has learned nothing, so that `model` stays as it is. A model that has learned
-    nothing is certified for what its copy suffered. One that has learned is certified for its own ``totals_``, under
-    the condition that the copy came to the same: that they are the totals of one pass over this stream, with the
-    parameters it has now.
+    An unfitted copy of `model` learns the stream, so `model` does not change. An unfitted model is certified for the
+    totals of its copy. A fitted model is certified for its own ``totals_``, on condition that the copy reaches the same
+    totals: that they are the totals of one pass over this stream with the current parameters.
 
-    Use it to be told, in numbers, how hard a stream was and how much of the difficulty no learner could have escaped,
-    or to check that a run is what it is said to be. It says nothing about examples to come.
+    Use it to measure how hard a stream was and how much of the loss no learner could have avoided, or to check that
+    reported totals belong to a run. It gives no guarantee for future examples.
 
     Parameters
     ----------
     model : estimator
-        Any learner of the package that has a theorem; fitted or not.
+        Any learner of the package that has a theorem, fitted or not.
     X, y : array-like
-        The stream, as for `partial_fit`: in the order in which it was learned.
+        The stream, as for `partial_fit`, in the order in which it was learned.
     competitor : weights, tuple or estimator, default=None
         Fixed weights to compare with: ``coef_``, or a tuple of ``coef_`` and ``intercept_``, or a fitted estimator of
-        the same kind. Of ranks ``(coef_, thresholds_)``, of balls ``center_`` or ``(center_, radius_)``, of sequences
-        ``(coef_, transitions_, intercept_)``. None: the best there are for the theorem, in hindsight.
+        the same kind. For ordinal regression pass ``(coef_, thresholds_)``, for balls ``center_`` or
+        ``(center_, radius_)``, for sequences ``(coef_, transitions_, intercept_)``. If None, the best competitor in
+        hindsight is computed.
     classes : array-like, default=None
-        All labels, as for `partial_fit`; None: those of y.
+        All labels, as for `partial_fit`. If None, the labels in y.
     groups, sets, lengths : array-like, default=None
         As for `partial_fit` of blocks and of sequences.
     accuracy : float, default=0.01
-        How far from the least objective that of the best competitor may be, relative to it. What was reached is proved
-        by a dual value, and in the certificate.
+        Relative tolerance for the objective of the best competitor. Smaller values take longer and can lower the bound.
+        The accuracy that was reached is proved by a dual value and given in the certificate.
 
     Returns
     -------
     certificate : Certificate
-        What was suffered, the bound, the conditions with what was measured, and whether it all holds.
+        The total of the run, the bound, the conditions with measured values, and whether the certificate holds.
 
     Notes
     -----
-    The theorem follows from the task, the geometry and the step, by a table. Learners without one, such as "simproj"
-    and "simopt", are refused with :class:`NoTheorem`, a ValueError; docs/bounds.rst lists them all. The intercept
-    coordinate, the calibration label and thresholds count as weights like all others. With a kernel the best competitor
-    is found among the combinations of the rows, which hold the best of all (the representer theorem); a given one is
-    the coefficients of the rows, one row per column of scores.
+    A table maps the task, the geometry and the step to a theorem. Learners without a theorem, such as "simproj" and
+    "simopt", raise :class:`NoTheorem`, a ValueError; docs/bounds.rst lists them all. The intercept coordinate, the
+    calibration label and thresholds count as weights. With a kernel, the best competitor is a linear combination of the
+    rows (by the representer theorem); a given competitor is an array of coefficients of the rows, one row per column of
+    scores.
 
     Examples
     --------
@@ -112,12 +112,12 @@ _SECOND_ORDER = NHERDClassifier, SCWClassifier
 
 
 def _tolerance(run: Any) -> float:
-    """What rounding may do, relative to a bound."""
+    """Return the rounding tolerance, relative to a bound."""
     return 1e-9 if run._learner.geometry.dtype == np.float64 else 1e-4
 
 
 def _refuse(model: Any) -> bool:
-    """Refuse what has no theorem before anything is played; return whether it is several models."""
+    """Raise NoTheorem for learners without a theorem, before any replay; return whether there are several models."""
     if getattr(model, "update", "") in {"simproj", "simopt"}:
         raise NoTheorem(NONE[model.update])
     if getattr(model, "budget", None) is not None:
@@ -135,7 +135,7 @@ def _refuse(model: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Replay:
-    """The copy after the stream, the totals to be certified, and what is asked of them."""
+    """The copy after the stream, the totals to be certified, and their conditions."""
 
     run: Any
     totals: Totals
@@ -149,8 +149,8 @@ def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> 
         return _Replay(run, run.totals_, ())
     same, words = _compared(model.totals_, run.totals_)
     if not same and hasattr(model, "classes_") and classes is None:
-        # Classes that appeared on the way. Rivals that were not there yet make a round only easier, but two classes
-        # share a column, and a third one changes the problem.
+        # Some classes may have first appeared during the run. Missing rivals only make a round easier, but two classes
+        # share one column, and a third class changes the problem.
         late = _played(model, X, y, None, given, told=False)
         if late is not None and _compared(model.totals_, late.totals_)[0]:
             columns = not isinstance(model, PassiveAggressiveClassifier) or len(model.classes_) <= 2
@@ -163,7 +163,7 @@ def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> 
 
 
 def _played(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any], *, told: bool = True) -> Any:
-    """A copy that has learned the stream."""
+    """Return a copy that has learned the stream."""
     run = clone(model)
     if getattr(run, "rate", 0) is None and hasattr(model, "rate_"):
         run.rate = model.rate_
@@ -178,7 +178,7 @@ def _played(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any], *, 
 
 
 def _one_by_one(run: Any, X: Any, y: Any) -> Iterator[Any]:
-    """A copy that has learned nothing, after each row of the stream."""
+    """Yield an initially unfitted copy after each row of the stream."""
     copy, named = clone(run), {"classes": run.classes_} if hasattr(run, "classes_") else {}
     X, y = run._checked(X, keep=True), np.asarray(y)
     for i in range(X.shape[0]):
@@ -186,7 +186,7 @@ def _one_by_one(run: Any, X: Any, y: Any) -> Iterator[Any]:
 
 
 def _labels(model: Any, y: Any) -> Any:
-    """The labels of the stream, or those that the model knows, for learners that can be told."""
+    """Return the labels of the stream, or of the fitted model, for learners whose `partial_fit` takes `classes`."""
     if "classes" not in signature(model.partial_fit).parameters:
         return None
     if hasattr(model, "_learner"):
@@ -198,7 +198,7 @@ def _labels(model: Any, y: Any) -> Any:
 
 
 def _compared(own: Totals, replayed: Totals) -> tuple[bool, str]:
-    """Whether totals are the same to rounding, and which are not."""
+    """Return whether totals agree up to rounding, and a message about those that do not."""
     names = [field.name for field in fields(Totals)]
     off = [name for name in names if not np.isclose(own[name], replayed[name], rtol=1e-6, atol=1e-9)]
     if not off:
@@ -207,7 +207,7 @@ def _compared(own: Totals, replayed: Totals) -> tuple[bool, str]:
 
 
 def _best(case: Case, theorem: Theorem, accuracy: float) -> Competitor:
-    """The competitor with the least bound."""
+    """Return the competitor with the smallest bound."""
 
     def solved(C: float) -> Solution:
         return best_weights(case.problem, case.size, C, squared=theorem.squared, accuracy=accuracy)

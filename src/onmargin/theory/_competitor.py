@@ -1,4 +1,4 @@
-"""The best competitor in hindsight, and how much better any other could be."""
+"""Solver for the best competitor in hindsight, with a duality gap that bounds its error."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ Vector = NDArray[np.float64]
 
 
 class AnyProblem(Protocol):
-    """What a stream asks for: the losses of any weights."""
+    """The losses of any weights on a stream."""
 
     @property
     def n_weights(self) -> int: ...
@@ -31,7 +31,7 @@ class AnyProblem(Protocol):
 
 
 class Searched(AnyProblem, Protocol):
-    """A problem whose rivals are found by a search."""
+    """A problem in which a search finds the rivals."""
 
     def rivals(self, u: Vector) -> tuple[Any, Vector]: ...
 
@@ -48,7 +48,7 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """How far from the best the weights can be, relative to their objective."""
+        """The duality gap, relative to the objective."""
         if self.objective == inf:
             return nan
         return max(self.objective - self.dual_value, 0.0) / self.objective if self.objective > 0 else 0.0
@@ -57,12 +57,12 @@ class Solution:
 def best_weights(
     problem: AnyProblem, size: Size, C: float, *, squared: bool, accuracy: float, most_steps: int = 5000
 ) -> Solution:
-    r"""Weights that minimise :math:`P(u) = F(u) + C \sum_t \ell_t(u)`, or with `squared` the squares of the losses.
+    r"""Return weights that minimize :math:`P(u) = F(u) + C \sum_t \ell_t(u)`; with `squared`, losses are squared.
 
-    With C = inf, those of least size among all without loss; if there are none, or they are not found, the objective is
-    infinite.
+    With C = inf, return the weights of smallest size without loss. If there are none, or none are found, the objective
+    is infinite.
     """
-    # Thousands of small products: threads that wait for each other take longer than one alone.
+    # For thousands of small products, one BLAS thread is faster than several that wait for each other.
     with threadpool_limits(1, "blas"):
         if isinstance(problem, Sequences | Structures):
             return _by_planes(problem, size, C, squared=squared, accuracy=accuracy, most_steps=most_steps)
@@ -87,11 +87,11 @@ def _with_losses(
 
 
 def _ascent(problem: Problem, size: Size, C: float, squared: bool, most_steps: int) -> Iterator[tuple[Vector, Vector]]:
-    """Climb D(A) = gain(A) - penalty(A) - G(lift(A)); every tenth A, and where it leads.
+    """Maximize D(A) = gain(A) - penalty(A) - G(lift(A)); yield every tenth A and its theta = lift(A).
 
-    Accelerated proximal ascent, with steps that are halved until the dual is above its quadratic bound, restarted
-    where momentum leads down (Beck and Teboulle 2009, O'Donoghue and Candes 2015). Every A is feasible: its dual value
-    is a bound however far the ascent went.
+    This is accelerated proximal ascent. Steps are halved until the dual is above its quadratic bound, and momentum is
+    restarted when it opposes the ascent (Beck and Teboulle 2009, O'Donoghue and Candes 2015). Every A is feasible, so
+    its dual value is a valid bound at any time.
     """
     cap = inf if squared else C
 
@@ -129,15 +129,15 @@ def _ascent(problem: Problem, size: Size, C: float, squared: bool, most_steps: i
 
 
 def _dual_value(problem: Problem, size: Size, A: Vector, theta: Vector, C: float) -> float:
-    """D(A), for losses that are squared if C is a number."""
+    """Return D(A); if C is finite, for squared losses."""
     value = problem.gain(A) - problem.penalty(A) - size.potential(theta)
     return value - problem.slack(A, C)[0] if inf > C else value
 
 
 def _primal(problem: Problem, size: Size, theta: Vector, C: float, squared: bool) -> tuple[Vector, float]:
-    """Weights that theta leads to, and their objective; where F scales, the best of their multiples.
+    """Return the weights of theta and their objective; if F is homogeneous, the best multiple of these weights.
 
-    On the way the direction is good long before the length is.
+    During the ascent, the direction of the weights converges long before their length.
     """
     u = size.weights(theta)
     F = max(float(u @ theta) - size.potential(theta), 0.0)  # Fenchel's equality
@@ -154,7 +154,7 @@ def _primal(problem: Problem, size: Size, theta: Vector, C: float, squared: bool
 
 
 def _without_loss(problem: Problem, size: Size, accuracy: float, most_steps: int) -> Solution:
-    """The same for C = inf. The ascent is towards what asks a little more, so that nothing is missed by a little."""
+    """Solve for C = inf. The ascent uses slightly tightened constraints, so that the original ones are met exactly."""
     best = Solution(size.weights(np.zeros(problem.n_weights)), inf, 0.0)
     for seen, (A, theta) in enumerate(_ascent(problem.tightened(accuracy / 4), size, inf, False, most_steps)):
         u = size.weights(theta)
@@ -168,9 +168,10 @@ def _without_loss(problem: Problem, size: Size, accuracy: float, most_steps: int
 
 
 def _by_planes(problem: Searched, size: Size, C: float, *, squared: bool, accuracy: float, most_steps: int) -> Solution:
-    """Labelings and structures cannot be listed: solve for the rivals met so far, then meet those of the solution.
+    """Solve by cutting planes, for labelings and structures, which are too many to enumerate.
 
-    A problem with fewer rivals has a smaller objective, so that its dual value is a bound for all of them.
+    Each iteration solves for the rivals found so far, then finds the rivals of the solution. A problem with fewer
+    rivals has a smaller objective, so its dual value is a lower bound for the full problem.
     """
     u = np.zeros(problem.n_weights)
     planes = []

@@ -1,4 +1,4 @@
-"""A competitor that is given, as one vector."""
+"""Conversion of a given competitor to one vector."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ Vector = NDArray[np.float64]
 
 
 def as_vector(run: Any, competitor: Any, problem: Any) -> Vector:
-    """Weights, a tuple of them and of intercepts, or a fitted estimator of the same kind as one vector."""
+    """Return one vector from weights, a tuple of weights and intercepts, or a fitted estimator of the same kind."""
     if getattr(run, "kernel", None) is not None:
         return _expansion(run, check_numbers(competitor, "competitor"), problem)
     if isinstance(run, StructuredPredictor):
@@ -46,7 +46,7 @@ def as_vector(run: Any, competitor: Any, problem: Any) -> Vector:
 
 
 def _expansion(run: Any, coefficients: Vector, problem: Any) -> Vector:
-    """Coefficients of the rows, one row per column of scores, as weights over the coordinates of their span."""
+    """Map coefficients of the rows, one row per column of scores, to weights in the coordinates of their span."""
     if not hasattr(problem, "linear"):
         raise ValueError("competitor must be None for a ball in the feature space of a kernel")
     X, columns = problem.linear.X, problem.linear.n_columns
@@ -59,7 +59,7 @@ def _expansion(run: Any, coefficients: Vector, problem: Any) -> Vector:
 
 
 def _structures(competitor: Any, problem: Any) -> Vector:
-    """Weights of a fitted estimator, a mapping by name, or an array in the order of the features."""
+    """Return the weights from a fitted estimator, a mapping by name, or an array in the order of the features."""
     given = competitor.weights_ if hasattr(competitor, "weights_") else competitor
     if isinstance(given, Mapping):
         check_numbers(list(given.values()) or [0.0], "competitor")
@@ -82,7 +82,7 @@ def _bias(run: Any) -> float:
 
 
 def _columns(run: Any, problem: Any, coef: Vector, intercept: Any = 0.0) -> Vector:
-    """A row of weights a column, with the weight of the intercept coordinate; columns that are missing are zero."""
+    """Join one row of weights per column, each with the intercept coordinate's weight; missing columns are zero."""
     coef = np.atleast_2d(coef)
     bias, columns = _bias(run), _n_columns(run)
     offsets = np.broadcast_to(np.ravel(intercept) if np.ndim(intercept) else float(intercept), (len(coef),))
@@ -92,7 +92,10 @@ def _columns(run: Any, problem: Any, coef: Vector, intercept: Any = 0.0) -> Vect
 
 
 def _n_columns(run: Any) -> int:
-    """One more than the labels with a calibration label, whose weights are zero if others are differences to it."""
+    """Return the number of columns if there is a calibration label, otherwise 0.
+
+    The calibration label has one more column, which is zero if the other weights are differences to it.
+    """
     return int(run._learner.geometry.n_columns) if getattr(run, "_calibrated", False) else 0
 
 
@@ -101,7 +104,7 @@ def _thresholds(run: Any, problem: Any, coef: Vector, thresholds: Vector) -> Vec
 
 
 def _ball(run: Any, problem: Any, center: Vector, radius: Any = 0.0) -> Vector:
-    """From where the learner started; with a learned radius the height is one more coordinate."""
+    """Return the center relative to its start; with a learned radius, the height is one additional coordinate."""
     if run.max_radius is None:
         return np.asarray(center - problem.start_at)
     limit = float(run.max_radius)
@@ -114,7 +117,7 @@ def _chain(run: Any, problem: Any, coef: Vector, transitions: Vector, intercept:
     return np.concatenate([_columns(run, problem, coef, intercept), transitions.ravel()])
 
 
-# What competitors of each kind are made of, and how they become a vector.
+# Attributes of the competitors of each kind, and the function that joins them to a vector.
 LINEAR: tuple[tuple[str, ...], Callable[..., Vector]] = (("coef_", "intercept_"), _columns)
 KINDS: dict[type, tuple[tuple[str, ...], Callable[..., Vector]]] = {
     OrdinalRegressor: (("coef_", "thresholds_"), _thresholds),

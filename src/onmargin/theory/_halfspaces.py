@@ -1,4 +1,4 @@
-"""A stream as the half-spaces that it asks weights to be in."""
+"""A stream as a set of half-space constraints on the weights."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Columns:
-    """Scores of rows by columns of weights, one after the other in a vector u."""
+    """Scores of rows by columns of weights, concatenated in a vector u."""
 
     X: Any  # rows, dense or CSR
     n_columns: int
@@ -22,7 +22,7 @@ class Columns:
         return np.asarray(self.X @ u.reshape(self.n_columns, -1).T)
 
     def lift(self, G: Vector) -> Vector:
-        """The sum of the rows, each times its numbers in G, column by column."""
+        """Return the sum of the rows, each times its coefficients in G, per column."""
         return np.asarray((self.X.T @ G).T).ravel()
 
     @property
@@ -32,7 +32,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Scores of rows above thresholds: u is one vector of weights, and then the thresholds."""
+    """Scores of rows minus thresholds; u is one weight vector followed by the thresholds."""
 
     X: Any
     n_columns: int
@@ -53,8 +53,8 @@ class Thresholds:
 class HalfSpaces:
     """Sets of half-spaces: the loss of a set is max_j [required_j - (score up_j - score down_j)]_+.
 
-    `up` and `down` are places in the matrix of scores, -1 for none; a half-space that is not there requires -inf. A
-    round suffers the losses of its sets, each times its share.
+    `up` and `down` are flat indices into the matrix of scores, -1 for none; an absent half-space requires -inf. The
+    loss of a round is the sum of the losses of its sets, each times its share.
     """
 
     linear: Columns | Thresholds
@@ -64,7 +64,7 @@ class HalfSpaces:
     share: Vector  # of each set
     round: NDArray[np.intp]  # of each set
     n_rounds: int
-    unit: float = 1.0  # what is little: the margin, or half the width of a tube
+    unit: float = 1.0  # the scale of `tightened`: the margin, or half the width of a tube
     _real: NDArray[np.bool_] = field(init=False)
     _asked: Vector = field(init=False)
 
@@ -78,7 +78,7 @@ class HalfSpaces:
         return self.linear.n_weights
 
     def lacking(self, u: Vector) -> Vector:
-        """What each half-space lacks; less than nothing where it is not there."""
+        """Return the violation of each half-space; -1 for absent ones."""
         scores = np.append(self.linear.scores(u).ravel(), 0.0)
         return np.where(self._real, self._asked - scores[self.up] + scores[self.down], -1.0)
 
@@ -86,7 +86,7 @@ class HalfSpaces:
         return self._suffered(self.lacking(u))
 
     def losses_along(self, u: Vector) -> Callable[[float], Vector]:
-        """The losses of s u, as a function of s that scores nothing again."""
+        """Return a function of s that gives the losses of s u without computing scores again."""
         scores = self._asked - self.lacking(u)
         return lambda s: self._suffered(np.where(self._real, self._asked - s * scores, -1.0))
 
@@ -95,18 +95,18 @@ class HalfSpaces:
         return _sums(self.round, self.share * of_sets, self.n_rounds)
 
     def tightened(self, part: float) -> "HalfSpaces":
-        """Half-spaces that ask for a part of the unit more."""
+        """Return half-spaces whose required scores are larger by a fraction of the unit."""
         return replace(self, required=self.required + part * self.unit)
 
-    # The dual: a variable for each half-space.
+    # The dual has one variable per half-space.
 
     def start(self) -> Vector:
         return np.zeros(self.required.shape)
 
     def lift(self, A: Vector) -> Vector:
-        """Where the dual variables lead."""
+        """Return theta, the combination of the directions with the dual variables."""
         size = self.linear.X.shape[0] * self.linear.n_columns
-        # -1 is the place after the last.
+        # The index -1 wraps around to the extra place at the end.
         G = _sums(self.up.ravel() % (size + 1), A.ravel(), size + 1) - _sums(
             self.down.ravel() % (size + 1), A.ravel(), size + 1
         )
@@ -116,17 +116,17 @@ class HalfSpaces:
         return float((A * self._asked).sum())
 
     def penalty(self, A: Vector) -> float:
-        """The part of the dual that is not smooth."""
+        """Return the nonsmooth part of the dual."""
         return 0.0
 
     def slack(self, A: Vector, C: float) -> tuple[float, Vector]:
-        """What squared losses cost the dual, and the slope of that."""
+        """Return the term of squared losses in the dual, and its gradient."""
         total = A.sum(axis=1)
         caps = 2 * C * self.share
         return float((total**2 / caps).sum()) / 2, (total / caps)[:, None]
 
     def feasible(self, A: Vector, step: float, cap: float) -> Vector:
-        """The nearest variables that are not negative and sum to at most the share of the cap in every set."""
+        """Project onto nonnegative variables whose sum in every set is at most its share of the cap."""
         A = np.maximum(A, 0.0)
         caps = cap * self.share
         over = A.sum(axis=1) > caps
@@ -136,12 +136,12 @@ class HalfSpaces:
 
 
 def _sums(places: NDArray[np.intp], numbers: Vector, n: int) -> Vector:
-    """The sum of the numbers at each of n places."""
+    """Return the sum of the numbers at each of n places."""
     return np.bincount(places, weights=numbers, minlength=n).astype(np.float64, copy=False)
 
 
 def _onto_simplex(A: Vector, totals: Vector) -> Vector:
-    """The nearest rows that are not negative and have these sums, for rows that sum to more."""
+    """Project rows onto nonnegative rows with the given totals, for rows whose sum is larger."""
     ordered = -np.sort(-A, axis=1)
     levels = (np.cumsum(ordered, axis=1) - totals[:, None]) / np.arange(1, A.shape[1] + 1)
     last = (ordered > levels).sum(axis=1) - 1
@@ -151,11 +151,11 @@ def _onto_simplex(A: Vector, totals: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class Balls:
-    """Points that a ball of some radius should hold: the loss is [|x - u| - radius]_+, for centers counted from w_1."""
+    """Points that a ball should enclose: the loss is [|x - u| - radius]_+, for centers relative to w_1."""
 
-    points: Vector  # less w_1
+    points: Vector  # relative to w_1
     radius: float
-    start_at: Vector  # the center of w_1
+    start_at: Vector  # the initial center w_1
 
     @property
     def n_weights(self) -> int:
@@ -175,10 +175,10 @@ class Balls:
         return self.points - u
 
     def tightened(self, part: float) -> "Balls":
-        """A ball that is smaller by a part."""
+        """Return a ball whose radius is smaller by a fraction."""
         return replace(self, radius=self.radius * (1 - part))
 
-    # The dual: a vector for each point, whose length is its variable.
+    # The dual has one vector per point, whose length is its variable.
 
     def start(self) -> Vector:
         return np.zeros_like(self.points)
@@ -196,7 +196,7 @@ class Balls:
         return float((A**2).sum()) / (4 * C), A / (2 * C)
 
     def feasible(self, A: Vector, step: float, cap: float) -> Vector:
-        """Vectors shortened by the step times the radius, and to the cap."""
+        """Shorten vectors by the step times the radius, and to at most the cap."""
         length = np.linalg.norm(A, axis=1)
         short = np.minimum(np.maximum(length - step * self.radius, 0.0), cap)
         return np.asarray(A * (short / np.where(length > 0, length, 1.0))[:, None])
@@ -206,6 +206,6 @@ Problem = HalfSpaces | Balls
 
 
 def alone(linear: Columns | Thresholds, up: Array, down: Array, required: Array, unit: float = 1.0) -> HalfSpaces:
-    """One set of half-spaces a round."""
+    """Return half-spaces with one set per round."""
     n = len(up)
     return HalfSpaces(linear, up, down, required.astype(float), np.ones(n), np.arange(n), n, unit)

@@ -1,4 +1,4 @@
-"""Sequences as a competitor sees them: the labeling of largest loss, found by dynamic programming."""
+"""Losses of a competitor on sequences: the labeling of largest loss, found by dynamic programming."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,7 +21,7 @@ Path = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Sequences:
-    """Labelings that should beat all others by the root of their cost; u is the emissions and then the transitions."""
+    """True labelings, which must beat all others by the root of their cost; u is emission then transition weights."""
 
     X: Any  # tokens, CSR, intercept coordinate last
     ends: NDArray[np.intp]
@@ -41,7 +41,7 @@ class Sequences:
         return self.rivals(u)[1]
 
     def rivals(self, u: Vector) -> tuple[Path, Vector]:
-        """The labeling of largest loss of every sequence, all in one, and these losses."""
+        """Return the labelings of largest loss of all sequences, concatenated, and their losses."""
         k, cut = len(self.cost), len(self.cost) * self.X.shape[1]
         emissions = np.ascontiguousarray(self.X @ u[:cut].reshape(k, -1).T)
         transitions = np.ascontiguousarray(u[cut:].reshape(k, k))
@@ -58,7 +58,7 @@ class Sequences:
         return rivals, np.maximum(gained + self._roots(rivals), 0.0)
 
     def planes(self, rivals: Path) -> tuple[Any, Vector]:
-        """The directions in which the right labelings beat these, one row per sequence, and by how much they should."""
+        """Return the directions from rivals to true labelings, one row per sequence, and the required margins."""
         return self._features(self.right) - self._features(rivals), self._roots(rivals)
 
     def _roots(self, path: Path) -> Vector:
@@ -77,7 +77,7 @@ class Sequences:
         return np.diff(sums[self.ends])
 
     def _features(self, path: Path) -> Any:
-        """Phi of every sequence: the sum of the rows of each label, then how often each label follows each."""
+        """Return Phi of every sequence: the sum of the rows of each label, then the count of each label transition."""
         k, d = len(self.cost), self.X.shape[1]
         owner = np.repeat(np.arange(self.n_rounds), np.diff(self.ends))
         tokens = self.X.tocoo()
@@ -92,7 +92,7 @@ class Sequences:
 
 
 def stacked(planes: list[tuple[Any, Vector]]) -> HalfSpaces:
-    """The planes met so far as one problem, those of a sequence in one set; later ones may have more features."""
+    """Return the planes found so far as one problem, with one set per sequence; later planes may have more features."""
     n, width = planes[0][0].shape[0], planes[-1][0].shape[1]
     rows = sparse.vstack(
         [sparse.csr_matrix((d.data, d.indices, d.indptr), shape=(n, width)) for d, _ in planes], format="csr"
@@ -103,7 +103,7 @@ def stacked(planes: list[tuple[Any, Vector]]) -> HalfSpaces:
 
 
 def read_sequences(run: Any, X: Any, y: Any, lengths: Any) -> tuple[Sequences, float]:
-    """The sequences that a tagger has learned, and the largest cost of a labeling."""
+    """Return the sequences that a tagger has learned, and the largest cost of a labeling."""
     squared = run.cost == "squared_hamming"
     cost = run._learner.task.cost
     if not squared and (cost[~np.eye(len(cost), dtype=bool)] != 1).any():

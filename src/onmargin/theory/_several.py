@@ -1,4 +1,4 @@
-"""Several models that learn side by side: how far they are behind the best of them ([ADAHEDGE] Thm. 8)."""
+"""Regret of several models, trained in one pass, with respect to the best of them ([ADAHEDGE] Thm. 8)."""
 
 from collections.abc import Iterable
 from math import nan
@@ -14,7 +14,7 @@ from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTh
 
 
 def refuse_several(model: Any) -> None:
-    """Refuse several models that have no regret bound of this kind."""
+    """Raise NoTheorem for several models that have no regret bound of this kind."""
     if isinstance(model, SequenceTagger):
         raise NoTheorem("certify says nothing of several taggers at once: their regret_bound is in sweep_")
     if getattr(model, "combine", "leader") != "hedge":
@@ -25,7 +25,7 @@ def refuse_several(model: Any) -> None:
 
 
 def _no_outliers(run: Any, y: Any) -> list[Condition]:
-    """AutoRegressor judges its experts as if outliers among targets were nearer; the bound is about no others."""
+    """Return the condition of no outliers: AutoRegressor clips them, and the bound covers the clipped targets only."""
     if not isinstance(run, AutoRegressor):
         return []
     target = np.asarray(y, dtype=np.float64)
@@ -38,8 +38,9 @@ def certify_several(
 ) -> Certificate:
     """Compare a run with the best of its models; `played` is a copy of it after each row of the stream.
 
-    The weighted loss of the models is at most the regret bound above that of the best. A vote errs only where models of
-    at least half the weight do, and the loss of a weighted mean is at most the weighted mean of the losses.
+    The weighted loss of the models exceeds that of the best model by at most the regret bound. A vote is wrong only if
+    models with at least half the weight are wrong, and the loss of a weighted mean is at most the weighted mean of the
+    losses.
     """
     task = run._model.combined
     counted, factor, column = ("loss", 1.0, 1) if task.by_loss else ("mistakes", 2.0, 0)

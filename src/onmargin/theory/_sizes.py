@@ -1,4 +1,4 @@
-"""How large weights are in each geometry: F, the potential G that is its conjugate, and the link between them."""
+"""Size F of weights in each geometry, its conjugate potential G, and the link between them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Size:
-    """F, which refuses weights that it is not defined for, its conjugate G and the gradient of G."""
+    """F, which raises ValueError outside its domain, its conjugate G and the gradient of G."""
 
     size: Callable[[Vector], float]
     potential: Callable[[Vector], float]
     weights: Callable[[Vector], Vector]
-    largest: float = float("inf")  # what F is at most
+    largest: float = float("inf")  # upper bound on F
     scales: bool = False  # whether F(s u) = s² F(u) for all s > 0
 
 
@@ -50,7 +50,7 @@ def of_simplex(n: int) -> Size:
 
 
 def of_balanced(n: int) -> Size:
-    """Signed weights u = w+ - w-: F is the least of all pairs, whose products w+ w- are all the same."""
+    """Signed weights u = w+ - w-: F is the minimum over all pairs; at the minimum all products w+ w- are equal."""
 
     def size(u: Vector) -> float:
         total = float(np.abs(u).sum())
@@ -69,6 +69,6 @@ def of_balanced(n: int) -> Size:
 
 
 def _divergence(w: Vector) -> float:
-    """KL(w | even)."""
+    """Return KL(w | uniform)."""
     some = w[w > 0]
     return max(float((some * np.log(len(w) * some)).sum()), 0.0)

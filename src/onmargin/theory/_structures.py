@@ -1,4 +1,4 @@
-"""Structures as a competitor sees them: the structure of largest loss, found by the search of the user's model."""
+"""Losses of a competitor on structures: the structure of largest loss, found by the search of the user's model."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -15,22 +15,21 @@ from onmargin.models.structure_checks import cost_of
 from onmargin.theory.certificate import NoTheorem
 
 Vector = NDArray[np.float64]
-# What a structure has, by place among the weights.
+# Features of a structure: index among the weights -> value.
 Entries = dict[int, float]
 
 
 @dataclass(frozen=True)
 class Structures:
-    """Right structures that should beat all others by the root of their cost; u has a number per feature met so far.
+    """True structures, which must beat all others by the root of their cost; u has one weight per feature so far.
 
-    Names of features that a search meets for the first time get a place after all others: weights that are shorter
-    have zeros there.
+    New feature names found by a search are appended at the end; shorter weight vectors are zero there.
     """
 
     model: Any
     examples: list[tuple[Any, Any]]
     right: list[Entries]
-    places: dict[Hashable, int] | None  # None: features are places
+    places: dict[Hashable, int] | None  # None if features are indices
     width: int
     _features: Any = field(repr=False)
 
@@ -46,7 +45,7 @@ class Structures:
         return self.rivals(u)[1]
 
     def rivals(self, u: Vector) -> tuple[list[tuple[Entries, float]], Vector]:
-        """The structure of largest loss of every example, as features and the root of its cost, and these losses."""
+        """Return the structure of largest loss per example, as features and the root of its cost, and the losses."""
         weights = self.as_given(u)
         found, losses = [], []
         for (x, y), right in zip(self.examples, self.right, strict=True):
@@ -57,7 +56,7 @@ class Structures:
         return found, np.array(losses)
 
     def planes(self, rivals: list[tuple[Entries, float]]) -> tuple[Any, Vector]:
-        """The directions in which right structures beat these, one row per example, and by how much they should."""
+        """Return the directions from rivals to true structures, one row per example, and the required margins."""
         rows, columns, values = [], [], []
         for i, (right, (wrong, _)) in enumerate(zip(self.right, rivals, strict=True)):
             for entries, sign in ((right, 1.0), (wrong, -1.0)):
@@ -68,13 +67,13 @@ class Structures:
         return sparse.csr_matrix((values, (rows, columns)), shape=shape), np.array([root for _, root in rivals])
 
     def as_given(self, u: Vector) -> Any:
-        """Weights as the model reads them."""
+        """Return weights in the form that the model expects."""
         if self.places is None:
             return u
         return NamedWeights(zip(self.places, np.pad(u, (0, len(self.places) - len(u))).tolist(), strict=True))
 
     def entries(self, given: Any) -> Entries:
-        """Features that the model gave, by place."""
+        """Return the features given by the model, by index."""
         read = self._features.read(given)
         if self.places is not None:
             places = self.places
@@ -84,7 +83,7 @@ class Structures:
         return dict(zip(read.indices.tolist(), read.values.tolist(), strict=True))
 
     def vector(self, weights: Any) -> Vector:
-        """Weights by name, or an array, as one vector."""
+        """Return one vector from weights by name or from an array."""
         if not isinstance(weights, Mapping):
             return np.asarray(weights, dtype=np.float64).ravel()
         if self.places is None:
@@ -99,7 +98,7 @@ def _score(u: Vector, entries: Entries) -> float:
 
 
 def read_structures(run: Any, X: Any, Y: Any) -> tuple[Structures, float]:
-    """The structures that a learner was shown, and the most that a prediction of its run cost."""
+    """Return the structures of the stream, and the largest cost of a prediction in the run."""
     model, examples = run.model, list(zip(X, Y, strict=True))
     if not hasattr(model, "cost_augmented_argmax"):
         raise NoTheorem(

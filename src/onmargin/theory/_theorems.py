@@ -1,4 +1,4 @@
-"""Which theorem speaks of which learner: a table by the step it takes and by what is counted."""
+"""Table of theorems, by the step of the learner and by what is counted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,11 +18,12 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Case:
-    """A run as the theorems see it: the step, what the stream asks for, and how large its directions are.
+    """The quantities of a run that enter the theorems: the step, the constraints of the stream, and the curvature.
 
-    `curvature` is R², the largest squared length of a direction or what takes its place. Of least squares, `alpha` is
-    the price of the squared norm, and `eigenvalues` are those of the sum of x x'; `largest` is M of the bound. Of
-    weights with variances, `drift` gives the sum of (u - w)² over all rounds, each times what its precision gained.
+    `curvature` is R², the largest squared norm of a direction or its counterpart in other geometries. For least
+    squares, `alpha` is the penalty of the squared norm, `eigenvalues` are those of the sum of x x', and `largest` is M
+    of the bound. For weights with variances, `drift` returns the sum of (u - w)² over all rounds, each times the
+    increase of the precision.
     """
 
     step: str
@@ -42,7 +43,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a theorem needs to know of a competitor and of the number of rounds."""
+    """The quantities of a competitor that enter a theorem, and the number of rounds."""
 
     size: float
     loss: float
@@ -61,10 +62,10 @@ def _nothing(case: Case, u: Measured) -> list[Condition]:
 
 @dataclass(frozen=True)
 class Theorem:
-    """`bound` is on the total named `counts`; the best competitor minimizes F + C loss, or `squared` losses.
+    """A theorem: `bound` is an upper bound on the total named `counts`.
 
-    Where the bound does not depend on C, the best competitor is the best of those for each C of the `grid`, in units of
-    margin / R².
+    The best competitor minimizes F + C times its losses, which are squared if `squared`. If the bound does not depend
+    on C, the best competitor is the best over each C of the `grid`, in units of margin / R².
     """
 
     name: str
@@ -77,7 +78,7 @@ class Theorem:
     has_dual: bool = True
 
     def allowed(self, case: Case, u: Measured) -> float:
-        """The bound; without its conditions a theorem allows anything."""
+        """Return the bound, or inf if the conditions are not met."""
         return self.bound(case, u) if all(condition.met for condition in self.conditions(case, u)) else inf
 
     def suffered(self, totals: Totals) -> float:
@@ -100,7 +101,7 @@ def _flat(case: Case, u: Measured) -> list[Condition]:
 
 
 def _slow(case: Case, u: Measured) -> list[Condition]:
-    """C is the rate. On the simplex R² is a quarter of the squared spread."""
+    """Return the condition on the rate, which is C. On the simplex R² is a quarter of the squared spread."""
     most = 1 / (2 * case.curvature) if case.curvature > 0 else inf
     met = most * (1 + 1e-9) >= case.C
     return [Condition("rate <= 1 / (2 R²)", f"rate = {case.C:.4g}, 1 / (2 R²) = {most:.4g}", met)]
@@ -255,7 +256,7 @@ VARIANCES = Theorem(
     has_dual=False,
 )
 
-# (step, what is counted) -> the theorem. "scale" are steps whose predictions do not depend on C.
+# (step, what is counted) -> the theorem. "scale" stands for fixed steps whose predictions do not depend on C.
 THEOREMS: dict[tuple[str, str], Theorem] = {
     ("PA", "mistakes"): PA,
     ("PA", "loss"): PA,
@@ -290,7 +291,7 @@ THEOREMS: dict[tuple[str, str], Theorem] = {
     ("ridge forecast", "loss"): FORECAST,
 }
 
-# Why others have none, by step.
+# Why the other steps have no theorem.
 NONE = {
     "simproj": 'update="simproj" has no theorem: it can exceed that of "simperc". Take "conproj", "exact" or "max".',
     "simopt": 'update="simopt" has no theorem: the one its paper claims is false. Take "conproj", "exact" or "max".',

@@ -1,4 +1,4 @@
-"""What a ball with a learned radius is promised."""
+"""Loss bounds for balls with a learned radius."""
 
 from math import sqrt
 
@@ -6,9 +6,9 @@ from onmargin.theory._arguments import condition, not_negative, positive
 
 
 def ball_squared_distance(squared_distance: float, radius: float, max_radius: float) -> float:
-    r"""How far a ball of some radius is from where a learned radius starts.
+    r"""Return the squared distance of a ball from the starting point of a learner with a learned radius.
 
-    A learned radius is one more coordinate. The bounds of PA and PA-II hold with
+    A learned radius is one additional coordinate. The bounds of PA and PA-II hold with
 
     .. math:: \|u - w_1\|^2 + \big(B - \sqrt{B^2 - e^2}\big)^2 \ \le\ \|u - w_1\|^2 + e^2
 
@@ -19,14 +19,14 @@ def ball_squared_distance(squared_distance: float, radius: float, max_radius: fl
     squared_distance : float
         :math:`\|u - w_1\|^2` of the center.
     radius : float
-        e, from 0 to B.
+        e, the radius of the competitor, from 0 to B.
     max_radius : float
         B > 0, the ``max_radius`` of the learner.
 
     Returns
     -------
     squared_distance : float
-        For :func:`pa_unit_squared_loss` and :func:`pa2_squared_loss`, with R² = 1.
+        The squared distance to pass to :func:`pa_unit_squared_loss` or :func:`pa2_squared_loss`, with R² = 1.
 
     Notes
     -----

@@ -1,19 +1,19 @@
-"""What steps over a data set are promised."""
+"""Bound on the updates of batch training to a target loss."""
 
 from onmargin.theory._arguments import not_negative, positive
 
 
 def batch_updates(max_squared_norm: float, squared_distance: float, target_loss: float) -> float:
-    r"""Most updates of PA until no example loses more than a target: :math:`R^2\|u - w_1\|^2 / \beta`.
+    r"""Bound the updates of PA until every loss is at most a target: :math:`R^2\|u - w_1\|^2 / \beta`.
 
     Parameters
     ----------
     max_squared_norm : float
-        R²; 1 for a ball.
+        R². For a ball it is 1.
     squared_distance : float
         :math:`\|u - w_1\|^2` of weights without loss on all examples.
     target_loss : float
-        :math:`\sqrt\beta > 0`, the loss that may be left, as in ``fit(target_loss=...)``.
+        :math:`\sqrt\beta > 0`, the largest loss allowed per example, as in ``fit(target_loss=...)``.
 
     Returns
     -------
@@ -22,7 +22,7 @@ def batch_updates(max_squared_norm: float, squared_distance: float, target_loss:
 
     Notes
     -----
-    [NIPS], E5: updates, not the index of the output.
+    [NIPS], E5: the bound is on the number of updates, not on the index of the output.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What was proved about a run, in numbers and in words."""
+"""Certificates: the bound that a theorem gives for a run, its conditions, and whether the run satisfies them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ Vector = NDArray[np.float64]
 
 
 class NoTheorem(ValueError):  # noqa: N818
-    """No theorem speaks of this learner; the message says which one has one."""
+    """Raised when no theorem covers a learner; the message names alternatives that have one."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What a theorem asks for, what was measured, and whether that will do.
+    """A condition of a theorem, the measured value, and whether the condition is met.
 
     Attributes
     ----------
     needs : str
-        What is asked for.
+        The condition that the theorem requires.
     measured : str
-        What the run, the stream and the competitor have.
+        The value measured on the run, the stream and the competitor.
     met : bool
-        Whether it holds.
+        Whether the condition is met.
     """
 
     needs: str
@@ -42,19 +42,19 @@ class Condition:
 
 @dataclass(frozen=True)
 class Competitor:
-    """Fixed weights that a run is compared with, and what they suffered on its stream.
+    """Fixed weights that a run is compared with, and their losses on its stream.
 
     Attributes
     ----------
     weights : ndarray
-        All numbers in one vector: columns one after the other, each with its intercept coordinate last.
+        All weights in one vector: the columns are concatenated, each with its intercept coordinate last.
     size : float
-        F(u): half the squared norm, or what takes its place in the geometry of the learner.
+        F(u): half the squared norm, or its counterpart in the geometry of the learner.
     loss, squared_loss : float
-        Sums of its losses, and of their squares.
+        Sum of its losses, and sum of their squares.
     gap : float
-        For the best competitor, how far its objective can be from the least there is, relative to it; nan for one that
-        was given, and where none was found.
+        For the best competitor, an upper bound on the relative difference between its objective and the minimum. It is
+        nan for a given competitor, and if no competitor was found.
     losses : ndarray of shape (n_rounds,)
         Its loss in every round.
     """
@@ -75,43 +75,42 @@ class Competitor:
         return float((self.losses**2).sum())
 
 
-# Which total each theorem bounds, in words.
+# The total that a theorem bounds -> its name in messages.
 WORDS = {"mistakes": "mistakes", "loss": "loss", "squared_loss": "squared loss", "cost": "cost"}
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a theorem says about a run, and whether the run kept to it.
+    """The bound that a theorem gives for a run, and whether the run satisfies it.
 
     Attributes
     ----------
     holds : bool
-        Whether all conditions are met and what was suffered is within the bound, to rounding.
+        Whether all conditions are met and `suffered` is within the bound, up to rounding.
     bound : float
-        The most that could have been suffered, whatever the stream, with such a competitor: the one that was given, or
-        the best.
+        The largest total possible on any stream with such a competitor, which is the given competitor or the best one.
     suffered : float
-        What was.
+        The total of the run.
     counted : str
-        What is spoken of: "mistakes", "loss", "squared_loss" or "cost" of the totals.
+        Which of the totals is bounded: "mistakes", "loss", "squared_loss" or "cost".
     slack : float
-        The bound less what was suffered.
+        The bound minus `suffered`.
     theorem : str
         Name and source of the theorem.
     statement : str
-        What it says.
+        The inequality of the theorem.
     conditions : tuple of Condition
-        What it asks for, each with what was measured.
+        The conditions of the theorem, each with the measured value.
     competitor : Competitor
-        That of `bound`.
+        The competitor that `bound` is computed for.
     best : Competitor
         The best competitor in hindsight.
     best_bound : float
-        The bound for it.
+        The bound for the best competitor.
     totals : Totals
         The totals of the run.
     compared_with : str
-        What `best` is. Of several models it is the best of them, whose weights are not in `best`.
+        A description of `best`. For several models it names the best of them, whose weights are not in `best`.
     """
 
     learner: str
@@ -134,7 +133,7 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether the run kept to the theorem."""
+        """Whether all conditions are met and the run is within the bound."""
         return all(condition.met for condition in self.conditions) and self._within
 
     @property
@@ -143,26 +142,26 @@ class Certificate:
 
     @property
     def slack(self) -> float:
-        """What was left of the bound."""
+        """The bound minus `suffered`."""
         return self.bound - self.suffered
 
     def floor(self, norm: float = inf) -> float:
-        r"""The least loss that any fixed predictor of some norm can have had on this stream.
+        r"""Return a lower bound on the loss of every fixed predictor of bounded norm on this stream.
 
-        It follows from the dual value alone: :func:`onmargin.theory.floor` says the same from ``totals_`` at any
-        moment of a run.
+        The bound follows from the dual value alone. :func:`onmargin.theory.floor` computes it from ``totals_`` at any
+        time during a run.
 
         Parameters
         ----------
         norm : float, default=inf
-            The largest norm spoken of: of the weights with the intercept coordinate, in p-norm geometry
-            :math:`\|u\|_q`, for a ball the distance from its start. On the simplex it may be left out: all weights are
-            meant.
+            The largest norm of the predictors: the norm of the weights with the intercept coordinate; in p-norm
+            geometry :math:`\|u\|_q`; for a ball the distance from its start. On the simplex it can be omitted: the
+            bound then covers all weights.
 
         Returns
         -------
         floor : float
-            Sum of the losses; for PA-II of the squared losses.
+            The smallest possible sum of losses; for PA-II, of squared losses.
         """
         if not self.has_dual:
             raise ValueError(f"{self.learner} has no dual value: its totals say nothing about other predictors")
@@ -170,12 +169,12 @@ class Certificate:
         return floor(self.totals, self.C, (2 * size) ** 0.5) if not isinf(size) else 0.0
 
     def along(self) -> Vector:
-        """The bound after every round, for the same competitor: with its losses so far.
+        """Return the bound after every round, for the same competitor and its losses so far.
 
         Returns
         -------
         bounds : ndarray of shape (n_rounds,)
-            The last of them is `bound`. The largest norm is that of the whole stream throughout.
+            One bound per round; the last one is `bound`. All of them use the largest norm of the whole stream.
         """
         losses = self.competitor.losses
         sums = zip(np.cumsum(losses), np.cumsum(losses**2), strict=True)
@@ -184,7 +183,7 @@ class Certificate:
 
     @property
     def summary(self) -> str:
-        """The certificate in a few sentences."""
+        """A summary of the certificate in a few sentences."""
         word = WORDS[self.counted]
         suffered, bound = _number(self.suffered), _number(self.bound)
         which = self.compared_with if self.competitor is self.best else "the given competitor"
@@ -230,5 +229,5 @@ class Certificate:
 
 
 def _number(value: float) -> str:
-    """Whole numbers as such, others with four digits."""
+    """Format integers in full and other numbers with four significant digits."""
     return str(int(value)) if float(value).is_integer() else f"{value:.4g}"

@@ -1,6 +1,6 @@
-r"""What cost-sensitive learners are promised: the sum of :math:`\rho(y_t, \hat y_t)`, the costs of the predictions.
+r"""Bounds for cost-sensitive learners on :math:`\sum_t \rho(y_t, \hat y_t)`, the total cost of the predictions.
 
-The competitor's losses are those of the label of largest loss in any case, whatever the learner updates on.
+The competitor's loss is always that of the label with the largest loss, whichever label the learner updates on.
 """
 
 from math import sqrt
@@ -11,7 +11,7 @@ from onmargin.theory.pa2 import pa2_squared_loss
 
 
 def pa_cost(max_squared_norm: float, competitor_squared_norm: float) -> float:
-    r"""Largest cost of PA where a competitor has no loss: :math:`\sum_t\rho_t \le \sum_t\ell_t^2 \le R^2\|u\|^2`.
+    r"""Bound the cost of PA if a competitor has no loss: :math:`\sum_t\rho_t \le \sum_t\ell_t^2 \le R^2\|u\|^2`.
 
     Parameters
     ----------
@@ -41,25 +41,26 @@ def pa_cost(max_squared_norm: float, competitor_squared_norm: float) -> float:
 def pa1_cost(
     C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float, largest_cost: float
 ) -> float:
-    r"""Largest cost of PA-I.
+    r"""Bound the total cost of PA-I.
 
     .. math:: \sum_t\rho_t \le \frac{\rho}{g(\sqrt\rho)}\Big(\tfrac12\|u\|^2 + C\sum_t\ell^*_t\Big), \qquad
               g(\ell) = \max_{0\le\tau\le C} \tau\ell - \tfrac12\tau^2R^2
 
     With :math:`R \le 1` and :math:`C \ge \sqrt\rho` it is at most :math:`\|u\|^2 + 2C\sum_t\ell^*_t`. A prediction of
-    cost :math:`\rho_t` has a loss of at least its root and raises the dual by :math:`g(\sqrt{\rho_t})` at least. That
-    is at least its part of the gain at the largest cost, because :math:`g(\sqrt\rho)/\rho` never grows.
+    cost :math:`\rho_t` has a loss of at least :math:`\sqrt{\rho_t}` and raises the dual by at least
+    :math:`g(\sqrt{\rho_t})`. Because :math:`g(\sqrt\rho)/\rho` is nonincreasing, this gain per unit of cost is at least
+    that at the largest cost.
 
     Parameters
     ----------
     C : float
         Aggressiveness.
     max_squared_norm : float
-        R²: twice the largest squared norm of a row; of sequences ``totals_.max_squared_norm``.
+        R²: twice the largest squared norm of a row; for sequences ``totals_.max_squared_norm``.
     competitor_squared_norm : float
         ‖u‖² over all prototypes.
     competitor_loss : float
-        Sum of the losses of u, of the label of largest loss.
+        Sum of the losses of u, each that of the label with the largest loss.
     largest_cost : float
         :math:`\rho`, the largest cost of a prediction.
 
@@ -96,7 +97,7 @@ def pa1_cost(
 def pa2_cost(
     C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_squared_loss: float
 ) -> float:
-    r"""Largest cost of PA-II, of classes and of structures such as sequences.
+    r"""Bound the total cost of PA-II, for classes and for structures such as sequences.
 
     .. math:: \sum_t\rho_t \le \sum_t \ell_t^2 \le \Big(R^2 + \frac1{2C}\Big)\Big(\|u\|^2 + 2C\sum_t\ell^{*2}_t\Big)
 
@@ -105,11 +106,11 @@ def pa2_cost(
     C : float
         Aggressiveness.
     max_squared_norm : float
-        R²: twice the largest squared norm of a row; of sequences ``totals_.max_squared_norm``.
+        R²: twice the largest squared norm of a row; for sequences ``totals_.max_squared_norm``.
     competitor_squared_norm : float
         ‖u‖² over all prototypes.
     competitor_squared_loss : float
-        Sum of the squared losses of u, of the label of largest loss.
+        Sum of the squared losses of u, each that of the label with the largest loss.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-r"""What gradient learners are promised, and Perceptron and Winnow by the same proofs ([SLIDES], corrected)."""
+r"""Bounds for gradient descent and exponentiated gradient, Perceptron and Winnow ([SLIDES], corrected)."""
 
 from onmargin.theory._arguments import condition, not_negative, positive
 
@@ -6,12 +6,12 @@ from onmargin.theory._arguments import condition, not_negative, positive
 def gradient_descent_loss(
     rate: float, max_squared_norm: float, competitor_squared_norm: float, competitor_squared_loss: float
 ) -> float:
-    r"""Largest sum of squared losses of gradient descent: :math:`2L(u) + 2X^2\|u\|^2`.
+    r"""Bound the sum of squared losses of gradient descent: :math:`2L(u) + 2X^2\|u\|^2`.
 
     Parameters
     ----------
     rate : float
-        :math:`\eta = 1/(2X^2)`, constant.
+        :math:`\eta = 1/(2X^2)`, the constant learning rate.
     max_squared_norm : float
         The largest squared norm of a row, at most X².
     competitor_squared_norm : float
@@ -26,8 +26,8 @@ def gradient_descent_loss(
 
     Notes
     -----
-    [SLIDES], E1: a constant rate, and half of the printed constant. With rates :math:`1/(2\|x_t\|^2)` it holds for
-    losses divided by :math:`\|x_t\|^2`, and X = 1.
+    [SLIDES], E1: the rate is constant, and the constant is half of the printed one. With rates
+    :math:`1/(2\|x_t\|^2)` the bound holds for losses divided by :math:`\|x_t\|^2`, with X = 1.
 
     Examples
     --------
@@ -50,17 +50,17 @@ def gradient_descent_loss(
 def exponentiated_gradient_loss(
     rate: float, max_spread: float, divergence: float, competitor_squared_loss: float
 ) -> float:
-    r"""Largest sum of squared losses of exponentiated gradient: :math:`2L(u) + R^2(\ln n - H(u))`.
+    r"""Bound the sum of squared losses of exponentiated gradient: :math:`2L(u) + R^2(\ln n - H(u))`.
 
     Parameters
     ----------
     rate : float
-        :math:`\eta = 2/R^2`, constant.
+        :math:`\eta = 2/R^2`, the constant learning rate.
     max_spread : float
-        The largest difference between the largest and the smallest number of a row, at most R; for weights of either
-        sign twice the largest number in size.
+        The maximum over rows of the largest minus the smallest value, at most R. For weights of either sign, twice the
+        largest absolute value.
     divergence : float
-        :math:`\ln n - H(u)`, for u on the simplex; n counts the weights.
+        :math:`\ln n - H(u)`, for u on the simplex, where n is the number of weights.
     competitor_squared_loss : float
         L(u), the sum of the squared losses of u.
 
@@ -71,7 +71,7 @@ def exponentiated_gradient_loss(
 
     Notes
     -----
-    [SLIDES], E2: weights that start at 1/n, u on the simplex, and the spread in place of the largest number.
+    [SLIDES], E2: weights start at 1/n, u is on the simplex, and the spread replaces the largest value.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def exponentiated_gradient_loss(
 def perceptron_margin2_mistakes(
     max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
 ) -> float:
-    r"""Most mistakes of the Perceptron of two classes, by losses of margin 2.
+    r"""Bound the mistakes of the binary Perceptron by a competitor's hinge losses at margin 2.
 
     .. math:: M \le \sum_{\text{mistakes}} [2 - y\,u\cdot x]_+ + \tfrac14X^2\|u\|^2
 
@@ -99,7 +99,7 @@ def perceptron_margin2_mistakes(
     competitor_squared_norm : float
         ‖u‖².
     competitor_loss : float
-        Sum of the losses of margin 2 of u over the rounds with a mistake, or over all rounds.
+        Sum of the hinge losses of u at margin 2 over the rounds with a mistake, or over all rounds.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def perceptron_margin2_mistakes(
 
     Notes
     -----
-    [SLIDES], E3: losses of margin 2, where it has mistakes.
+    [SLIDES], E3: hinge losses at margin 2 replace the printed mistakes.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def perceptron_margin2_mistakes(
 def winnow_half_mistakes(
     rate: float, margin: float, max_number: float, divergence: float, competitor_loss: float
 ) -> float:
-    r"""Most mistakes of Winnow with the threshold ½.
+    r"""Bound the mistakes of Winnow with threshold ½.
 
     .. math:: M \le \frac2\gamma\sum_{\text{mistakes}}\big[\gamma - y(u\cdot x - \tfrac12)\big]_+ +
               \frac{X^2}{2\gamma^2}(\ln n - H(u))
@@ -139,11 +139,11 @@ def winnow_half_mistakes(
     margin : float
         :math:`\gamma`.
     max_number : float
-        The largest number of a row, at most X; rows are not negative.
+        The largest value of a row, at most X. Rows must be nonnegative.
     divergence : float
         :math:`\ln n - H(u)`, for u on the simplex.
     competitor_loss : float
-        Sum of the losses of margin :math:`\gamma` of u over the rounds with a mistake, or over all rounds.
+        Sum of the hinge losses of u at margin :math:`\gamma` over the rounds with a mistake, or over all rounds.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def winnow_half_mistakes(
 
     Notes
     -----
-    [SLIDES], E4: half the printed rate, a start at 1/n, and u on the simplex.
+    [SLIDES], E4: the rate is half the printed one, weights start at 1/n, and u is on the simplex.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def winnow_half_mistakes(
 
 
 def winnow_half_mistakes_by_misses(margin: float, max_number: float, divergence: float, misses: int) -> float:
-    r"""Most mistakes of Winnow with the threshold ½ and the rate :math:`4\gamma`, by where u misses its margin.
+    r"""Bound the mistakes of Winnow with threshold ½ and rate :math:`4\gamma` by a competitor's margin errors.
 
     .. math:: M \le \Big(\frac1\gamma + 2\Big)K + \frac{1}{2\gamma^2}(\ln n - H(u))
 
@@ -180,11 +180,11 @@ def winnow_half_mistakes_by_misses(margin: float, max_number: float, divergence:
     margin : float
         :math:`\gamma`.
     max_number : float
-        The largest number of a row, at most 1; rows are not negative.
+        The largest value of a row, at most 1. Rows must be nonnegative.
     divergence : float
         :math:`\ln n - H(u)`, for u on the simplex.
     misses : int
-        K, in how many rounds u has a margin below :math:`\gamma`.
+        K, the number of rounds in which the margin of u is below :math:`\gamma`.
 
     Returns
     -------

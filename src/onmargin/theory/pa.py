@@ -1,7 +1,7 @@
-r"""What PA is promised.
+r"""Loss and mistake bounds for PA.
 
-In all of it u is any fixed competitor, :math:`\ell^*_t` its losses, and :math:`R^2` the largest squared length of the
-direction of a step: that of a row, twice that for one prototype per class, 1 for a ball (:func:`direction`).
+Throughout, u is any fixed competitor, :math:`\ell^*_t` are its losses, and :math:`R^2` is the largest squared norm of
+an update direction: that of a row, twice that with one prototype per class, 1 for a ball (see :func:`direction`).
 """
 
 from math import sqrt
@@ -10,22 +10,22 @@ from onmargin.theory._arguments import condition, not_negative, positive
 
 
 def direction(max_squared_norm: float, *, prototypes: bool = True) -> float:
-    r"""The largest squared length of the direction of a step where a class must beat another.
+    r"""Return the largest squared norm of a multiclass update direction.
 
-    One prototype per class has the row in two columns: :math:`2 \max\|x\|^2`. Features of example and class have a
-    difference of two rows: at most :math:`4 \max\|\phi\|^2`.
+    With one prototype per class, the row is in two columns: :math:`2 \max\|x\|^2`. With joint features of example and
+    class, the direction is a difference of two rows: at most :math:`4 \max\|\phi\|^2`.
 
     Parameters
     ----------
     max_squared_norm : float
         The largest squared norm of a row.
     prototypes : bool, default=True
-        Whether classes have prototypes; False: features of example and class.
+        Whether each class has a prototype. If False, features depend on example and class.
 
     Returns
     -------
     squared_length : float
-        R² of the other bounds.
+        R² for the other bounds.
 
     Notes
     -----
@@ -42,7 +42,7 @@ def direction(max_squared_norm: float, *, prototypes: bool = True) -> float:
 
 
 def pa_squared_loss(max_squared_norm: float, squared_distance: float, spare: float = 0.0, loss: float = 0.0) -> float:
-    r"""Largest sum of squared losses of PA where a competitor has no loss at all.
+    r"""Bound the sum of squared losses of PA if a competitor has no loss.
 
     .. math:: \sum_t \ell_t^2 \le R^2 \|u - w_1\|^2 - 2(\epsilon - \epsilon^*) \sum_t \ell_t
 
@@ -51,16 +51,17 @@ def pa_squared_loss(max_squared_norm: float, squared_distance: float, spare: flo
     max_squared_norm : float
         R².
     squared_distance : float
-        :math:`\|u - w_1\|^2`, of a competitor without loss from where the learner started.
+        :math:`\|u - w_1\|^2`, the squared distance of a competitor without loss from the initial weights.
     spare : float, default=0.0
-        :math:`\epsilon - \epsilon^*`: by how much a narrower tube, a smaller ball or a larger margin would do for u.
+        :math:`\epsilon - \epsilon^*`: how much narrower the tube, smaller the ball or larger the margin could be with u
+        still having no loss.
     loss : float, default=0.0
-        The sum of the learner's own losses, for `spare` to count.
+        The sum of the learner's own losses. It is used only if `spare` is above 0.
 
     Returns
     -------
     bound : float
-        The largest possible sum of squared losses; where the margin is 1, of mistakes too.
+        The largest possible sum of squared losses. If the margin is 1, it also bounds the mistakes.
 
     Notes
     -----
@@ -77,7 +78,7 @@ def pa_squared_loss(max_squared_norm: float, squared_distance: float, spare: flo
 
 
 def pa_distance(distance: float) -> float:
-    r"""How far PA can get from its start where a competitor has no loss: :math:`\|w_t - w_1\| \le 2\|u - w_1\|`.
+    r"""Bound the distance of PA from its start if a competitor has no loss: :math:`\|w_t - w_1\| \le 2\|u - w_1\|`.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def pa_distance(distance: float) -> float:
     Returns
     -------
     bound : float
-        The largest possible distance of the weights from those of the start, in every round.
+        The largest possible distance of the weights from the initial weights, in every round.
 
     Notes
     -----
@@ -104,9 +105,9 @@ def pa_distance(distance: float) -> float:
 
 
 def pa_separable(max_squared_norm: float, margin: float) -> float:
-    r"""Most mistakes of PA on two classes that a unit vector separates: :math:`M \le \sum_t\ell_t^2 \le R^2/e^2`.
+    r"""Bound the mistakes of PA on two linearly separable classes: :math:`M \le \sum_t\ell_t^2 \le R^2/e^2`.
 
-    The sum of the losses is at most twice that.
+    The sum of the losses is at most twice this bound.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def pa_separable(max_squared_norm: float, margin: float) -> float:
     Returns
     -------
     bound : float
-        The largest possible number of mistakes, and sum of squared losses.
+        The largest possible number of mistakes, and the largest possible sum of squared losses.
 
     Notes
     -----
@@ -138,7 +139,7 @@ def pa_separable(max_squared_norm: float, margin: float) -> float:
 def pa_unit_squared_loss(
     squared_distance: float, squared_loss: float, *, min_squared_norm: float = 1.0, max_squared_norm: float = 1.0
 ) -> float:
-    r"""Largest sum of squared losses of PA where every direction has length 1, whatever the competitor.
+    r"""Bound the sum of squared losses of PA for any competitor, if every update direction has norm 1.
 
     .. math:: \sum_t \ell_t^2 \le \Big(\|u - w_1\| + 2\sqrt{\textstyle\sum_t \ell^{*2}_t}\Big)^2
 
@@ -149,7 +150,8 @@ def pa_unit_squared_loss(
     squared_loss : float
         The sum of the competitor's squared losses.
     min_squared_norm, max_squared_norm : float, default=1.0
-        The least and the largest squared length of a direction. Both must be 1: a shorter one breaks the theorem.
+        The smallest and the largest squared norm of a direction. Both must be 1: the theorem fails for shorter
+        directions.
 
     Returns
     -------
@@ -158,7 +160,7 @@ def pa_unit_squared_loss(
 
     Notes
     -----
-    [JMLR] Thm. 3, E11. Balls meet the condition always.
+    [JMLR] Thm. 3, E11. Balls always meet the condition.
 
     Examples
     --------
@@ -177,20 +179,20 @@ def pa_unit_squared_loss(
 
 
 def simplex_pa_squared_loss(max_spread: float, divergence: float, spare: float = 0.0, loss: float = 0.0) -> float:
-    r"""Largest sum of squared losses of multiplicative PA where weights on the simplex have no loss.
+    r"""Bound the sum of squared losses of multiplicative PA if weights on the simplex have no loss.
 
     .. math:: \sum_t \ell_t^2 \le \tfrac12 r^2\,\mathrm{KL}(u\|w_1) - 2(\epsilon - \epsilon^*)\sum_t\ell_t
 
     Parameters
     ----------
     max_spread : float
-        r, the largest of the differences between the largest and the smallest number of a direction.
+        r, the maximum over directions of the largest minus the smallest value.
     divergence : float
-        :math:`\mathrm{KL}(u\|w_1) = \ln n - H(u)` for weights that start even.
+        :math:`\mathrm{KL}(u\|w_1) = \ln n - H(u)` for uniform initial weights.
     spare : float, default=0.0
         :math:`\epsilon - \epsilon^*`, as for :func:`pa_squared_loss`.
     loss : float, default=0.0
-        The sum of the learner's own losses, for `spare` to count.
+        The sum of the learner's own losses. It is used only if `spare` is above 0.
 
     Returns
     -------
@@ -199,8 +201,8 @@ def simplex_pa_squared_loss(max_spread: float, divergence: float, spare: float =
 
     Notes
     -----
-    [NIPS] Thm. 4, E6: with steps :math:`4\ell_t/r_t^2`, and the spread in place of the largest number. For rows that
-    are not negative r is at most their largest number; for balls :math:`r^2 \le 2`.
+    [NIPS] Thm. 4, E6: steps are :math:`4\ell_t/r_t^2`, and the spread replaces the largest value. For nonnegative rows
+    r is at most their largest value; for balls :math:`r^2 \le 2`.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-r"""What PA-I is promised.
+r"""Mistake and loss bounds for PA-I.
 
-In all of it u is any fixed competitor, :math:`\ell^*_t` its losses, and :math:`R^2` the largest squared length of the
-direction of a step: that of a row, twice that for one prototype per class, 1 for a ball (:func:`direction`).
+Throughout, u is any fixed competitor, :math:`\ell^*_t` are its losses, and :math:`R^2` is the largest squared norm of
+an update direction: that of a row, twice that with one prototype per class, 1 for a ball (see :func:`direction`).
 """
 
 from math import sqrt
@@ -10,12 +10,13 @@ from onmargin.theory._arguments import not_negative, positive
 
 
 def pa1_mistakes(C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float) -> float:
-    r"""Most mistakes that PA-I can make on a stream, given any fixed competitor u.
+    r"""Bound the mistakes of PA-I on a stream, given any fixed competitor u.
 
     .. math:: M \le \frac{\tfrac12 \|u\|^2 + C \sum_t \ell^*_t}{C' - \tfrac12 C'^2 R^2}, \qquad C' = \min(C, 1/R^2)
 
-    Every mistake raises the dual objective by at least the denominator, and the dual never rises above the numerator,
-    the primal objective of u. It holds for the updates "max", "conproj" and "exact" of all tasks with a margin of 1.
+    Every mistake raises the dual objective by at least the denominator, and the dual objective never exceeds the
+    numerator, the primal objective of u. The bound holds for the updates "max", "conproj" and "exact" in all tasks
+    with margin 1.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ def pa1_mistakes(C: float, max_squared_norm: float, competitor_squared_norm: flo
     max_squared_norm : float
         R², the largest squared norm of a direction: ``totals_.max_squared_norm`` for two classes, twice that for more.
     competitor_squared_norm : float
-        ‖u‖², the weight of the intercept coordinate included.
+        ‖u‖², including the weight of the intercept coordinate.
     competitor_loss : float
         Sum of the hinge losses of u on the stream.
 
@@ -58,7 +59,7 @@ def pa1_mistakes(C: float, max_squared_norm: float, competitor_squared_norm: flo
 def pa1_mistakes_as_printed(
     C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
 ) -> float:
-    r"""The bound on the mistakes of PA-I as its paper has it; that of :func:`pa1_mistakes` is never above it.
+    r"""Bound the mistakes of PA-I as printed in its paper; :func:`pa1_mistakes` is never larger.
 
     .. math:: M \le \max(R^2, 1/C)\,\big(\|u\|^2 + 2C \textstyle\sum_t \ell^*_t\big)
 
@@ -98,7 +99,7 @@ def pa1_mistakes_as_printed(
 
 
 def pa1_capped_losses(C: float, squared_distance: float, competitor_loss: float) -> float:
-    r"""Largest :math:`\sum_t \min(C\ell_t, \ell_t^2/R^2)` of PA-I, in any task: :math:`\|u - w_1\|^2 + 2C\sum\ell^*_t`.
+    r"""Bound :math:`\sum_t \min(C\ell_t, \ell_t^2/R^2)` of PA-I, in any task: :math:`\|u - w_1\|^2 + 2C\sum\ell^*_t`.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def pa1_capped_losses(C: float, squared_distance: float, competitor_loss: float)
 
     Notes
     -----
-    [JMLR] Lemma 1 with the step of PA-I. :func:`pa1_loss` makes a bound on the sum of the losses of it.
+    [JMLR] Lemma 1 with the step of PA-I. For a bound on the sum of the losses, see :func:`pa1_loss`.
 
     Examples
     --------
@@ -130,13 +131,13 @@ def pa1_capped_losses(C: float, squared_distance: float, competitor_loss: float)
 
 
 def pa1_loss(C: float, max_squared_norm: float, rounds: int, squared_distance: float, competitor_loss: float) -> float:
-    r"""Largest sum of losses of PA-I in any task.
+    r"""Bound the sum of losses of PA-I in any task.
 
     .. math:: \sum_t\ell_t \le T\,g^{-1}\Big(\frac{\frac12\|u - w_1\|^2 + C\sum_t\ell^*_t}{T}\Big), \qquad
               g(\ell) = \max_{0\le\tau\le C} \tau\ell - \tfrac12\tau^2R^2
 
-    A round of loss :math:`\ell` raises the dual by at least :math:`g(\ell)`, which is convex: the mean of the gains is
-    at least the gain of the mean.
+    A round with loss :math:`\ell` raises the dual by at least :math:`g(\ell)`. Because g is convex, the mean gain is at
+    least the gain of the mean loss (Jensen's inequality).
 
     Parameters
     ----------

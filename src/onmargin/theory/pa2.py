@@ -1,7 +1,7 @@
-r"""What PA-II is promised.
+r"""Loss bounds for PA-II.
 
-In all of it u is any fixed competitor, :math:`\ell^*_t` its losses, and :math:`R^2` the largest squared length of the
-direction of a step: that of a row, twice that for one prototype per class, 1 for a ball (:func:`direction`).
+Throughout, u is any fixed competitor, :math:`\ell^*_t` are its losses, and :math:`R^2` is the largest squared norm of
+an update direction: that of a row, twice that with one prototype per class, 1 for a ball (see :func:`direction`).
 """
 
 from math import sqrt
@@ -12,7 +12,7 @@ from onmargin.theory._arguments import not_negative, positive
 def pa2_squared_loss(
     C: float, max_squared_norm: float, squared_distance: float, competitor_squared_loss: float
 ) -> float:
-    r"""Largest sum of squared losses of PA-II, in any task.
+    r"""Bound the sum of squared losses of PA-II, in any task.
 
     .. math:: \sum_t \ell_t^2 \le \Big(R^2 + \frac1{2C}\Big)\Big(\|u - w_1\|^2 + 2C\textstyle\sum_t\ell^{*2}_t\Big)
 
@@ -30,11 +30,11 @@ def pa2_squared_loss(
     Returns
     -------
     bound : float
-        The largest possible sum of squared losses; where the margin is 1, of mistakes too.
+        The largest possible sum of squared losses. If the margin is 1, it also bounds the mistakes.
 
     Notes
     -----
-    [JMLR] Thm. 5, which is [NIPS] Thm. 3. The C that makes it least is that of :func:`pa2_best_c`.
+    [JMLR] Thm. 5, which is [NIPS] Thm. 3. :func:`pa2_best_c` returns the C that minimizes it.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def pa2_squared_loss(
 
 
 def pa2_best_c(max_squared_norm: float, squared_distance: float, competitor_squared_loss: float) -> float:
-    r"""The C for which the bound of PA-II is least: :math:`C = \|u - w_1\| / (2R\sqrt{\sum\ell^{*2}_t})`.
+    r"""Return the C that minimizes the bound of PA-II: :math:`C = \|u - w_1\| / (2R\sqrt{\sum\ell^{*2}_t})`.
 
     The bound is then :math:`(R\|u - w_1\| + \sqrt{\sum\ell^{*2}_t})^2`.
 
@@ -63,7 +63,7 @@ def pa2_best_c(max_squared_norm: float, squared_distance: float, competitor_squa
     squared_distance : float
         :math:`\|u - w_1\|^2 > 0`.
     competitor_squared_loss : float
-        Sum of the squared losses of u on the stream, above 0; without any, the larger C, the better.
+        Sum of the squared losses of u on the stream, above 0. With a sum of 0, the bound only decreases as C grows.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-r"""What follows from the dual value, in any geometry.
+r"""Primal-dual bounds, in any geometry.
 
 :math:`F(u)` is the size of a competitor: :math:`\frac12\|u\|^2`, :math:`\frac12\|u\|_q^2` or :math:`\ln n - H(u)`. Its
-objective is :math:`P(u) = F(u) + C\sum_t\ell^*_t`, and no dual value is above it. Curvature is that of the potential
-along a row; :math:`R^2` is the largest.
+objective is :math:`P(u) = F(u) + C\sum_t\ell^*_t`, and no dual value exceeds it. The curvature of a row is that of the
+potential along the row; :math:`R^2` is the largest curvature.
 """
 
 from math import inf, log, sqrt
@@ -13,35 +13,34 @@ from onmargin.theory.simultaneous import _progress
 
 
 class HasDualValue(Protocol):
-    """Totals of a learner."""
+    """Totals of a learner that include a dual value."""
 
     @property
     def dual_value(self) -> float: ...
 
 
 def floor(totals: HasDualValue, C: float, norm: float) -> float:
-    r"""The least loss that any fixed predictor of some norm can have had on the rounds so far, from the totals alone.
+    r"""Return a lower bound on the loss so far of every fixed predictor of bounded norm, from the totals alone.
 
     .. math:: D \le \tfrac12\|u\|^2 + C\sum_t\ell^*_t \quad\Rightarrow\quad
               \sum_t\ell^*_t \ge \frac{D - \tfrac12\|u\|^2}{C}
 
-    Nothing of the stream is needed, nor a competitor: a learner can say it after every round. A norm at which the
-    answer is 0 is one that the dual value does not rule out.
+    Neither the stream nor a competitor is needed, so the bound is available after every round. If the result is 0, the
+    dual value does not rule out a predictor of that norm without loss.
 
     Parameters
     ----------
     totals : Totals
-        The ``totals_`` of a learner that started at zero; of one that did not, read `norm` as the distance from there.
+        The ``totals_`` of a learner that started at zero. For one that did not, `norm` is the distance from its start.
     C : float
-        Its aggressiveness.
+        Aggressiveness of the learner.
     norm : float
-        The largest norm of the predictors spoken of, the intercept coordinate included; in p-norm geometry
-        :math:`\|u\|_q`.
+        The largest norm of the predictors, including the intercept coordinate; in p-norm geometry :math:`\|u\|_q`.
 
     Returns
     -------
     floor : float
-        Sum of the losses, for a learner with squared losses (PA-II) of the squared losses, that is not undercut.
+        The smallest possible sum of losses; for a learner with squared losses (PA-II), of squared losses.
 
     Notes
     -----
@@ -63,27 +62,27 @@ def floor(totals: HasDualValue, C: float, norm: float) -> float:
 
 
 def dual_gap(dual_value: float, competitor_size: float, C: float, competitor_loss: float) -> float:
-    r"""What is left between the dual value and the objective of a competitor: :math:`P(u) - D \ge 0`.
+    r"""Return the duality gap, the objective of a competitor minus the dual value: :math:`P(u) - D \ge 0`.
 
     Parameters
     ----------
     dual_value : float
-        D.
+        D, the dual value of the run.
     competitor_size : float
         F(u).
     C : float
         Aggressiveness.
     competitor_loss : float
-        Sum of the losses of u; for PA-II of its squared losses.
+        Sum of the losses of u; for PA-II, of its squared losses.
 
     Returns
     -------
     gap : float
-        Not negative, whatever the stream: the best competitor's objective is within it.
+        The gap, nonnegative on every stream. The objective of u exceeds that of the best competitor by at most the gap.
 
     Notes
     -----
-    [PD] Thm. 1. The gains of the mistakes are part of the dual value, so that their sum is at most P(u) as well.
+    [PD] Thm. 1. The gains of the mistakes are part of the dual value, so their sum is also at most P(u).
 
     Examples
     --------
@@ -99,7 +98,7 @@ def dual_gap(dual_value: float, competitor_size: float, C: float, competitor_los
 def fixed_mistakes(
     C: float, max_curvature: float, competitor_size: float, competitor_loss: float, margin: float = 1.0
 ) -> float:
-    r"""Most mistakes of a fixed step C for every mistake: Perceptron, p-norm Perceptron, Winnow.
+    r"""Bound the mistakes of learners with a fixed step C per mistake: Perceptron, p-norm Perceptron, Winnow.
 
     .. math:: M \le \frac{F(u) + C\sum_t\ell^*_t}{\gamma C - \tfrac12C^2R^2}
 
@@ -112,7 +111,7 @@ def fixed_mistakes(
     competitor_size : float
         F(u).
     competitor_loss : float
-        Sum of the losses of margin :math:`\gamma` of u.
+        Sum of the hinge losses of u at margin :math:`\gamma`.
     margin : float, default=1.0
         :math:`\gamma`.
 
@@ -123,7 +122,7 @@ def fixed_mistakes(
 
     Notes
     -----
-    [PD] Cor. 1, for any curvature. The Perceptrons do not depend on C: see :func:`perceptron_mistakes`.
+    [PD] Cor. 1, for any curvature. Predictions of the Perceptrons do not depend on C: see :func:`perceptron_mistakes`.
 
     Examples
     --------
@@ -137,18 +136,18 @@ def fixed_mistakes(
 
 
 def winnow_mistakes(margin: float, max_number: float, n_weights: int, competitor_loss: float) -> float:
-    r"""Most mistakes of balanced Winnow whose rate is its margin: :math:`2(\ln n/\gamma^2 + \sum_t\ell^*_t/\gamma)`.
+    r"""Bound the mistakes of balanced Winnow if rate = margin: :math:`2(\ln n/\gamma^2 + \sum_t\ell^*_t/\gamma)`.
 
     Parameters
     ----------
     margin : float
         :math:`\gamma`, the margin and the rate.
     max_number : float
-        The largest number of a row in size, at most 1.
+        The largest absolute value in a row, at most 1.
     n_weights : int
         n: twice the number of features, for weights of either sign.
     competitor_loss : float
-        Sum of the losses of margin :math:`\gamma` of any u with :math:`\|u\|_1 \le 1`.
+        Sum of the hinge losses at margin :math:`\gamma` of any u with :math:`\|u\|_1 \le 1`.
 
     Returns
     -------
@@ -174,7 +173,7 @@ def winnow_mistakes(margin: float, max_number: float, n_weights: int, competitor
 def mean_loss(
     C: float, rounds: int, competitor_size: float, competitor_loss: float, max_curvature: float = 1.0
 ) -> float:
-    r"""Largest mean loss of learners that climb the dual: aggressive and optimal steps, and all dual ascent.
+    r"""Bound the mean loss of dual ascent learners, including aggressive and optimal steps.
 
     .. math:: \frac1T\sum_t\ell_t \le \mu^{-1}\Big(\frac1T\sum_t\ell^*_t + \frac{F(u)}{CT}\Big), \qquad
               \mu^{-1}(y) = y + \tfrac C2 \text{ for } y \ge \tfrac C2,\ \sqrt{2Cy} \text{ below}
@@ -199,7 +198,7 @@ def mean_loss(
 
     Notes
     -----
-    [PD] Thm. 3. :func:`pa1_loss` has it for any curvature, where the step takes account of it.
+    [PD] Thm. 3. :func:`pa1_loss` is the bound for any curvature, if the step takes the curvature into account.
 
     Examples
     --------
@@ -214,7 +213,7 @@ def mean_loss(
 
 
 def mitigating(loss: float, C: float) -> float:
-    r"""Return the mitigated loss :math:`\mu(\ell)`: how much an aggressive step raises the dual value, over C.
+    r"""Return the mitigated loss :math:`\mu(\ell)`: the dual gain of an aggressive step, divided by C.
 
     .. math:: \mu(\ell) = \tfrac1C \min(\ell, C)\big(\ell - \tfrac12\min(\ell, C)\big)
 
@@ -267,7 +266,7 @@ def mitigating_inverse(level: float, C: float) -> float:
 
     Notes
     -----
-    [PD] sec. 5.1 and Fig. 2. :func:`mitigating` is the function that it inverts.
+    [PD] sec. 5.1 and Fig. 2. This is the inverse of :func:`mitigating`.
 
     Examples
     --------
@@ -281,12 +280,12 @@ def mitigating_inverse(level: float, C: float) -> float:
 
 
 def progress_mistakes(progress: float, C: float, competitor_size: float, competitor_loss: float) -> float:
-    r"""Return the most mistakes of a learner whose mistakes raised the dual value by :math:`\lambda` on average.
+    r"""Bound the mistakes of a learner whose mistakes raised the dual value by :math:`\lambda` on average.
 
     .. math:: M \le \frac{F(u) + C\sum_t\ell^*_t}{\lambda}
 
-    The theorems with a closed form put the least possible :math:`\lambda` here. A run that is over has one of its own,
-    which is larger.
+    The closed-form theorems use the smallest possible :math:`\lambda`. The :math:`\lambda` measured on a finished run
+    is at least as large and gives a tighter bound.
 
     Parameters
     ----------
@@ -306,8 +305,7 @@ def progress_mistakes(progress: float, C: float, competitor_size: float, competi
 
     Notes
     -----
-    [PD] Thm. 1. It holds if no round lowers the dual value. Without a mistake there is no :math:`\lambda`, and nothing
-    to bound.
+    [PD] Thm. 1. The bound holds if no round lowers the dual value. Without a mistake :math:`\lambda` is undefined.
 
     Examples
     --------
@@ -321,9 +319,9 @@ def progress_mistakes(progress: float, C: float, competitor_size: float, competi
 
 
 def regret(rounds: int, competitor_size: float) -> float:
-    r"""Largest mean regret with the best C: :math:`\frac1T\sum_t(\ell_t - \ell^*_t) \le \sqrt{2F(u)/T}`.
+    r"""Bound the mean regret with the best C: :math:`\frac1T\sum_t(\ell_t - \ell^*_t) \le \sqrt{2F(u)/T}`.
 
-    The C that it is proved for is that root itself, :math:`C = \sqrt{2F(u)/T}`: T and F(u) must be known beforehand.
+    The best C equals the bound, :math:`C = \sqrt{2F(u)/T}`, so T and F(u) must be known in advance.
 
     Parameters
     ----------
@@ -335,7 +333,7 @@ def regret(rounds: int, competitor_size: float) -> float:
     Returns
     -------
     bound : float
-        The largest possible mean regret, for curvatures up to 1; and the C to learn with.
+        The largest possible mean regret, for curvatures up to 1. It is also the C to learn with.
 
     Notes
     -----
@@ -355,7 +353,7 @@ def regret(rounds: int, competitor_size: float) -> float:
 def climbing_mistakes(
     C: float, max_curvature: float, competitor_size: float, competitor_loss: float, margin: float = 1.0
 ) -> float:
-    r"""Most mistakes of learners that climb the dual as far as one example lets them, in any geometry.
+    r"""Bound the mistakes of learners that maximize the dual over the current example, in any geometry.
 
     .. math:: M \le \frac{F(u) + C\sum_t\ell^*_t}{\gamma c - \tfrac12c^2R^2}, \qquad c = \min(C, \gamma/R^2)
 
@@ -364,11 +362,11 @@ def climbing_mistakes(
     C : float
         Aggressiveness.
     max_curvature : float
-        R²; for aggressive steps, which do not look at it, 1, and it must be no larger.
+        R². For aggressive steps, which ignore the curvature, pass 1; the actual curvature must not exceed 1.
     competitor_size : float
         F(u).
     competitor_loss : float
-        Sum of the losses of margin :math:`\gamma` of u.
+        Sum of the hinge losses of u at margin :math:`\gamma`.
     margin : float, default=1.0
         :math:`\gamma`.
 

@@ -1,4 +1,4 @@
-"""What online ridge regression is promised ([PLG]; [AW])."""
+"""Loss bound for online ridge regression ([PLG]; [AW])."""
 
 from collections.abc import Iterable
 from math import fsum, log1p
@@ -13,19 +13,19 @@ def ridge_squared_loss(
     competitor_squared_norm: float,
     competitor_squared_loss: float,
 ) -> float:
-    r"""Largest sum of squared losses of online ridge regression.
+    r"""Bound the sum of squared losses of online ridge regression.
 
     .. math:: \sum_t (y_t - \hat y_t)^2 \le \alpha \|u\|^2 + L(u) + M^2 \sum_i \ln(1 + \lambda_i / \alpha)
 
     Parameters
     ----------
     alpha : float
-        :math:`\alpha`, above 0.
+        :math:`\alpha`, the regularization strength, above 0.
     eigenvalues : iterable of float
-        :math:`\lambda_i`, those of :math:`\sum_t x_t x_t^\top`, intercept coordinate included.
+        :math:`\lambda_i`, the eigenvalues of :math:`\sum_t x_t x_t^\top`, including the intercept coordinate.
     largest : float
-        M: the largest error :math:`|y_t - \hat y_t|` that was made. For forecasts with the row already counted
-        (``forecast=True``) the largest target in size.
+        M: the largest error :math:`|y_t - \hat y_t|` of the run. For forecasts that already count the current row
+        (``forecast=True``), the largest absolute target.
     competitor_squared_norm : float
         ‖u‖².
     competitor_squared_loss : float
@@ -38,10 +38,10 @@ def ridge_squared_loss(
 
     Notes
     -----
-    [PLG] theorem 11.7; for forecasts [AW], where the forecaster is Vovk's. It holds for any u, and is smallest for the
-    ridge regression on the whole stream. The first follows from an identity: with :math:`q_t = x_t^\top A x_t` before
-    round t, :math:`\sum_t (y_t - \hat y_t)^2 / (1 + q_t)` is the least :math:`\alpha \|u\|^2 + L(u)`, and
-    :math:`\sum_t \ln(1 + q_t)` is :math:`\sum_i \ln(1 + \lambda_i / \alpha)`.
+    [PLG] theorem 11.7; for forecasts [AW], which covers Vovk's forecaster. The bound holds for any u and is smallest
+    for the ridge regression on the whole stream. The first follows from an identity: with
+    :math:`q_t = x_t^\top A x_t` before round t, :math:`\sum_t (y_t - \hat y_t)^2 / (1 + q_t)` is the minimum of
+    :math:`\alpha \|u\|^2 + L(u)`, and :math:`\sum_t \ln(1 + q_t)` is :math:`\sum_i \ln(1 + \lambda_i / \alpha)`.
 
     Examples
     --------
@@ -56,6 +56,6 @@ def ridge_squared_loss(
         competitor_squared_norm=competitor_squared_norm,
         competitor_squared_loss=competitor_squared_loss,
     )
-    # Of a positive semidefinite matrix; rounding may take the smallest below zero.
+    # The matrix is positive semidefinite, but rounding may make its smallest eigenvalues negative.
     volume = fsum(log1p(max(float(one), 0.0) / alpha) for one in eigenvalues)
     return alpha * competitor_squared_norm + competitor_squared_loss + largest**2 * volume

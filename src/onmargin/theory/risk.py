@@ -1,4 +1,4 @@
-"""What a run says about examples to come, if they are drawn as those of the run were."""
+"""Online-to-batch conversion: risk bounds on future examples from the same distribution."""
 
 from math import log, sqrt
 
@@ -12,7 +12,7 @@ def online_to_batch_risk(total_loss: float, rounds: int, delta: float = 0.05) ->
               \bar w = \frac1T\sum_t w_t
 
     The examples must be drawn independently from one distribution, and each loss must lie between 0 and 1. No held-out
-    data are needed: each loss was suffered before its example was learned.
+    data are needed: each loss was measured before its example was learned.
 
     Parameters
     ----------
@@ -21,17 +21,18 @@ def online_to_batch_risk(total_loss: float, rounds: int, delta: float = 0.05) ->
     rounds : int
         T > 0.
     delta : float, default=0.05
-        How likely the bound may fail, above 0 and below 1.
+        The probability that the bound fails, above 0 and below 1. Smaller values give a larger bound.
 
     Returns
     -------
     bound : float
-        The largest expected loss, with probability :math:`1 - \delta`.
+        An upper bound on the expected loss that holds with probability :math:`1 - \delta`.
 
     Notes
     -----
     [CCG]. For the averaged weights the loss must be convex in the weights: a hinge loss divided by its largest value
-    will do. Mistakes are not convex: for them the bound is that of a predictor drawn uniformly from those of the run.
+    qualifies. The number of mistakes is not convex: for it, the bound applies to a predictor drawn uniformly from those
+    of the run.
 
     Examples
     --------

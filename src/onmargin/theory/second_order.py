@@ -1,4 +1,4 @@
-"""What AROW is promised ([AROW]), with a full covariance matrix and with a variance per weight."""
+"""Mistake and loss bounds for AROW ([AROW]), with a full covariance matrix and with a variance per weight."""
 
 from math import sqrt
 
@@ -14,7 +14,7 @@ def arow_mistakes(
     competitor_squared_scores: float,
     competitor_loss: float,
 ) -> float:
-    r"""Largest number of mistakes of AROW with a full covariance matrix.
+    r"""Bound the mistakes of AROW with a full covariance matrix.
 
     .. math:: M \le \sqrt{r\|u\|^2 + u^\top X u}\ \sqrt{\ln\det(I + X / r) + U} + \sum_t \ell_t(u) - U
 
@@ -25,13 +25,13 @@ def arow_mistakes(
     log_determinant : float
         :math:`\ln\det(I + X / r)`, where :math:`X = \sum x_t x_t^\top` over the rounds that updated the weights.
     timid_updates : int
-        U, the updates without a mistake: rounds whose margin was above 0 and below 1.
+        U, the number of updates without a mistake: rounds with a margin above 0 and below 1.
     competitor_squared_norm : float
         ‖u‖².
     competitor_squared_scores : float
         :math:`u^\top X u`, the sum of the squared scores of u over the rounds that updated the weights.
     competitor_loss : float
-        Sum of the hinge losses of u, of margin 1, over the rounds that updated the weights.
+        Sum of the hinge losses of u at margin 1 over the rounds that updated the weights.
 
     Returns
     -------
@@ -40,8 +40,8 @@ def arow_mistakes(
 
     Notes
     -----
-    [AROW] theorem 2. It is about a full covariance matrix. The learners of this package keep a variance per weight, and
-    :func:`arow_squared_loss` is about them.
+    [AROW] theorem 2. It requires a full covariance matrix. The learners of this package keep a variance per weight; for
+    them use :func:`arow_squared_loss`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def arow_squared_loss(
     competitor_squared_loss: float,
     competitor_drift: float,
 ) -> float:
-    r"""Largest sum of squared losses of AROW with a variance per weight.
+    r"""Bound the sum of squared losses of AROW with a variance per weight.
 
     .. math:: \sum_t \ell_t^2 \le (R^2 + r)\,\Big(\sqrt G + \sqrt{G + B}\Big)^2, \qquad
         G = \frac1r \sum_t \ell_t(u)^2, \quad B = \|u\|^2 + \sum_t \|u - w_t\|_{P_t - P_{t-1}}^2
@@ -81,15 +81,15 @@ def arow_squared_loss(
     r : float
         Regularization, above 0.
     max_squared_norm : float
-        R²: the largest squared norm of a row, intercept coordinate included; twice that for more than two classes with
-        ``strategy="joint"``.
+        R²: the largest squared norm of a row, including the intercept coordinate; twice that for more than two classes
+        with ``strategy="joint"``.
     competitor_squared_norm : float
         ‖u‖².
     competitor_squared_loss : float
         Sum of the squared losses of u.
     competitor_drift : float
-        :math:`\sum_t \sum_j (P_{t,j} - P_{t-1,j}) (u_j - w_{t,j})^2`, where :math:`P_{t,j}` is one over the variance of
-        a weight and :math:`w_{t,j}` the weight, both after round t.
+        :math:`\sum_t \sum_j (P_{t,j} - P_{t-1,j}) (u_j - w_{t,j})^2`, where :math:`P_{t,j}` is the precision (inverse
+        variance) of a weight and :math:`w_{t,j}` the weight, both after round t.
 
     Returns
     -------
@@ -104,9 +104,9 @@ def arow_squared_loss(
     .. math:: \|u - w_t\|_{P_t}^2 - \|u - w_{t-1}\|_{P_{t-1}}^2 \le -2\tau_t(\ell_t - \ell_t(u)) + \tau_t^2 q_t
         + \|u - w_t\|_{P_t - P_{t-1}}^2.
 
-    Adding up, with :math:`S = \sum_t \ell_t^2 / (q_t + r)`, gives :math:`S - 2\sqrt{S G} \le B` by the inequality of
-    Cauchy and Schwarz, and :math:`q_t \le R^2` because variances never grow. Like the bounds of AdaGrad it depends on
-    how far the weights of the run were from u. It needs ``forgetting=0``.
+    Summing over t, with :math:`S = \sum_t \ell_t^2 / (q_t + r)`, gives :math:`S - 2\sqrt{S G} \le B` by the
+    Cauchy-Schwarz inequality, and :math:`q_t \le R^2` because variances never grow. Like the bounds of AdaGrad, it
+    depends on the distance of the weights of the run from u. It requires ``forgetting=0``.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-r"""What learners that project onto several half-spaces at once are promised.
+r"""Mistake bounds for simultaneous updates, which use several half-spaces at once.
 
-The loss of a trial is the largest of its half-spaces, a mistake is a trial that is imperfect, and :math:`R^2` is the
-largest squared length of a direction. "max", "conproj", "exact" and MIRA have the bound of :func:`pa1_mistakes`;
-"simproj" and "simopt" have none.
+The loss of a trial is the largest loss of its half-spaces, a mistake is an imperfect trial, in which some margin is at
+most 0, and :math:`R^2` is the largest squared norm of a direction. "max", "conproj", "exact" and MIRA have the bound of
+:func:`pa1_mistakes`; "simproj" and "simopt" have none.
 """
 
 from math import sqrt
@@ -11,7 +11,7 @@ from onmargin.theory._arguments import condition, not_negative, positive
 
 
 def _progress(C: float, max_squared_norm: float, margin: float = 1.0) -> float:
-    """What a mistake raises the dual by, at least."""
+    """Return the smallest amount by which a mistake raises the dual."""
     positive(C=C, margin=margin)
     not_negative(max_squared_norm=max_squared_norm)
     condition(C * max_squared_norm < 2 * margin, "C < 2 margin / R²", f"{C=:g}, R² = {max_squared_norm:g}, {margin=:g}")
@@ -21,7 +21,7 @@ def _progress(C: float, max_squared_norm: float, margin: float = 1.0) -> float:
 def simperc_mistakes(
     C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float
 ) -> float:
-    r"""Most mistakes of SimPerc, and of ConOpt.
+    r"""Bound the mistakes of SimPerc and of ConOpt.
 
     .. math:: M \le \frac{\tfrac12\|u\|^2 + C\sum_t\ell^*_t}{C - \tfrac12C^2R^2}
 
@@ -43,7 +43,7 @@ def simperc_mistakes(
 
     Notes
     -----
-    [SIMPROJ] Thm. 2, E13. ConOpt has it for no larger C either (E9).
+    [SIMPROJ] Thm. 2, E13. For ConOpt, too, the bound does not extend to larger C (E9).
 
     Examples
     --------
@@ -57,12 +57,12 @@ def simperc_mistakes(
 
 
 def perceptron_mistakes(max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float) -> float:
-    r"""Most mistakes of learners that do not depend on C: SimPerc, the Perceptron with two classes or more, p-norm.
+    r"""Bound the mistakes of learners that do not depend on C: SimPerc, Perceptron (any classes), p-norm Perceptron.
 
     .. math:: M \le L + \tfrac12 N + \tfrac12\sqrt{N^2 + 4LN}, \qquad N = R^2\|u\|^2
 
-    It is the bound of :func:`simperc_mistakes` for the best C. With a unit vector of margin e, and so :math:`\|u\| =
-    1/e` and no loss, it is :math:`R^2/e^2`.
+    This is the bound of :func:`simperc_mistakes` for the best C. If a unit vector separates the data with margin e, so
+    that :math:`\|u\| = 1/e` and u has no loss, it is :math:`R^2/e^2`.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def perceptron_mistakes(max_squared_norm: float, competitor_squared_norm: float,
 
     Notes
     -----
-    [PD] Thm. 2; [SIMPROJ] after Cor. 4 with the factor 4 that its text lacks, E8.
+    [PD] Thm. 2; [SIMPROJ] after Cor. 4, with the factor 4 that is missing in its text, E8.
 
     Examples
     --------
@@ -100,20 +100,20 @@ def perceptron_mistakes(max_squared_norm: float, competitor_squared_norm: float,
 def perceptron_mistakes_by_squares(
     max_squared_norm: float, competitor_squared_norm: float, competitor_squared_loss: float
 ) -> float:
-    r"""Return the most mistakes of the Perceptron, compared with the squared losses of a competitor.
+    r"""Bound the mistakes of the Perceptron by the squared losses of a competitor.
 
     .. math:: M \le \Big(R\|u\| + \sqrt{\textstyle\sum_t \ell_t^{*2}}\Big)^2
 
-    It is less than :func:`perceptron_mistakes` where the losses of u are below 1, and more where they are large.
+    It is smaller than :func:`perceptron_mistakes` if the losses of u are below 1, and larger if they are large.
 
     Parameters
     ----------
     max_squared_norm : float
-        R²; with more than two classes twice the largest squared norm of a row.
+        R². With more than two classes, twice the largest squared norm of a row.
     competitor_squared_norm : float
         ‖u‖².
     competitor_squared_loss : float
-        Sum of the squared hinge losses of u at margin 1. Those of the rounds with a mistake suffice.
+        Sum of the squared hinge losses of u at margin 1. Summing over the rounds with a mistake suffices.
 
     Returns
     -------
@@ -139,10 +139,10 @@ def perceptron_mistakes_by_squares(
 
 
 def set_errors(C: float, max_squared_norm: float, competitor_squared_norm: float, competitor_loss: float) -> float:
-    r"""Largest sum of the parts of the sets that are imperfect, where trials fall into sets.
+    r"""Bound the sum over trials of the fraction of imperfect sets, for trials that are split into sets.
 
-    It is that of :func:`simperc_mistakes`, on another count: of fractions of sets, not of hinge losses. It holds for
-    "simperc", "conproj", "conopt" and "exact"; not for "max".
+    The formula is that of :func:`simperc_mistakes`, but it bounds fractions of imperfect sets, not hinge losses. It
+    holds for "simperc", "conproj", "conopt" and "exact", but not for "max".
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def set_errors(C: float, max_squared_norm: float, competitor_squared_norm: float
     competitor_squared_norm : float
         ‖u‖².
     competitor_loss : float
-        Sum over the trials of the mean over their sets of the largest loss of u.
+        Sum over trials of the mean over their sets of the largest loss of u in the set.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def set_errors(C: float, max_squared_norm: float, competitor_squared_norm: float
 
 
 def simplex_mistakes(C: float, margin: float, max_number: float, divergence: float, competitor_loss: float) -> float:
-    r"""Most mistakes of SimPerc, ConProj and MaxPA with weights on the simplex.
+    r"""Bound the mistakes of SimPerc, ConProj and MaxPA with weights on the simplex.
 
     .. math:: M \le \frac{\mathrm{KL}(u\|w_1) + C\sum_t\ell^*_t}{\gamma C - \tfrac12C^2R^2}
 
@@ -183,13 +183,13 @@ def simplex_mistakes(C: float, margin: float, max_number: float, divergence: flo
     C : float
         Aggressiveness, below :math:`2\gamma/R^2`.
     margin : float
-        :math:`\gamma`, of the losses.
+        :math:`\gamma`, the margin of the losses.
     max_number : float
-        R, the largest number of a row in size.
+        R, the largest absolute value in a row.
     divergence : float
         :math:`\mathrm{KL}(u\|w_1) = \ln n - H(u)` of u on the simplex.
     competitor_loss : float
-        Sum of the losses of margin :math:`\gamma` of u.
+        Sum of the hinge losses of u at margin :math:`\gamma`.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def simplex_mistakes(C: float, margin: float, max_number: float, divergence: flo
 
     Notes
     -----
-    [SIMPROJ] Thm. 6 and Cor. 8, E7: :math:`\gamma C`, and u on the simplex.
+    [SIMPROJ] Thm. 6 and Cor. 8, E7: the denominator has :math:`\gamma C`, and u is on the simplex.
 
     Examples
     --------
