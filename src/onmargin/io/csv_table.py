@@ -30,7 +30,7 @@ def read_csv(
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : str, int or None, default=-1
         Name or place of the column of the label, from 0, or from -1 at the end; None if there is none. A label is read
         like other fields: a number if it is one.

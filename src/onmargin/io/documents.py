@@ -76,7 +76,7 @@ def read_mbox(path: Source, *, label: str | None = None, headers: Sequence[str] 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : str or None, default=None
         The header that has the label, such as "X-Gmail-Labels"; without it messages have none.
     headers : sequence of str, default=()
@@ -117,7 +117,7 @@ def read_text(path: Source, *, label: bool = True) -> Reader[Record]:
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : bool, default=True
         Whether lines have labels; without them all of a line is the text. Blank lines are left out.
 

@@ -31,7 +31,7 @@ def read_jsonl(
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : str or None, default=None
         The key of the label. If None, it is "y" or "label".
     weight : str or None, default=None
@@ -94,7 +94,7 @@ def read_json(
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : str or None, default=None
         The key of the label, as for :func:`read_jsonl`.
     weight : str or None, default=None

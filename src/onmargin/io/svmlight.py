@@ -57,7 +57,7 @@ def read_svmlight(
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     n_features : int or None, default=None
         Number of columns. An index beyond it is an error. If None, each block is as wide as the rows so far need, which
         is good for looking at a file; a model wants the same number of columns in every block. An index beyond 2**26 is
