@@ -159,7 +159,7 @@ def _entry(part: str) -> tuple[int, str]:
 
 
 def _split(text: str) -> list[str]:
-    """Split a line at commas outside quotes; quotes are kept."""
+    """Split a row at commas; the quote character is the kind of quote that occurs first in the row."""
     quote = min((mark for mark in "'\"" if mark in text), key=text.index, default='"')
     try:
         rows = csv.reader([text], quotechar=quote, escapechar="\\", skipinitialspace=True, strict=True)
