@@ -1,10 +1,10 @@
-"""Errors that carry data, so that callers need not read their messages."""
+"""Exceptions with data attributes, so that callers need not parse messages."""
 
 from collections.abc import Iterable
 
 
 class ExampleError(ValueError):
-    """An example of a call cannot be learned.
+    """Exception for an example that cannot be learned.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ class ExampleError(ValueError):
 
 
 class ExampleTypeError(ExampleError, TypeError):
-    """An example of a call cannot be learned because it, its target or its weight has a wrong type."""
+    """Exception for an example that cannot be learned because it, its target or its weight has a wrong type."""
 
 
 class ParameterError(ValueError):
-    """Some parameters have values that are not accepted, or that do not go together.
+    """Exception for parameters with invalid or incompatible values.
 
     Parameters
     ----------
