@@ -9,14 +9,14 @@ class ExampleError(ValueError):
     Parameters
     ----------
     reason : str
-        What is wrong with the example.
+        The problem with the example.
     index : int
         Position of the example in the call, from 0.
 
     Attributes
     ----------
     reason : str
-        What is wrong with the example, without its position.
+        The problem with the example, without its position.
     index : int
         Position of the example in the call, from 0. The examples before it were learned.
 
@@ -47,7 +47,7 @@ class ExampleError(ValueError):
         Parameters
         ----------
         error : Exception
-            What went wrong with the example.
+            The error that the example caused.
         index : int
             Position of the example in the call, from 0.
 
@@ -70,7 +70,7 @@ class ParameterError(ValueError):
     Parameters
     ----------
     problem : str
-        What is wrong, what is accepted and what was given.
+        The problem, with the accepted and the given values.
     names : iterable of str
         Names of the parameters.
     advice : str, default=""
@@ -79,7 +79,7 @@ class ParameterError(ValueError):
     Attributes
     ----------
     problem : str
-        What is wrong, what is accepted and what was given.
+        The problem, with the accepted and the given values.
     names : tuple of str
         Names of the parameters.
     advice : str

@@ -135,7 +135,7 @@ class ChunkLearner:
     Parameters
     ----------
     task : str
-        What the model predicts.
+        The task of the model.
     saved : object
         The content of the model file: the model, or prediction sets or intervals around it.
     features : dict

@@ -18,7 +18,7 @@ class ServiceError(Exception):
     status : int
         The HTTP status, kept as an attribute.
     message : str
-        What was wrong.
+        The problem.
     """
 
     def __init__(self, status: int, message: str) -> None:

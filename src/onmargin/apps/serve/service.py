@@ -148,7 +148,7 @@ class Service:
         self._disk.shutdown()
         self.journal.close()
 
-    # What the parts of a service share
+    # Shared by the parts of a service
 
     def sync_later(self) -> None:
         """Flush the witnesses to disk within a second."""

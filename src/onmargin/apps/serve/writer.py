@@ -210,7 +210,7 @@ class Writer:
             request = self._waiting[0]
             if isinstance(request, _Learning):
                 if request.key is not None and (request.model.id, request.key) in keys:
-                    break  # the answer to the check is known once the group is learned
+                    break  # a repeated key is answered once the group is learned
                 if request.model.id not in models:  # no example of the model is checked but not yet learned
                     models.add(request.model.id)
                     request.model.state.learner.promised = 0
