@@ -299,7 +299,7 @@ class _Totals(_Run):
 
 
 class _Predictions(_Run):
-    """A model without totals: it predicts each example, and learns it `delay` rounds later."""
+    """Evaluation of any model: each example is predicted, and learned `delay` rounds later."""
 
     def __init__(self, model: Any, classes: Any, alarm: ChangeAlarm | None, delay: int) -> None:
         super().__init__(model, alarm)
