@@ -1,14 +1,14 @@
-"""Online learning on the margin: passive-aggressive learning and its whole family, compiled.
+"""Online learning on the margin: compiled passive-aggressive algorithms and related learners.
 
-The stub `__init__.pyi` declares the public names and modules. They are imported when they are first used: scikit-learn
-alone takes over a second, and `typing` takes longer than all of this file.
+The stub `__init__.pyi` declares the public names and modules. They are imported on first use: importing scikit-learn
+alone takes over a second, and importing `typing` takes longer than the rest of this file.
 """
 
 from onmargin import _late
 
 
 def _declared() -> dict[str, str]:
-    """The names of the stub, and the modules that they come from; a module comes from `onmargin`."""
+    """Return the names in the stub with the modules that define them; modules are in `onmargin`."""
     with open(__file__.rpartition(".")[0] + ".pyi", encoding="utf-8") as stub:
         imports = [line.split() for line in stub if line.startswith("from ")]
     return {words[3]: words[1] for words in imports}
@@ -45,7 +45,7 @@ def _fit_shards(*arguments: object, **options: object) -> object:
 
 
 def _public_modules() -> object:
-    """The names of the modules whose public names model files use, each after the prefix of those names in files."""
+    """Return the modules whose public names model files use, each after the prefix of its names in files."""
     return (
         ("", "onmargin"),
         ("", "onmargin.features"),

@@ -1,4 +1,4 @@
-"""Checks of what every face of the library takes: sparse matrices and labels."""
+"""Checks of sparse matrices and labels, shared by all interfaces of the library."""
 
 from collections.abc import Container
 from typing import Any
@@ -6,25 +6,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# SciPy and scikit-learn are imported where they are used: streams and models do without them.
+# SciPy and scikit-learn are imported where they are used, since streams and models do not need them.
 
 
 def check_sparse(X: Any, dtypes: Container[Any] = (), name: str = "X") -> Any:
-    """X itself; a sparse matrix is looked through first, since a malformed one can crash what reads it.
+    """Return X, after checking a sparse matrix, since reading a malformed one can crash.
 
-    A CSR matrix of one of `dtypes` is not: what reads it checks it.
+    A CSR matrix of one of `dtypes` is not checked here, because the code that reads it does so.
     """
     from scipy import sparse
 
     if sparse.issparse(X) and (X.format in {"csc", "coo"} or (X.format == "csr" and X.dtype not in dtypes)):
         try:
-            # scipy looks at a COO matrix when it is built, and at no indices if the last item of indptr is negative.
+            # scipy checks a COO matrix when it is built, and skips the indices if the last item of indptr is negative.
             if X.format == "coo":
                 sparse.coo_matrix((X.data, (X.row, X.col)), shape=X.shape)
             elif len(X.indptr) and X.indptr[-1] < 0:
                 raise ValueError(f"indptr ends with {X.indptr[-1]}")
             else:
-                # A shell of its own, since the check may give the matrix other arrays.
+                # Check a new matrix object with the same arrays, since the check may replace the arrays.
                 type(X)((X.data, X.indices, X.indptr), shape=X.shape).check_format(full_check=True)
         except ValueError as error:
             raise ValueError(f"{name} is not a sound {X.format.upper()} matrix: {error}") from error
@@ -32,12 +32,12 @@ def check_sparse(X: Any, dtypes: Container[Any] = (), name: str = "X") -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A NumPy scalar as Python writes it, for messages."""
+    """Convert a NumPy scalar to a Python scalar, for messages."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
-    """Labels are classes, not real numbers, and all strings or all numbers, as those known are."""
+    """Check that labels are classes, not real numbers, and all strings or all numbers like the known labels."""
     if y.dtype.kind not in "biuU" and set(map(type, y.tolist())) != {str}:
         from sklearn.utils.multiclass import check_classification_targets
 
@@ -49,7 +49,7 @@ def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
                 "class already"
             )
         kinds = labels.dtype.kind + y.dtype.kind
-        # Integers and floats meet as floats, which hold whole numbers up to 2^53.
+        # Mixed integers and floats become floats, which represent integers exactly only up to 2^53.
         if len(labels) and kinds in {"iu", "ui", "if", "fi", "uf", "fu"} and np.result_type(labels, y).kind == "f":
             largest = max(np.abs(labels).max(), np.abs(y).max())
             if largest > 2**53:
@@ -57,7 +57,7 @@ def check_labels(y: NDArray[Any], *known: NDArray[Any]) -> None:
 
 
 def check_classes(classes: Any) -> NDArray[Any]:
-    """The labels given as `classes`, sorted."""
+    """Return the labels passed as `classes`, sorted."""
     from sklearn.utils import check_array
 
     try:

@@ -1,10 +1,10 @@
 """Functions of higher layers that lower layers call without importing them.
 
-`onmargin/__init__.py`, which stands above all parts, connects each of them when the package is imported. The part that
-has the function is imported when it is called.
+`onmargin/__init__.py` connects each function when the package is imported. The module that defines the function is
+imported when it is called.
 """
 
-TYPE_CHECKING = False  # every `import onmargin` runs this module, so that it imports nothing
+TYPE_CHECKING = False  # every `import onmargin` runs this module, so it must import nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class LateFunction:
-    """A function of a higher layer."""
+    """A function of a higher layer, connected later."""
 
     def __init__(self) -> None:
         self._function: Callable[..., Any] | None = None
@@ -30,6 +30,5 @@ class LateFunction:
 
 # fit_shards(model, shards, **options): train a model on shards of data.
 fit_shards = LateFunction()
-# public_modules(): the names of the modules whose public names model files use, each after the prefix of those names in
-# files.
+# public_modules(): the modules whose public names model files use, each after the prefix of its names in files.
 public_modules = LateFunction()

@@ -1,8 +1,8 @@
-"""What an estimator is made of, and how it is taken apart: the one description that copies, pickles and files share.
+"""Parts of an estimator and their serialization, shared by copies, pickles and model files.
 
-The `__reduce__` of a part gives ``(type or partial of it, arguments)`` or ``(..., arguments, state)``: what it is made
-with, and what it has learned since, which its `__setstate__` takes. All of it is plain: numbers, strings, arrays, dicts
-by name and other parts.
+The `__reduce__` of a part returns ``(type or partial of it, arguments)`` or ``(..., arguments, state)``: the arguments
+of its constructor, and the learned state for its `__setstate__`. All of it is plain: numbers, strings, arrays, dicts by
+name and other parts.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ from onmargin._core.text.words import Frequencies
 
 
 class Part:
-    """A part that is not compiled."""
+    """Base class of parts that are not compiled."""
 
 
 class Pieces(NamedTuple):
-    """A part, taken apart."""
+    """The serialized form of a part."""
 
     kind: type
     arguments: tuple[Any, ...]
@@ -32,7 +32,7 @@ class Pieces(NamedTuple):
 
 
 def parts() -> dict[str, type]:
-    """The library's kinds of parts that are loaded, by name; an estimator's are as soon as it is."""
+    """Return the loaded classes of parts by name; importing an estimator loads its parts."""
     kinds = (
         kind for root in (Task, Step, Geometry, Totals, Calibration, Index, Frequencies, Part) for kind in _family(root)
     )
@@ -47,7 +47,7 @@ def _family(kind: type) -> Iterator[type]:
 
 
 def take_apart(part: Any) -> Pieces:
-    """What a part would be copied from."""
+    """Return the serialized form of a part."""
     make, arguments, *state = part.__reduce__()
     whole = make if isinstance(make, partial) else partial(make)
     kind: Any = whole.func
@@ -57,7 +57,7 @@ def take_apart(part: Any) -> Pieces:
 
 
 def put_together(pieces: Pieces) -> Any:
-    """The part again."""
+    """Return the part from its serialized form."""
     part = pieces.kind(*pieces.arguments, **pieces.settings)
     if pieces.state is not None:
         part.__setstate__(pieces.state)

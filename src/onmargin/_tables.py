@@ -1,10 +1,10 @@
-"""Tables as plain text and as HTML, and small pictures as SVG: how results show themselves."""
+"""Display of results as text tables, HTML tables and small SVG pictures."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-# The picture of a curve in a notebook, and that of a bar in a table, in pixels.
+# Sizes in pixels of the picture of a curve in a notebook, and of a bar in a table.
 WIDTH, HEIGHT = 240, 60
 BAR_WIDTH, BAR_HEIGHT = 100, 8
 
@@ -12,7 +12,7 @@ Columns = Mapping[str, Sequence[str]]
 
 
 def text_table(columns: Columns) -> str:
-    """Return columns of words under their names; the first, and one without a name, are aligned to the left."""
+    """Return a text table; the first column and columns without a name are left-aligned."""
     widths = [max(map(len, (name, *cells))) for name, cells in columns.items()]
     sides = ["<" if k == 0 or not name else ">" for k, name in enumerate(columns)]
     lines = []
@@ -23,8 +23,8 @@ def text_table(columns: Columns) -> str:
 
 
 def html_table(columns: Columns, pictures: Sequence[str] = (), *, bold: int | None = None) -> str:
-    """Return the same as an HTML table, with a picture at the end of each row; the row of that number is bold."""
-    from html import escape  # with all entities, which takes longer than the rest of this module
+    """Return an HTML table with a picture at the end of each row; the row with index `bold` is bold."""
+    from html import escape  # imported here because it takes longer than the rest of this module
 
     head = "".join(f"<th>{escape(name)}</th>" for name in columns) + ("<th></th>" if pictures else "")
     sides = ["left" if k == 0 or not name else "right" for k, name in enumerate(columns)]
@@ -38,7 +38,7 @@ def html_table(columns: Columns, pictures: Sequence[str] = (), *, bold: int | No
 
 
 def svg_bar(part: float) -> str:
-    """Return a bar that fills that part of its place, from 0 to 1."""
+    """Return a bar that is filled to the fraction `part`, from 0 to 1."""
     length = BAR_WIDTH * min(max(part, 0.0), 1.0) if isfinite(part) else 0.0
     return (
         f'<svg width="{BAR_WIDTH}" height="{BAR_HEIGHT}" role="img">'
@@ -47,7 +47,7 @@ def svg_bar(part: float) -> str:
 
 
 def svg_curve(x: Sequence[float], y: Sequence[float], title: str) -> str:
-    """Return a picture of y over x, from 0 up; nothing if there are not two points."""
+    """Return a plot of y over x, with y starting at 0; empty if there are fewer than two points."""
     from html import escape
 
     points = [(float(a), float(b)) for a, b in zip(x, y, strict=True) if isfinite(a) and isfinite(b)]
@@ -66,6 +66,6 @@ def svg_curve(x: Sequence[float], y: Sequence[float], title: str) -> str:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """Return a whole number as such, and another with so many significant digits."""
+    """Format an integer in full, and any other number with `digits` significant digits."""
     value = float(value)
     return f"{value:.0f}" if value.is_integer() and abs(value) < 1e12 else f"{value:.{digits}g}"

@@ -1,11 +1,11 @@
-"""Warnings that name the line of the caller."""
+"""Warnings that point to the line of the caller."""
 
 import warnings
 from inspect import currentframe
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn the line that called the library."""
+    """Issue a warning at the line that called the library."""
     frame, level = currentframe(), 1
     while frame is not None and f"{frame.f_globals.get('__name__', '')}.".startswith(("onmargin.", "contextlib.")):
         frame, level = frame.f_back, level + 1
@@ -13,9 +13,9 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 
 def warn_of_margin(margin: float, most: float) -> None:
-    """Warn if no weights on the simplex give any of the rows that a learner begins with the margin asked for.
+    """Warn if no weights on the simplex can give any of the first rows the requested margin.
 
-    Rows that are all zero say nothing about the others to come.
+    Rows that are all zero say nothing about later rows.
     """
     if margin > most > 0:
         warn_caller(

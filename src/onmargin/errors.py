@@ -1,22 +1,22 @@
-"""Errors that carry data, so that callers need not read their messages."""
+"""Exceptions with data attributes, so that callers need not parse messages."""
 
 from collections.abc import Iterable
 
 
 class ExampleError(ValueError):
-    """An example of a call cannot be learned.
+    """Exception for an example that cannot be learned.
 
     Parameters
     ----------
     reason : str
-        What is wrong with the example.
+        The problem with the example.
     index : int
         Position of the example in the call, from 0.
 
     Attributes
     ----------
     reason : str
-        What is wrong with the example, without its position.
+        The problem with the example, without its position.
     index : int
         Position of the example in the call, from 0. The examples before it were learned.
 
@@ -47,7 +47,7 @@ class ExampleError(ValueError):
         Parameters
         ----------
         error : Exception
-            What went wrong with the example.
+            The error that the example caused.
         index : int
             Position of the example in the call, from 0.
 
@@ -61,16 +61,16 @@ class ExampleError(ValueError):
 
 
 class ExampleTypeError(ExampleError, TypeError):
-    """An example of a call cannot be learned because it, its target or its weight has a wrong type."""
+    """Exception for an example that cannot be learned because it, its target or its weight has a wrong type."""
 
 
 class ParameterError(ValueError):
-    """Some parameters have values that are not accepted, or that do not go together.
+    """Exception for parameters with invalid or incompatible values.
 
     Parameters
     ----------
     problem : str
-        What is wrong, what is accepted and what was given.
+        The problem, with the accepted and the given values.
     names : iterable of str
         Names of the parameters.
     advice : str, default=""
@@ -79,7 +79,7 @@ class ParameterError(ValueError):
     Attributes
     ----------
     problem : str
-        What is wrong, what is accepted and what was given.
+        The problem, with the accepted and the given values.
     names : tuple of str
         Names of the parameters.
     advice : str

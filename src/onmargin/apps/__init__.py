@@ -1,1 +1,1 @@
-"""Programs that use the public API only."""
+"""The command line and the service, built on the public API only."""

@@ -1,4 +1,4 @@
-"""A learner of the chunks of examples that files are read in."""
+"""Learner of chunks of examples from files."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -19,14 +19,14 @@ from onmargin.io.sharding import Batch
 from onmargin.io.svmlight import SparseRows
 
 Notes = dict[str, Any]
-# What reports call the mean size of prediction sets, or that of intervals, by task.
+# The name of the mean size of prediction sets or intervals in reports, by task.
 SIZES = {"classify": "mean_set_size", "rank": "mean_set_size", "regress": "mean_interval_width"}
 
 
 def begin(
     model: str | None, task: str, settings: Settings, parameters: dict[str, Any], coverage: float | None = None
 ) -> "ChunkLearner":
-    """Begin a learner of that name, or the usual one for a task, of examples that are read as `settings` say.
+    """Create a learner by name, or the default one for a task, for examples read with `settings`.
 
     With `coverage` it has prediction sets or intervals.
     """
@@ -58,16 +58,16 @@ def covering(model: Any, coverage: float) -> PredictionSets | Intervals:
 
 
 def made(model: str | None, task: str | None, parameters: dict[str, Any]) -> Any:
-    """Make a learner; what is wrong with its parameters is wrong usage."""
+    """Create a learner; invalid parameters raise a usage error."""
     try:
         return make_learner(learner_class(model, task), parameters)
     except (TypeError, ValueError) as error:
-        # The advice of a ParameterError is for callers from Python.
+        # The advice of a ParameterError is written for Python callers.
         raise click.UsageError(error.problem if isinstance(error, ParameterError) else str(error)) from error
 
 
 def task_of(model: str | None, task: str | None) -> str | None:
-    """Return the task that is asked for, or that of the learner of this name; None: it is to be guessed."""
+    """Return the requested task, or that of the named learner; None if it must be guessed."""
     if model is None:
         return task
     try:
@@ -78,14 +78,14 @@ def task_of(model: str | None, task: str | None) -> str | None:
 
 
 def row_type(model: str | None, task: str, parameters: dict[str, Any]) -> str:
-    """Return the type of weights for rows of numbers: single precision, where a learner can do with it."""
+    """Return the type of weights for rows of numbers: single precision, if the learner supports it."""
     options = {name: value for name, value in parameters.items() if name not in {"dtype", "hash"}}
     dtypes = made(model or usual_learner(task, options), task, options).plan().dtypes
     return "float32" if np.dtype(np.float32) in dtypes else "float64"
 
 
 def token_features(settings: Settings) -> Notes:
-    """Return the templates that make features of tokens in columns."""
+    """Return the templates for the features of tokens in columns."""
     if settings.format not in {"conll", "conllu"}:
         if settings.templates:
             raise click.UsageError(f"--template is for tokens in columns; {settings.format} files have none")
@@ -103,12 +103,12 @@ def token_features(settings: Settings) -> Notes:
 
 
 class ChunkReader:
-    """Makes of the chunks of files what a learner of a task takes: features of tokens, and targets."""
+    """Converter of chunks of files to the input of a learner: features of tokens, and targets."""
 
     def __init__(self, task: str, features: Notes) -> None:
         self.task = task
         self.features = features
-        self.tokens: Callable[[Any], Any] = list  # of a sequence
+        self.tokens: Callable[[Any], Any] = list  # features of the tokens of a sequence
         if features:
             from onmargin.features.window import WindowFeatures
 
@@ -116,7 +116,7 @@ class ChunkReader:
             self.tokens = lambda x: window([tuple(t.values()) if isinstance(t, dict) else t for t in x])
 
     def batch(self, chunk: Chunk) -> Batch:
-        """Return examples as the model takes them, all at once."""
+        """Return the examples of a chunk as one batch for the model."""
         if isinstance(chunk.X, SparseRows):
             return Batch(chunk.X, self.row_labels(chunk))
         if self.task == "tag":
@@ -124,7 +124,7 @@ class ChunkReader:
         return Batch(chunk.X, None if chunk.y is None else list(map(TARGETS[self.task], chunk.y)), chunk.weights)
 
     def row_labels(self, chunk: Chunk) -> Any:
-        """Return the labels of rows of numbers; names of classes are whole numbers."""
+        """Return the labels of rows of numbers; class labels are integers."""
         whole = self.task in {"classify", "ordinal"} and not (chunk.y % 1).any()
         return chunk.y.astype("int64") if whole else chunk.y
 
@@ -135,11 +135,11 @@ class ChunkLearner:
     Parameters
     ----------
     task : str
-        What the model predicts.
+        The task of the model.
     saved : object
-        What a model file holds: the model, or prediction sets or intervals around it.
+        The content of the model file: the model, or prediction sets or intervals around it.
     features : dict
-        How features of tokens are made.
+        Templates for the features of tokens.
     """
 
     def __init__(self, task: str, saved: Any, features: Notes) -> None:
@@ -148,8 +148,8 @@ class ChunkLearner:
         self.wrapper = saved if isinstance(saved, PredictionSets | Intervals) else None
         self.model = saved if self.wrapper is None else self.wrapper.model
         self.features = features
-        self.n_tokens = 0  # of the sequences learned
-        self._last: list[Any] = []  # features of the sequences learned last
+        self.n_tokens = 0  # number of tokens in the sequences learned
+        self._last: list[Any] = []  # features of the sequences in the last call
         self._reader = ChunkReader(task, features)
 
     @property
@@ -157,9 +157,9 @@ class ChunkLearner:
         return int(self.model.totals_.rounds) if is_fitted(self.model) else 0
 
     def learn(self, chunk: Chunk, *, judge: bool = True) -> None:
-        """Learn examples in turn; an `ExampleError` names the first one refused, and those before it are learned.
+        """Learn examples in order; an `ExampleError` names the first one refused, and those before it are learned.
 
-        With `judge` they are new, and prediction sets or intervals are adjusted to each of them before it is learned.
+        With `judge` the examples are new, and prediction sets or intervals are updated with each before it is learned.
         """
         learn = self._learn_judged if judge and self.wrapper is not None else self._learn_many
         if self.task == "tag":
@@ -174,7 +174,7 @@ class ChunkLearner:
         targets: list[Any] = []
         problem = None
         try:
-            # Strings are names of classes as they are.
+            # Strings are class labels and need no conversion.
             classes = self.task == "classify" and set(map(type, labels)) == {str}
             targets.extend(labels if classes else map(TARGETS[self.task], labels))
         except ValueError as error:
@@ -190,15 +190,15 @@ class ChunkLearner:
         except ExampleError:
             raise
         except (TypeError, ValueError) as error:
-            # The error is about all examples of the chunk at once, and none of them is learned.
+            # The error concerns the chunk as a whole, and none of its examples is learned.
             raise ExampleError(str(error), 0) from error
 
     def _learn_judged(self, X: Any, y: Any, weights: Any) -> None:
-        """Learn examples one by one; prediction sets or intervals are adjusted before each."""
+        """Learn examples one by one; prediction sets or intervals are updated before each."""
         wrapper: Any = self.wrapper
         for k in range(len(y)):
             try:
-                if isinstance(X, SparseRows):  # rows of later files may be wider than what is known
+                if isinstance(X, SparseRows):  # rows of later files may be wider than the model
                     x = X.part(k, k + 1)
                     wrapper.observe_one(self._examples(x), y[k])
                     self.model.learn_many(x, y[k : k + 1], None)
@@ -216,7 +216,7 @@ class ChunkLearner:
             self.model.partial_fit(tokens, labels)
             self.n_tokens += sum(map(len, labels))
         except (TypeError, ValueError):
-            # None of them is learned. Find out which one it was.
+            # None of the sequences is learned. Find the one that was refused.
             for k, (x, y) in enumerate(zip(tokens, labels, strict=True)):
                 try:
                     self.model.partial_fit([x], [y])
@@ -225,18 +225,18 @@ class ChunkLearner:
                 self.n_tokens += len(y or ())
 
     def looked_up(self, chunk: Chunk) -> Chunk:
-        """Return the sequences that were learned last, with their features looked up."""
+        """Return the sequences of the last call with their features looked up."""
         return Chunk(self.model.read(self._last), chunk.y)
 
     def familiar(self, chunk: Chunk) -> tuple[bool, bool]:
-        """Return whether a feature of some example was learned, and whether the examples have features at all."""
+        """Return whether the model knows any feature of the examples, and whether the examples have any features."""
         if isinstance(chunk.X, SparseRows):
             indices = chunk.X.indices
             return bool((indices < self.model.n_features_).any()), len(indices) > 0
         met = False
         for x in chunk.X:
             names = self.model.names_one(self._reader.tokens(x) if self.task == "tag" else x)
-            if self.features:  # every sentence has a first and a last token
+            if self.features:  # every sentence has the features "first" and "last"
                 names = [name for name in names if name not in {"first", "last"}]
             met = met or bool(names)
             if any(map(self.model.knows, names)):
@@ -244,20 +244,20 @@ class ChunkLearner:
         return False, met
 
     def predict(self, chunk: Chunk) -> list[Any]:
-        """Return what is predicted: a label, a number, a tuple of labels, or a list of those of a sequence."""
+        """Return the predictions: a label, a number, a tuple of labels, or a list of the labels of a sequence."""
         if self.task == "tag":
             return list(self.model.predict([self._reader.tokens(x) for x in chunk.X]))
         predicted = self.model.predict_many(self._examples(chunk.X))
         return [tuple(sorted(labels)) for labels in predicted] if self.task == "rank" else list(predicted)
 
     def scores(self, chunk: Chunk) -> list[Any]:
-        """Return scores by label, or how far inside the usual; None where a prediction is all there is."""
+        """Return scores by label, or the distance inside the ball (novelty detection); None if there are no scores."""
         if self.task in {"regress", "tag"}:
             return [None] * len(chunk)
         return [self.model.scores_one(x) for x in self._singles(chunk)]
 
     def covers(self, chunk: Chunk) -> list[Any]:
-        """Return the prediction set of each example, the likeliest label first, or the two ends of its interval."""
+        """Return the prediction set of each example, most likely label first, or the two ends of its interval."""
         wrapper: Any = self.wrapper
         ask = wrapper.predict_interval_one if isinstance(wrapper, Intervals) else wrapper.predict_set_one
         return [ask(x) for x in self._singles(chunk)]
@@ -273,11 +273,11 @@ class ChunkLearner:
         return [X.part(k, k + 1) for k in range(len(chunk))] if isinstance(X, SparseRows) else X
 
     def _examples(self, X: Any) -> Any:
-        """Features that were never learned count for nothing."""
+        """Return the examples for prediction; features that were never learned are ignored."""
         return X.fitted(self.model.n_features_) if isinstance(X, SparseRows) and is_fitted(self.model) else X
 
     def mark(self) -> "Mark":
-        """Return what all rounds so far came to."""
+        """Return the sums over all rounds so far."""
         if not is_fitted(self.model):
             return Mark()
         totals = self.model.totals_
@@ -286,11 +286,11 @@ class ChunkLearner:
 
     @property
     def _counts_tokens(self) -> bool:
-        """Whether the cost of a labeling is the number of wrong tokens."""
+        """Return whether the cost of a labeling is the number of wrong tokens."""
         return self.task == "tag" and self.model.cost == "hamming" and self.model.label_cost is None
 
     def scores_of(self, since: "Mark", until: "Mark") -> dict[str, float]:
-        """Return how good predictions were between two marks, each before its example was learned."""
+        """Return the progressive error and loss between two marks."""
         rounds = max(1, until.rounds - since.rounds)
         loss = (until.loss - since.loss) / rounds
         if self.task == "tag":
@@ -300,7 +300,7 @@ class ChunkLearner:
                 return {"token_accuracy": 1 - (until.cost - since.cost) / tokens, **scores}
             return scores
         if self.task == "regress" and type(self.model).__name__ == AUTOMATIC["regress"]:
-            # Its loss is the absolute error.
+            # The loss is the absolute error.
             rmse = (max(0.0, until.squared_loss - since.squared_loss) / rounds) ** 0.5
             return {"mae": loss, "rmse": rmse, "loss": loss}
         if self.task in {"regress", "novelty"}:
@@ -308,7 +308,7 @@ class ChunkLearner:
         return {"error": (until.mistakes - since.mistakes) / rounds, "loss": loss}
 
     def measure(self, since: "Mark") -> str:
-        """Say how good the predictions were since then."""
+        """Return a short text with the progressive error since a mark."""
         scores = self.scores_of(since, self.mark())
         if "token_accuracy" in scores:
             return f"token accuracy {scores['token_accuracy']:.2%}"
@@ -319,7 +319,7 @@ class ChunkLearner:
         return f"error {scores['error']:.2%}" if "error" in scores else f"mean loss {scores['loss']:.4g}"
 
     def summary(self, marks: Sequence["Mark"]) -> dict[str, Any]:
-        """Return what was learned, for a report; `marks` are those of the start and of the end of each pass."""
+        """Return the results for a report; `marks` are those of the start and of the end of each pass."""
         totals = self.model.totals_
         classes = list(getattr(self.model, "classes_", []))
         leader = leading(self.model)
@@ -339,14 +339,14 @@ class ChunkLearner:
         }
 
     def _coverage(self, found: Coverage) -> dict[str, Any]:
-        """Return how often examples were covered, each before it was learned."""
+        """Return the coverage of examples, each evaluated before it was learned."""
         report = {"asked_coverage": found.asked, "coverage": found.covered, "coverage_bound": found.bound}
         report[SIZES[self.task]] = found.size
         return {name: value if isfinite(value) else None for name, value in report.items()}
 
 
 class Mark(NamedTuple):
-    """Sums over the rounds up to a moment; `cost` and `tokens` are of sequences."""
+    """Sums over the rounds up to some point; `cost` and `tokens` are for sequences."""
 
     rounds: int = 0
     mistakes: int = 0

@@ -1,4 +1,4 @@
-"""Examples of files, some at a time, and how far one has come."""
+"""Chunks of examples from files, and the position in the data."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -19,11 +19,11 @@ from onmargin.io.grouping import grouped
 from onmargin.io.svmlight import SparseRows
 
 _SCHEME = "2:"  # digests of version 0.1 have no scheme
-CHUNK = 1000  # records of formats that have them one at a time
+CHUNK = 1000  # records per chunk, for formats that are read one record at a time
 
 
 class Position(NamedTuple):
-    """How much is done: whole passes, whole files of the pass after them, and records of the file after those."""
+    """Position in the data: complete passes, complete files of the current pass, and records of the current file."""
 
     passes: int = 0
     files: int = 0
@@ -31,9 +31,9 @@ class Position(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Examples: rows of numbers, or a list; `y` and `weights` are None where there are none.
+    """Examples: rows of numbers, or a list; `y` and `weights` are None if there are none.
 
-    Of tables `rows` has the rows that the examples were made of.
+    For tables, `rows` has the original rows of the examples.
     """
 
     X: Any
@@ -45,13 +45,13 @@ class Chunk(NamedTuple):
         return int(self.X.shape[0]) if isinstance(self.X, SparseRows) else len(self.X)
 
     def part(self, start: int, stop: int) -> "Chunk":
-        """Some of the examples."""
+        """Return the examples from start up to stop."""
         X = self.X.part(start, stop) if isinstance(self.X, SparseRows) else self.X[start:stop]
         rest = (None if values is None else values[start:stop] for values in (self.y, self.weights, self.rows))
         return Chunk(X, *rest)
 
     def take(self, places: NDArray[np.int64]) -> "Chunk":
-        """The examples at these places, in their order."""
+        """Return the examples at these indices, in order."""
         X = _rows_at(self.X, places) if isinstance(self.X, SparseRows) else [self.X[k] for k in places]
         y = (
             self.y[places]
@@ -74,7 +74,7 @@ def _rows_at(X: SparseRows, places: NDArray[np.int64]) -> SparseRows:
 
 
 def joined(chunks: list[Chunk]) -> Chunk:
-    """All examples of several chunks."""
+    """Join several chunks into one."""
     if not chunks or not isinstance(chunks[0].X, SparseRows):
         y = None if all(part.y is None for part in chunks) else [label for part in chunks for label in part.y]
         weights = None
@@ -98,23 +98,23 @@ def joined(chunks: list[Chunk]) -> Chunk:
 
 @dataclass
 class Digest:
-    """Tells whether examples have changed since they were learned. How they were cut into chunks makes no difference.
+    """Checksums that detect changed examples, independent of how the examples are divided into chunks.
 
-    Of rows of numbers the labels, the lengths, the indices and the values have a checksum each, in their order. Of
-    other examples the texts, the examples that are not texts, the labels and the weights have.
+    For rows of numbers there is one checksum each of the labels, lengths, indices and values, in order. For other
+    examples there is one each of the texts, the examples that are not texts, the labels and the weights.
     """
 
     checksums: tuple[int, ...] = (0, 0, 0, 0)
-    scheme: str = ""  # what the text of the digest begins with
+    scheme: str = ""  # prefix of the digest as text
 
     def update(self, chunk: Chunk) -> None:
-        """Take in more examples."""
+        """Add examples."""
         X, y, n = chunk.X, chunk.y, len(chunk)
         if isinstance(X, SparseRows):
             labels: Any = y.data if isinstance(y, np.ndarray) else "".join(map(repr, y)).encode()
             seen: tuple[Any, ...] = labels, np.diff(X.indptr).data, X.indices.data, X.data.data
         else:
-            # A text is taken in as it is: its repr takes as long as reading it.
+            # A text is added directly: its repr takes as long as reading it.
             texts = [x for x in X if type(x) is str]
             others = [x for x in X if type(x) is not str] if len(texts) < n else []
             ends = "\n" if texts else ""
@@ -132,7 +132,7 @@ class Digest:
         return self.scheme + "".join(f"{checksum:08x}" for checksum in self.checksums)
 
     def agrees(self, other: str) -> bool:
-        """Return whether this may be the digest that a checkpoint has; one without a digest, or an old one, may."""
+        """Return whether the digest of a checkpoint can be this one; an empty or old digest always can."""
         return other in {"", str(self)} or not other.startswith(self.scheme)
 
 
@@ -142,7 +142,7 @@ def _shown(values: Iterable[Any]) -> str:
 
 @dataclass
 class Meter:
-    """How much of the file that is being read has been read; `size` is 0 if nobody knows."""
+    """Progress in the current file; `size` is 0 if it is not known."""
 
     size: int = 0
     file: Any = field(default=None, repr=False)
@@ -161,12 +161,12 @@ def read_chunks(
     meter: Meter | None = None,
     on_error: Callable[[ReadError], None] | None = None,
 ) -> Iterator[Chunk]:
-    """The examples of a file; all before a record that is wrong come before its error, or `on_error` is told of it."""
+    """Yield the examples of a file; those before a bad record are yielded before its error, or before `on_error`."""
     meter = meter or Meter()
     with ExitStack() as stack:
         source: Any = path
         meter.file, meter.size = None, 0
-        # Arrow's readers jump about in a file, and a folder is none.
+        # Arrow's readers seek within a file, and a folder is not a file.
         if path != "-" and settings.format not in {"arrow", "folder"}:
             source = meter.file = stack.enter_context(open(path, "rb"))
             meter.size = os.fstat(source.fileno()).st_size
@@ -177,14 +177,14 @@ def read_chunks(
         else:
             made = settings.row_features()
             chunks = (_chunk(group, settings, made) for group in grouped(records, size))
-        # A thread that waits for a pipe could not be stopped.
+        # A thread that waits for a pipe cannot be stopped.
         for chunk in chunks if path == "-" else prefetch(chunks):
             yield from _cut(chunk, size)
         meter.file = None
 
 
 def _cut(chunk: Chunk, size: int) -> Iterator[Chunk]:
-    """A block as it is, unless smaller pieces were asked for."""
+    """Yield a block unchanged, or in smaller pieces if `size` requires it."""
     if size >= CHUNK or len(chunk) <= size:
         yield chunk
         return

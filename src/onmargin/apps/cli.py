@@ -1,4 +1,4 @@
-"""The command line. Commands import what they need when they run, so that the program starts at once."""
+"""The command line. Commands import their modules when they run, so that the program starts fast."""
 
 import gc
 import json
@@ -19,12 +19,12 @@ WRITTEN = ("svmlight", "csv", "jsonl", "vw", "text")
 
 
 class Program(click.Group):
-    """Says what is wrong with files and models in one line."""
+    """Command group that reports problems with files and models in one line."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # who reads the output has enough
+        except BrokenPipeError:  # the reader of the output has stopped
             raise
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
@@ -32,7 +32,7 @@ class Program(click.Group):
         except ImportError as error:
             raise Failure(str(error)) from error
         except ValueError as error:
-            # ReadError and ModelFileError say where; they are imported only by what raises them.
+            # ReadError and ModelFileError name the location. They are compared by name to avoid importing them.
             if type(error).__name__ not in {"ReadError", "ModelFileError"}:
                 raise
             raise Failure(str(error)) from error
@@ -81,14 +81,14 @@ strict_option = click.option(
 
 
 def table_options(command: Any) -> Any:
-    """Options about the columns of the files that a model is used on."""
+    """Add the options for the columns of the files that a model is used on."""
     for option in (only_option, ignore_option, text_option, label_option):
         command = option(command)
     return command
 
 
 def reading(command: Any) -> Any:
-    """Options about where in a file things are."""
+    """Add the options for reading files."""
     for option in (
         click.option("--zero-based", is_flag=True, help="Indices of svmlight files start at 0."),
         click.option(
@@ -109,7 +109,7 @@ def reading(command: Any) -> Any:
 
 
 def _reading(**given: Any) -> dict[str, Any]:
-    """Options of reading that are given, checked."""
+    """Check and return the given options for reading files."""
     for name in ("delimiter", "decimal", "thousands"):
         if given.get(name) is not None:
             given[name] = {"\\t": "\t", "tab": "\t", "space": " "}.get(given[name], given[name])
@@ -123,7 +123,7 @@ def _chosen(word: str) -> str | None:
 
 
 def _value(text: str) -> Any:
-    """A value as JSON or Python write it, such as 0.5, true, [1, 2], (1, 2) or inf; or else a string."""
+    """Parse a value in JSON or Python notation, such as 0.5, true, [1, 2], (1, 2) or inf; else return the string."""
     try:
         return json.loads(text)
     except ValueError:
@@ -166,9 +166,9 @@ def main() -> None:
     FILES may be svmlight, CSV, TSV, JSON, JSON lines, ARFF, Vowpal Wabbit text, lines of label, tab and text, Parquet,
     Arrow, folders of texts, mailboxes, CoNLL or CRFsuite files, compressed or not. Use - for the standard input.
     """
-    # Nothing here uses the threads that NumPy's OpenBLAS would start, which takes a sixth of a prediction's time.
+    # OpenBLAS threads are not used here, and starting them takes a sixth of the time of a prediction.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Imports and records make many objects and hardly any cycles, and looking for cycles takes a tenth of the time.
+    # Imports and records create many objects and hardly any cycles; collecting cycles would take a tenth of the time.
     gc.set_threshold(50_000, 20, 20)
 
 

@@ -1,4 +1,4 @@
-"""The columns of a table: which are texts, which are left out, which are crossed, and how rows become features."""
+"""Columns of a table: detection of texts and useless columns, crossed columns, and conversion of rows to features."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-_FEW = 20  # rows below which nothing is said about a column
-_TEXT_WORDS = 3.0  # words that a text has on average, at least
+_FEW = 20  # minimum number of rows to judge a column
+_TEXT_WORDS = 3.0  # minimum mean number of words of a text
 _DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?|\d{1,2}:\d{2}(?::\d{2})?"
 _ID = r"(?i:(?:.*[_ .-])?(?:id|uuid|guid|key|index|rowid)|)|.*[a-z]I[dD]"
-LABELS = ("label", "class", "target")  # names that say what a column is
+LABELS = ("label", "class", "target")  # names of label columns
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What the first rows say of the columns: the texts, and why others are left out."""
+    """Judgment of the columns from the first rows: the texts, and the reasons to ignore others."""
 
     texts: tuple[str, ...]
     left_out: dict[str, str]
@@ -34,7 +34,7 @@ def judge(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> Judged:
 
 
 def is_text(values: Sequence[Any]) -> bool:
-    """Whether strings are sentences: several words each, and mostly different ones."""
+    """Return whether strings are texts: several words each, and mostly distinct."""
     if not values or not all(isinstance(value, str) for value in values):
         return False
     n_words = sum(len(value.split()) for value in values) / len(values)
@@ -42,12 +42,12 @@ def is_text(values: Sequence[Any]) -> bool:
 
 
 def is_label(values: Sequence[Any]) -> bool:
-    """Whether values occur again and again, as the names of classes do."""
+    """Return whether values repeat, as class labels do."""
     return 0 < len(set(values)) <= max(2, 0.2 * len(values))
 
 
 def _useless(name: str, values: Sequence[Any]) -> str | None:
-    """Why a column tells nothing about new rows; None: it may."""
+    """Return the reason why a column is useless for new rows, or None if it may be useful."""
     if len(values) < _FEW:
         return None
     if all(isinstance(value, str) for value in values):
@@ -58,7 +58,7 @@ def _useless(name: str, values: Sequence[Any]) -> str | None:
         return None
     named = re.fullmatch(_ID, name) is not None
     steps = {b - a for a, b in pairwise(values)}
-    # Numbers that go on from another one, such as years, may tell something.
+    # Consecutive numbers that start elsewhere, such as years, may be informative.
     if len(steps) == 1 and steps <= {1.0, -1.0} and (named or min(values) in {0, 1}):
         return "row numbers"
     return "different in every row" if named and len(set(values)) == len(values) else None
@@ -66,20 +66,20 @@ def _useless(name: str, values: Sequence[Any]) -> str | None:
 
 @dataclass(frozen=True)
 class RowFeatures:
-    """Makes an example of a row: columns that are kept, words of texts, and products of columns.
+    """Converter of a row to an example: kept columns, words of texts, and products of columns.
 
-    `words` gives the words of a text and what they count; if `bare` is a column, an example is the text in it. If rows
+    `words` returns the words of a text with their values. If `bare` is a column, the example is the text in it. If rows
     are `nested`, "key:name" is a feature of the column "key".
     """
 
     ignored: frozenset[str]
     only: frozenset[str]
-    texts: Mapping[str, str]  # what comes before the words of a column, by column
+    texts: Mapping[str, str]  # prefix of the words of each text column
     crossed: Sequence[Sequence[str]]
     bare: str | None
     words: Callable[[str], Mapping[str, float]]
     nested: bool = False
-    _kept: dict[str, bool] = field(default_factory=dict)  # which columns are, of those met so far
+    _kept: dict[str, bool] = field(default_factory=dict)  # whether each column seen so far is kept
 
     def _keeps(self, name: str) -> bool:
         given = {name, name.partition(":")[0] if self.nested else name}
@@ -104,7 +104,7 @@ class RowFeatures:
 
 
 def _product(x: Mapping[str, Any], first: str, second: str) -> dict[str, Any]:
-    """The feature of two columns: a product of numbers, a pair of categories, or a number for each category."""
+    """Return the crossed feature of two columns: a product of numbers, category pair, or number by category."""
     a, b = x[first], x[second]
     name = f"{first}*{second}"
     if isinstance(a, str) and isinstance(b, str):

@@ -1,4 +1,4 @@
-"""Examples from one format to another."""
+"""Conversion of examples from one file format to another."""
 
 import csv
 import json
@@ -18,12 +18,12 @@ Write = Callable[[Any, Any, float], None]
 
 
 class UnwritableError(Exception):
-    """An example that a format cannot hold."""
+    """Error for an example that a format cannot represent."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """What is converted, and how it is read."""
+    """The files to convert, and how to read them."""
 
     paths: tuple[str, ...]
     format: str | None
@@ -31,7 +31,7 @@ class Files:
 
 
 def convert(files: Files, *, target: str, out: IO[str], names: IO[str] | None, labels: IO[str] | None) -> None:
-    """Write the examples of files to `out`, and the names of features and labels that become numbers to other files."""
+    """Write the examples of files to `out`, and names of features and labels replaced by numbers to other files."""
     check_files(files.paths)
     if names is not None and target != "svmlight":
         raise click.UsageError("--names is for svmlight, whose features have numbers: other formats keep their names")
@@ -53,14 +53,14 @@ def convert(files: Files, *, target: str, out: IO[str], names: IO[str] | None, l
 
 
 def _as_it_is(settings: Settings, given: Mapping[str, Any]) -> Settings:
-    """Settings that keep all columns but those that the user leaves out, and a text as one that is asked for."""
+    """Return settings that keep all columns except those the user ignores, and treat only requested columns as text."""
     text = tuple(given.get("text") or ())
     bare = text[0] if len(text) == 1 else settings.bare if not text else None
     return replace(settings, ignored=tuple(given.get("ignore") or ()), texts=() if bare is None else (bare,), bare=bare)
 
 
 class _Labels:
-    """Labels as numbers: their own, or the lines of a file of names."""
+    """Labels as numbers: numeric labels unchanged, others as line numbers in a file of names."""
 
     def __init__(self, out: IO[str] | None) -> None:
         self._out = out
@@ -117,7 +117,7 @@ def _text(out: IO[str], _: IO[str] | None, __: _Labels) -> Write:
 
 
 def _named(x: Any) -> dict[str, float]:
-    """Numbers by name: a category is the feature "name=category", a name alone counts 1."""
+    """Return features by name: a category is the feature "name=category", and a name alone has value 1."""
     if isinstance(x, str):
         raise UnwritableError("a text has no features until a model makes some: write it as jsonl or text")
     if isinstance(x, list):
@@ -126,7 +126,7 @@ def _named(x: Any) -> dict[str, float]:
 
 
 def _svmlight(out: IO[str], names: IO[str] | None, labels: _Labels) -> Write:
-    """Features get numbers in the order in which they are met, unless all are numbers already."""
+    """Return a writer of svmlight; features are numbered in order of first occurrence, unless they are numbers."""
     numbers: dict[str, int] = {}
 
     def number(name: str) -> int:
@@ -164,12 +164,12 @@ def _vw(out: IO[str], _: IO[str] | None, labels: _Labels) -> Write:
     return write
 
 
-# Blanks, colons and bars part things in Vowpal Wabbit's text, and nothing escapes them.
+# Blanks, colons and bars are separators in Vowpal Wabbit's format and cannot be escaped.
 _VW_ESCAPES = {ord(c): "_" for c in " \t\n\r:|"}
 
 
 def _csv(out: IO[str], _: IO[str] | None, __: _Labels) -> Write:
-    """Columns are those of the first example, and the label comes last."""
+    """Return a writer of CSV; the columns are those of the first example, followed by the label."""
     rows = csv.writer(out, lineterminator="\n")
     columns: list[str] = []
 

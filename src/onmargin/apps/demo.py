@@ -1,4 +1,4 @@
-"""The demonstration: a real stream, its progressive error, and what the mistake bound allowed."""
+"""Demonstration: a real stream, its progressive error, and the mistake bound."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def run() -> None:
 
 
 def learn(model: PassiveAggressiveClassifier, X: NDArray[np.float64], y: NDArray[np.str_], console: Console) -> None:
-    """One `partial_fit` an example, with the running error next to the bar."""
+    """Call `partial_fit` once per example, and show the running error next to the progress bar."""
     columns = BarColumn(), MofNCompleteColumn(), TextColumn("error so far {task.fields[error]:.1%}")
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("learning", total=len(y), error=0.0)
@@ -60,7 +60,7 @@ def learn(model: PassiveAggressiveClassifier, X: NDArray[np.float64], y: NDArray
 
 
 def summary(totals: Totals) -> Table:
-    """The totals as a table."""
+    """Return the totals as a table."""
     table = Table("total", "value", title="Totals", title_justify="left")
     for name, value in dict(totals).items():
         table.add_row(name.replace("_", " "), f"{value:.6g}")

@@ -1,4 +1,4 @@
-"""How good predictions are, in memory that does not grow with the files."""
+"""Evaluation of predictions on files, in constant memory where possible."""
 
 import re
 from array import array
@@ -15,11 +15,11 @@ from onmargin.apps.predict import decided
 from onmargin.apps.report import Report
 from onmargin.apps.tasks import TARGETS
 
-_SHOWN = 20  # classes of a confusion table, at most
+_SHOWN = 20  # maximum number of classes in a confusion table
 
 
 class Measure(Protocol):
-    """Takes in what is right and what was predicted, and says how good that is."""
+    """Protocol of measures, which accumulate targets and predictions and return a report."""
 
     def add(self, y: Any, predicted: Any, scores: Any) -> None: ...
 
@@ -35,7 +35,7 @@ def evaluate(
     abstain: float | None = None,
     strict: bool = False,
 ) -> Report:
-    """Return how good a model's predictions are on files; with `abstain`, also what deciding at that cost comes to."""
+    """Return measures of a model's predictions on files; with `abstain`, also of decisions with that cost."""
     learner, settings = load_learner(model)
     measure = new_measure(learner)
     covered = None if learner.wrapper is None else Covered(learner)
@@ -68,21 +68,21 @@ def new_measure(learner: ChunkLearner) -> Measure:
 
 
 def measure_chunk(measure: Measure, learner: ChunkLearner, chunk: Chunk) -> None:
-    """Take in the predictions for a chunk."""
+    """Add the predictions for a chunk to a measure."""
     scores = learner.scores(chunk) if learner.task == "classify" else [None] * len(chunk)
     for y, predicted, score in zip(_targets(learner, chunk), learner.predict(chunk), scores, strict=True):
         measure.add(y, predicted, score)
 
 
 def _targets(learner: ChunkLearner, chunk: Chunk) -> list[Any]:
-    """Return what is right, as the task has it."""
+    """Return the targets of a chunk in the form of the task."""
     labels = chunk.y if chunk.y is not None else [None] * len(chunk)
-    # Numbers of an array become Python's, for equality and for JSON.
+    # NumPy numbers become Python numbers, for comparison and for JSON.
     return [TARGETS[learner.task](y) for y in (labels.tolist() if hasattr(labels, "tolist") else labels)]
 
 
 class Covered:
-    """How often prediction sets or intervals contain what is right, with thresholds as the training left them."""
+    """Coverage of prediction sets or intervals, with fixed thresholds from training."""
 
     def __init__(self, learner: ChunkLearner) -> None:
         self.asked = learner.saved.coverage
@@ -109,7 +109,7 @@ class Covered:
 
 
 class Decided:
-    """What it costs to give the most likely class, or none where a mistake is more likely than that costs."""
+    """Cost of predicting the most likely class, or abstaining if the probability of a mistake exceeds its cost."""
 
     def __init__(self, cost: float) -> None:
         self.cost = cost
@@ -132,10 +132,10 @@ class Decided:
 
 
 class Classes:
-    """Accuracy, precision, recall, F1, the area under the ROC curve, and what was taken for what.
+    """Accuracy, precision, recall, F1, area under the ROC curve, and confusion matrix.
 
-    With two classes the numbers are those of the second, in their order; with more they are means over classes. The
-    scores of all examples are kept for the ROC curve: 8 bytes each, for up to 20 classes.
+    With two classes the measures are those of the second class in sorted order; with more they are means over classes.
+    The scores of all examples are kept for the ROC curve: 8 bytes each, for up to 20 classes.
     """
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ class Classes:
         }
 
     def _area(self, labels: list[Any]) -> float | None:
-        """The area under the ROC curve: of the second class, or the mean over classes, each against the others."""
+        """Return the area under the ROC curve of the second class, or the one-vs-rest mean over classes."""
         if any(len(scores) != len(self.true) for scores in self.scores.values()):
             return None
         wanted = labels[-1:] if len(labels) == 2 else labels
@@ -191,7 +191,7 @@ class Classes:
 
 
 def _area_under_curve(true: list[bool], scores: "array[float] | None") -> float | None:
-    """The chance that an example of the class has a higher score than another one; ties count a half."""
+    """Return the probability that an example of the class has a higher score than another; ties count one half."""
     import numpy as np
 
     positive = np.array(true, bool)
@@ -204,7 +204,7 @@ def _area_under_curve(true: list[bool], scores: "array[float] | None") -> float 
 
 
 class Ranks(Classes):
-    """The same with the distance of ranks."""
+    """Measures of classes, plus the mean distance of ranks."""
 
     def report(self) -> Report:
         total = sum(self.pairs.values())
@@ -213,7 +213,7 @@ class Ranks(Classes):
 
 
 class Numbers:
-    """Errors of numbers."""
+    """Regression errors."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -224,7 +224,7 @@ class Numbers:
         self.n += 1
         self.absolute += abs(error)
         self.squared += error * error
-        # Welford: the sum of squares about the mean so far.
+        # Welford's algorithm: the sum of squares about the running mean.
         away = y - self.mean
         self.mean += away / self.n
         self.spread += away * (y - self.mean)
@@ -238,7 +238,7 @@ class Numbers:
 
 
 class Sets:
-    """Sets of labels: those that are right as a whole, and precision and recall of the labels."""
+    """Measures of label sets: exact matches, and precision and recall of the labels."""
 
     def __init__(self) -> None:
         self.n = self.right = self.true = self.found = self.correct = 0
@@ -261,7 +261,7 @@ class Sets:
 
 
 class Novelties:
-    """How many examples are outside; with labels 1 and -1 also how many of them should be."""
+    """Number and share of the examples that are outside (novelties)."""
 
     def __init__(self) -> None:
         self.n = self.outside = 0
@@ -275,7 +275,7 @@ class Novelties:
 
 
 class Tags:
-    """Tokens, sentences and spans; the labels are kept, the tokens are not."""
+    """Measures of tokens, sentences and spans; the labels are kept in memory, the tokens are not."""
 
     def __init__(self) -> None:
         self.true: list[list[str]] = []
@@ -317,7 +317,7 @@ class Tags:
 
 
 def _scheme(labels: list[list[str]]) -> str | None:
-    """What labels mark: spans, if all are O or look like B-NP; nothing but themselves otherwise."""
+    """Return the span scheme of labels, if all are O or look like B-NP; otherwise None."""
     kinds = {label for row in labels for label in row} - {"O"}
     if not all(re.fullmatch(r"(?:B|I|E|S)-.+", label) for label in kinds):
         return None

@@ -1,9 +1,9 @@
-"""What goes wrong with files and models, said in one line."""
+"""One-line errors about files and models."""
 
 import click
 
 
 class Failure(click.ClickException):
-    """Data or a model that a command cannot go on with; the program ends with 1."""
+    """Error about data or a model that ends a command with exit status 1."""
 
     exit_code = 1

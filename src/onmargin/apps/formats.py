@@ -1,4 +1,4 @@
-"""How files are read: by which reader, and where in them labels are."""
+"""Settings for reading files: the reader, and the columns of labels, weights and texts."""
 
 import io as streams
 import os
@@ -17,13 +17,13 @@ from onmargin.io import Reader, ReadError
 from onmargin.io.csv_look import MISSING, first_row
 from onmargin.io.guess import first_lines, guess_format, head
 
-_BLOCK = 1 << 22  # bytes of svmlight text that are parsed at once
-_SAMPLE = 1000  # rows that columns are judged by, at most
+_BLOCK = 1 << 22  # bytes of svmlight text to parse at once
+_SAMPLE = 1000  # maximum number of rows for judging columns
 
 Kind = Literal["rows", "records", "sequences"]
 
 _TABLES = ("csv", "arrow", "arff", "json", "jsonl")
-# The formats that an option of the command line is for. Given for another one it would have no effect.
+# The formats that each command-line option applies to. For other formats it would have no effect.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "label": (*_TABLES, "mbox", "conll", "conllu"),
     "weight": _TABLES,
@@ -38,19 +38,20 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "zero_based": ("svmlight",),
     "template": ("conll", "conllu"),
 }
-# Parameters of a learner that are about texts.
+# Parameters of a learner that concern texts.
 TEXT_PARAMETERS = ("lowercase", "ngrams", "weighting", "normalize", "idf")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How files are read. A model file keeps it, so that later files are read alike.
+    """Settings for reading files. A model file stores them, so that later files are read in the same way.
 
-    `label` and `weight` name columns of a table; `texts`, `ignored`, `only` and `crossed` say what becomes of others
-    (`RowFeatures`), `text_options` how texts are read, and `table` has the columns that were learned from. `flat` is
-    for JSON: whether features are like the label. `columns` is how many a token has beyond its label; `templates`
-    make its features, the usual ones if there are none. `multilabel` says that rows of numbers have any number of
-    labels, and `dtype` is theirs. If `hash` is not 0, the indices of such rows are hashed to so many bits.
+    `label` and `weight` are columns of a table. `texts`, `ignored`, `only` and `crossed` control the other columns
+    (`RowFeatures`), `text_options` controls how texts are read, and `table` has the columns used in training. `flat` is
+    for JSON: whether features are next to the label. `columns` is the number of columns of a token besides its label,
+    and `templates` are the templates of its features; if empty, the default ones. `multilabel` means that rows of
+    numbers have any number of labels, and `dtype` is the type of such rows. If `hash` is not 0, their indices are
+    hashed to this many bits.
     """
 
     format: str
@@ -61,7 +62,7 @@ class Settings:
     only: Sequence[str] = ()
     crossed: Sequence[Sequence[str]] = ()
     bare: str | None = None
-    text_names: Mapping[str, str] = field(default_factory=dict)  # of texts that the model knows by other names
+    text_names: Mapping[str, str] = field(default_factory=dict)  # text columns that have other names in the model
     text_options: Mapping[str, Any] = field(default_factory=dict)
     table: Sequence[str] = ()
     flat: bool = False
@@ -79,7 +80,7 @@ class Settings:
 
     @classmethod
     def from_notes(cls, notes: Mapping[str, Any]) -> "Settings":
-        """Return the settings that a model file keeps; those of version 0.1 have one text and nothing else."""
+        """Return the settings stored in a model file; in version 0.1, a text column is the whole example."""
         notes = dict(notes)
         text = notes.pop("text", None)
         if text is not None:
@@ -100,11 +101,11 @@ class Settings:
         return self.format in _TABLES and (self.flat or self.format not in {"json", "jsonl"})
 
     def read(self, source: Any, *, labelled: bool = True) -> Reader[Any]:
-        """The records of a source; one that is not `labelled` has no labels."""
+        """Return a reader of the records of a source; without `labelled`, the source has no labels."""
         return FORMATS[self.format].read(source, self, labelled)
 
     def row_features(self) -> RowFeatures | None:
-        """Return what makes examples of rows; None: they are examples as they are."""
+        """Return the converter of rows to examples, or None if rows are used unchanged."""
         if not (self.texts or self.ignored or self.only or self.crossed or self.bare):
             return None
         from onmargin.features.records import RecordFeatures
@@ -125,14 +126,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Format:
-    """What the records of a kind of file are, and what reads it."""
+    """A file format: the kind of its records, and its reader."""
 
     kind: Kind
     read: Callable[[Any, Settings, bool], Reader[Any]]
 
 
 def _read_svmlight(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
-    # A row without a label is one of a file where rows have any number of them.
+    # Rows without labels are read as multilabel rows, which may have any number of labels.
     from onmargin.io.svmlight import read_rows
 
     several = settings.multilabel or not labelled
@@ -163,7 +164,7 @@ def _read_csv(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
 
 
 def _place(column: str | None, settings: Settings) -> str | int | None:
-    """Columns without a header are numbered."""
+    """Return a column name, or its index if the table has no header."""
     return int(column) if column is not None and not settings.header and column.isdecimal() else column
 
 
@@ -211,7 +212,7 @@ FORMATS: dict[str, Format] = {
 
 
 def check_files(paths: tuple[str, ...]) -> None:
-    """Refuse what cannot be read before anything is."""
+    """Raise an error for files that cannot be read, before any file is."""
     missing = [path for path in paths if path != "-" and not os.path.exists(path)]
     if missing:
         raise Failure(f"there is no file {' or '.join(missing)}")
@@ -220,7 +221,7 @@ def check_files(paths: tuple[str, ...]) -> None:
 
 
 def guessed(path: str, format: str | None) -> str:
-    """The format that was asked for, or the one that the file seems to have."""
+    """Return the requested format, or the guessed format of the file."""
     try:
         return format or guess_format(path)
     except ReadError:
@@ -231,13 +232,13 @@ def guessed(path: str, format: str | None) -> str:
 
 @dataclass(frozen=True)
 class Look:
-    """How a file is read, and which of its columns are left out for which reason."""
+    """Settings for reading a file, and the columns that are ignored with the reasons."""
 
     settings: Settings
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return a one-line description."""
         settings = self.settings
         parts = [settings.format]
         if settings.format == "csv":
@@ -258,14 +259,14 @@ _MARKS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 
 
 def named_options(given: Mapping[str, Any]) -> list[str]:
-    """The options that the user has given; --no-header is one."""
+    """Return the options that the user has given, including --no-header."""
     return [
         name for name, value in given.items() if value not in (None, (), False) or (value, name) == (False, "header")
     ]
 
 
 def check_options(given: Mapping[str, Any], format: str) -> None:
-    """Refuse options that have no effect on files of a format."""
+    """Raise an error for options that have no effect on files of a format."""
     useless = [name for name in named_options(given) if format not in OPTIONS[name]]
     if useless:
         name = useless[0].replace("_", "-")
@@ -274,9 +275,9 @@ def check_options(given: Mapping[str, Any], format: str) -> None:
 
 
 def look_at(path: str, format: str | None, given: Mapping[str, Any], **fixed: Any) -> Look:
-    """Look at a file of training data: what is not `given` on the command line is guessed from its first block.
+    """Return how to read a file of training data; settings not `given` on the command line are guessed from the file.
 
-    `fixed` are other settings, that no file says.
+    `fixed` are other settings, which do not depend on the file.
     """
     format = guessed(path, format)
     check_options(given, format)
@@ -308,7 +309,7 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
         settings = replace(settings, flat=_is_flat(path, settings.format, label, settings.weight), label=label)
     names = table_columns(path, settings)
     if not settings.is_table:
-        # The label has a key next to the features, which are an object.
+        # The features are a nested object, next to the key of the label.
         features = [row for row in _sample(path, settings) if isinstance(row, dict)]
         if not texts or features:
             names = list(dict.fromkeys(name for row in features for name in row))
@@ -340,7 +341,7 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
 
 
 def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Settings:
-    """Settings with how a CSV file is written."""
+    """Return the settings with the dialect of a CSV file."""
     from onmargin.io.csv_look import look_at_csv
 
     names = path.lower().removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")
@@ -360,14 +361,14 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Set
 
 
 def _is_flat(path: str, format: str, label: str | None, weight: str | None) -> bool:
-    """Whether the objects of a JSON file have their features next to the label, by the first ones."""
+    """Return whether the first objects of a JSON file have their features next to the label."""
     keys = {key for entry in _entries(path, format) for key in entry}
     return not keys & {"x", "features"} and not keys <= {"text", "y", "label", "weight", label, weight}
 
 
 def settings_for(path: str, settings: Settings, format: str | None, given: Mapping[str, Any]) -> Settings:
-    """Settings of a model for another file, which may have another format and other names for label and texts."""
-    # What comes through a pipe is taken for what the model knows.
+    """Return the settings of a model for another file, which may have another format and other column names."""
+    # Data from a pipe is assumed to have the format of the training data.
     format = guessed(path, format or (settings.format if path == "-" else None))
     check_options(given, format)
     own = replace(settings, format=format, label=given.get("label") or settings.label)
@@ -387,12 +388,12 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
 
 
 def _marks_of(settings: Settings) -> dict[str, Any]:
-    """How numbers of the training data are written, if they were CSV."""
+    """Return the decimal and thousands marks of the training data, if it was CSV."""
     return {"decimal": settings.decimal, "thousands": settings.thousands} if settings.format == "csv" else {}
 
 
 def _renamed_texts(settings: Settings, names: tuple[str, ...]) -> Settings:
-    """Settings of a file whose texts have these names."""
+    """Return the settings for a file whose text columns have these names."""
     if settings.bare is not None or not settings.table:
         if len(names) > 1:
             raise click.UsageError(
@@ -406,7 +407,7 @@ def _renamed_texts(settings: Settings, names: tuple[str, ...]) -> Settings:
 
 
 def missing_columns(path: str, settings: Settings) -> list[str]:
-    """Columns that a model has learned from and a file has not."""
+    """Return the columns used in training that a file lacks."""
     if not settings.table or settings.format not in {"csv", "arrow", "arff"}:
         return []
     there = {settings.text_names.get(name, name) for name in table_columns(path, settings)}
@@ -414,14 +415,14 @@ def missing_columns(path: str, settings: Settings) -> list[str]:
 
 
 def _entries(path: str, format: str) -> list[dict[str, Any]]:
-    """The first objects of a JSON file; damaged ones are left for the reader to refuse."""
+    """Return the first objects of a JSON file; damaged ones are skipped here and reported by the reader."""
     from onmargin.io.jsonl import first_objects
 
     return first_objects(head(path), array=format == "json")
 
 
 def _sample(path: str, settings: Settings) -> list[Any]:
-    """The first rows of a table."""
+    """Return the first rows of a table."""
     source: Any = path
     if settings.format != "arrow":
         data = head(path)
@@ -431,14 +432,14 @@ def _sample(path: str, settings: Settings) -> list[Any]:
     rows: list[Any] = []
     try:
         for record in islice(settings.read(source, labelled=settings.label is not None), _SAMPLE):
-            rows.append(record.x)  # noqa: PERF401  those before an error count
+            rows.append(record.x)  # noqa: PERF401  rows before an error are kept
     except ReadError:
-        pass  # whoever learns from the file will say so
+        pass  # training reports the error
     return rows
 
 
 def table_columns(path: str, settings: Settings) -> list[str]:
-    """The names of the columns of a table."""
+    """Return the names of the columns of a table."""
     if settings.format == "arrow":
         from onmargin.io.arrow import column_names
 
@@ -454,7 +455,7 @@ def table_columns(path: str, settings: Settings) -> list[str]:
 
 
 def _check_columns(given: Mapping[str, Any], names: Sequence[str], but: Sequence[str] = ()) -> None:
-    """Refuse columns that are named and not there."""
+    """Raise an error for named columns that do not exist."""
     if not names and not but:
         raise Failure("the table has no columns")
     for option in ("label", "weight", "text", "ignore", "only", "cross"):
@@ -472,7 +473,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) -> str:
-    """The column of the label: the one that is called so, or the last one, unless that is a text."""
+    """Guess the label column: the one named like a label, or the last one unless it is a text."""
     called = [name for name in names if name.casefold() in (*LABELS, *(("y",) if settings.flat else ()))]
     if len(called) == 1:
         return called[0]
@@ -487,7 +488,7 @@ def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) 
 
 
 def has_labels(settings: Settings, path: str) -> bool:
-    """Whether a file has labels, by its first line or its columns; most formats say so themselves."""
+    """Return whether a file has labels, from its first line or columns; most formats make it explicit."""
     if settings.format in {"arrow", "arff", "csv"}:
         return settings.label in table_columns(path, settings)
     if settings.format == "svmlight":
@@ -504,7 +505,7 @@ def _first_line(path: str) -> str:
 
 
 def _token_width(path: str) -> int:
-    """Columns of the first token."""
+    """Return the number of columns of the first token."""
     lines = first_lines(head(path))
     first = next((line for line in lines if line.strip() and not line.startswith("-DOCSTART-")), "")
     return len(first.split("\t" if "\t" in first else None))

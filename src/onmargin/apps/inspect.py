@@ -1,4 +1,4 @@
-"""What is in a model file."""
+"""Inspection of model files."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from onmargin.apps.report import Report, Tables
 from onmargin.confidence import Intervals, PredictionSets
 from onmargin.io import load_with_notes
 
-_SHOWN = 20  # classes whose heaviest features are shown, at most
+_SHOWN = 20  # maximum number of classes whose heaviest features are shown
 
 
 def inspect(path: str, top: int) -> Report:
-    """Parameters, totals, classes and the heaviest features of a model."""
+    """Return the parameters, totals, classes and heaviest features of a model."""
     saved, notes = load_with_notes(path)
     model = saved.model if isinstance(saved, PredictionSets | Intervals) else saved
     report: Report = {"model": path, "class": type(model).__name__}
@@ -41,25 +41,25 @@ def inspect(path: str, top: int) -> Report:
 
 
 def shown(value: Any) -> Any:
-    """A parameter for a table or for JSON."""
+    """Return a parameter in a form for tables and JSON."""
     return value if isinstance(value, str | int | bool | None) else repr(value)
 
 
 def _first_index(notes: dict[str, Any]) -> int:
-    """What the first feature is called: files of rows mostly count from 1."""
+    """Return the index of the first feature, which is 1 in most files of rows."""
     settings = notes.get("settings", {})
     return int(settings.get("format") == "svmlight" and not settings["zero_based"])
 
 
 def _heaviest(model: Any, top: int, first: int) -> Report:
-    """The heaviest features: of each class, or of the one vector of weights."""
+    """Return the heaviest features of each class, or of the single weight vector."""
     classes = list(getattr(model, "classes_", []))
     if not top or len(classes) > _SHOWN:
         return {}
     if hasattr(model, "weights"):
         try:
             return {"heaviest_features": _named(model.weights(None, top), first)}
-        except ValueError:  # each class has its own
+        except ValueError:  # each class has its own weights
             found = Tables({str(label): _named(model.weights(label, top), first) for label in classes})
             return {"heaviest_features": found}
     return _of_coefficients(model, classes, top)
@@ -70,7 +70,7 @@ def _named(weights: dict[Any, float], first: int = 0) -> dict[str, float]:
 
 
 def _of_coefficients(model: Any, classes: list[Any], top: int) -> Report:
-    """Of estimators, whose weights are a matrix."""
+    """Return the heaviest features of an estimator, whose weights are a matrix."""
     import numpy as np
 
     coef = getattr(model, "coef_", None)

@@ -1,4 +1,4 @@
-"""Run the papers' experiments and write what comes of them."""
+"""Running the experiments of the papers and writing the results."""
 
 import os
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from onmargin.apps.signals import Signals, Stopped
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked for besides the names of experiments."""
+    """Options of a run, besides the names of the experiments."""
 
     out: Path
     data: Path | None
@@ -30,7 +30,7 @@ class Order:
 
 
 def show_list() -> None:
-    """Names, sources and titles."""
+    """Print the names, sources and titles of the experiments."""
     width = max(map(len, lab.EXPERIMENTS))
     for name, experiment in lab.EXPERIMENTS.items():
         needs = f"; needs {', '.join(experiment.data)} in --data" if experiment.data else ""
@@ -38,7 +38,7 @@ def show_list() -> None:
 
 
 def run_one(name: str, order: Order) -> None:
-    """One experiment, with its table and verdicts printed."""
+    """Run one experiment, and print its table and verdicts."""
     if name not in lab.EXPERIMENTS:
         raise click.UsageError(
             f"there is no experiment {name!r}. There are: {', '.join(lab.EXPERIMENTS)}; or list, or all"
@@ -52,7 +52,7 @@ def run_one(name: str, order: Order) -> None:
 
 
 def run_all(order: Order) -> None:
-    """All of them that have their data, and the report."""
+    """Run all experiments whose data is available, and write the report."""
     chosen, waiting = [], []
     for experiment in lab.EXPERIMENTS.values():
         files = lab.missing(experiment, order.data)
@@ -75,7 +75,7 @@ def run_all(order: Order) -> None:
 
 
 def run(experiments: list[lab.Experiment], order: Order) -> list[lab.Result]:
-    """Run them one after the other; each is written as soon as it is done."""
+    """Run experiments one after the other, and write each result as soon as it is done."""
     order.out.mkdir(parents=True, exist_ok=True)
     done: list[lab.Result] = []
     try:
@@ -108,14 +108,14 @@ def run(experiments: list[lab.Experiment], order: Order) -> list[lab.Result]:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Progress]:
-    """A bar an experiment, on the standard error."""
+    """Show one progress bar per experiment on standard error."""
     columns = TextColumn("{task.description:<20}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), disable=quiet) as progress:
         yield progress
 
 
 def _cores() -> int:
-    """Those that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

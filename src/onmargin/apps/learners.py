@@ -1,4 +1,4 @@
-"""The learners by name, and how parameters make one."""
+"""Learners by name, and their construction from parameters."""
 
 from collections.abc import Mapping
 from inspect import signature
@@ -20,14 +20,14 @@ LEARNERS = {
 }
 
 
-# The learner that chooses for itself, by task.
+# The automatic learner of each task.
 AUTOMATIC = {"classify": "AutoClassifier", "regress": "AutoRegressor"}
 
 
 def usual_learner(task: str, parameters: Mapping[str, Any]) -> str:
-    """Return the name of the learner that a task gets if none is named.
+    """Return the name of the default learner of a task.
 
-    It is the one that chooses for itself, unless a parameter is given that only the plain one has, such as C.
+    It is the automatic learner, unless a parameter is given that only the plain learner has, such as C.
     """
     name = AUTOMATIC.get(task, LEARNERS[task])
     own, reading = _accepted(learner_class(name, None))
@@ -37,11 +37,11 @@ def usual_learner(task: str, parameters: Mapping[str, Any]) -> str:
 
 
 def learner_class(name: str | None, task: str | None) -> Any:
-    """Return the learner of that name, or the one of a task; if both are given, the learner must be for the task."""
+    """Return the learner class by name or by task; if both are given, the learner must be for the task."""
     if name is None:
         name = LEARNERS[task or "classify"]
     if name == LEARNERS["tag"]:
-        from onmargin import SequenceTagger  # which needs scikit-learn
+        from onmargin import SequenceTagger  # imported here because it needs scikit-learn
 
         found: Any = SequenceTagger
     elif name in stream.__all__:
@@ -55,7 +55,7 @@ def learner_class(name: str | None, task: str | None) -> Any:
 
 
 def make_learner(kind: Any, parameters: Mapping[str, Any]) -> Any:
-    """Make a learner of its parameters and, among them, those of `RecordFeatures`, which say how examples are read."""
+    """Create a learner from its parameters, which may include those of `RecordFeatures`."""
     own, reading = _accepted(kind)
     unknown = sorted(parameters.keys() - {*own, *reading})
     if unknown:
@@ -65,12 +65,12 @@ def make_learner(kind: Any, parameters: Mapping[str, Any]) -> Any:
     if reading:
         given["features"] = RecordFeatures(**{name: parameters[name] for name in reading if name in parameters})
     model = kind(**given)
-    check_options(model)  # taggers, as scikit-learn has it, check them only when they learn
+    check_options(model)  # taggers, like scikit-learn estimators, check parameters only when they learn
     return model
 
 
 def _accepted(kind: Any) -> tuple[list[str], list[str]]:
-    """Return the names of the parameters of a learner, and of those that say how it reads examples."""
+    """Return the names of the parameters of a learner, and of its `RecordFeatures`."""
     own = list(signature(kind).parameters)
     if "features" not in own:
         return own, []
@@ -83,12 +83,12 @@ def is_fitted(model: Any) -> bool:
 
 
 def n_features(model: Any) -> int:
-    """Return how many features a model knows."""
+    """Return the number of features of a model."""
     names = ("n_features_", "n_features_in_")
     return next((int(getattr(model, name)) for name in names if hasattr(model, name)), 0)
 
 
 def leading(model: Any) -> str | None:
-    """Return the name of the model that has lost least so far, if several learn side by side."""
+    """Return the name of the model with the least loss so far, if several are trained side by side."""
     outcomes = getattr(model, "model_outcomes_", ())
     return next((one.name for one in outcomes if one.leads), None)

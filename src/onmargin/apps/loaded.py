@@ -1,4 +1,4 @@
-"""Models that were trained by the command line, and the files that go with them."""
+"""Loading of models trained on the command line, and reading of files for them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,11 +11,11 @@ from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings, check_files, has_labels, missing_columns, settings_for
 from onmargin.io import load_with_notes
 
-_ENOUGH = 1000  # examples without a known feature that tell of a file of another kind
+_ENOUGH = 1000  # number of examples without a known feature after which a file is reported as unsuitable
 
 
 def load_learner(path: str) -> tuple[ChunkLearner, Settings]:
-    """The model of a file, and how its examples are read."""
+    """Return the model of a file, and the settings for reading its examples."""
     model, notes = load_with_notes(path)
     if "settings" not in notes:
         raise Failure(f"{path} was not made by onmargin train, and does not say how its examples are read")
@@ -33,9 +33,9 @@ def examples(
     labels: bool,
     strict: bool = False,
 ) -> Iterator[tuple[str, int, Chunk]]:
-    """Chunks of the files, each with its file and its first record; with `labels` a file without them is refused.
+    """Yield chunks of the files, each with its file and first record; with `labels`, files must have labels.
 
-    Of a file that does not fit the model the user is warned; if `strict`, it is an error.
+    A file that does not match the model causes a warning, or an error if `strict`.
     """
     check_files(files)
     for path in files:
@@ -58,7 +58,7 @@ def examples(
                 met = met or some
                 if met and not known and (len(chunk) > 1 or first == _ENOUGH):
                     _warn(_UNKNOWN.format(path), strict=strict)
-                    known = True  # once is enough
+                    known = True  # warn only once
             yield path, first, chunk
             first += len(chunk)
         if met and not known:

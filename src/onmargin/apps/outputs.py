@@ -1,4 +1,4 @@
-"""Files that a command would write, looked at before anything is learned or written."""
+"""Output files, checked before anything is learned or written."""
 
 import os
 import stat
@@ -11,9 +11,9 @@ from onmargin.apps.failure import Failure
 
 
 def check_output(out: str, inputs: Iterable[str], *, ours: Callable[[str], bool], force: bool) -> None:
-    """Refuse an output that is an input, by whatever name, or that would destroy something else.
+    """Raise an error if an output is also an input, under any name, or would overwrite another file.
 
-    A file that is there may be replaced if it is empty, if it is `ours`, or by `force`.
+    An existing file may be replaced if it is empty, if it is `ours`, or with `force`.
     """
     try:
         found = os.stat(out)
@@ -29,10 +29,10 @@ def check_output(out: str, inputs: Iterable[str], *, ours: Callable[[str], bool]
 
 
 def _is(path: str, found: os.stat_result) -> bool:
-    """Whether a file that is read, or the one behind the standard input, is the one found."""
+    """Return whether an input file, or the file behind standard input, is the file `found`."""
     try:
         return os.path.samestat(os.fstat(sys.stdin.fileno()) if path == "-" else os.stat(path), found)
-    except (OSError, ValueError):  # no such file, or a standard input without one
+    except (OSError, ValueError):  # no such file, or standard input is not a file
         return False
 
 
@@ -48,7 +48,7 @@ def written(path: None) -> Iterator[None]: ...
 
 @contextmanager
 def written(path: str | None) -> Iterator[IO[str] | None]:
-    """Open a text file for writing, or "-", the standard output. If anything goes wrong, the path stays as it was."""
+    """Open a text file for writing, or "-" for standard output. If anything fails, an existing file is unchanged."""
     if path is None or path == "-":
         yield None if path is None else sys.stdout
         return

@@ -13,9 +13,9 @@ from onmargin.apps.formats import Settings, settings_for, table_columns
 from onmargin.apps.loaded import examples, load_learner
 from onmargin.apps.tasks import whole
 
-_TABLES = {".csv": ",", ".tsv": "\t"}  # endings of tables, and what is between their fields
+_TABLES = {".csv": ",", ".tsv": "\t"}  # file name endings of tables, and their delimiters
 
-# Names of prediction sets and intervals in the output, and what comes after the columns of the files.
+# Names of prediction sets and intervals in the output, and all names that the output adds to the copied columns.
 _SET, _ENDS = "prediction_set", ("prediction_low", "prediction_high")
 _OWN = ("prediction", "probability", _SET, *_ENDS)
 
@@ -24,7 +24,7 @@ Prediction = dict[str, Any]
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be predicted, and how it is shown; `keep` are the columns that are passed through, all if none."""
+    """Files to predict and output options; `keep` are the columns to copy to the output, all of them if empty."""
 
     model: str
     files: tuple[str, ...]
@@ -38,7 +38,7 @@ class Order:
 
 
 def predict(order: Order, name: str, out: IO[str]) -> None:
-    """Write predictions to a file of that name. Examples that come through a pipe are answered one by one."""
+    """Write predictions to a file. Examples from a pipe are predicted one by one."""
     learner, settings = load_learner(order.model)
     live = "-" in order.files
     ending = next((one for one in (*_TABLES, ".jsonl") if name.endswith(one)), "")
@@ -84,7 +84,7 @@ def decided(chances: Mapping[Any, float], cost: float) -> Any:
 
 
 class _Passed:
-    """The columns of the files, as they are written there."""
+    """The columns of the input files to copy to the output, with their original text."""
 
     def __init__(self, order: Order, settings: Settings) -> None:
         self._order = order
@@ -93,7 +93,7 @@ class _Passed:
         self._rows: Iterator[Any] | None = None
 
     def rows(self, path: str, chunk: Chunk) -> list[Prediction]:
-        """Return those of the examples of a chunk."""
+        """Return the copied columns of the examples of a chunk."""
         if path != self._path:
             self._path, self._rows = path, self._raw(path)
         if self._rows is not None:
@@ -106,7 +106,7 @@ class _Passed:
         return [{name: row.get(name, "") for name in keep} for row in found] if keep else found
 
     def _raw(self, path: str) -> Iterator[Any] | None:
-        """The fields of a CSV file as strings: an id of 007 must not become 7."""
+        """Return the fields of a CSV file as strings, so that an id of 007 does not become 7."""
         own = settings_for(path, self._settings, self._order.format, self._order.given)
         if own.format != "csv" or path == "-":
             return None
@@ -125,7 +125,7 @@ class _Passed:
 
 
 def _writer(out: IO[str], ending: str, *, as_json: bool) -> Callable[[Sequence[Prediction]], None]:
-    """Return what writes predictions."""
+    """Return a function that writes predictions."""
     if ending in _TABLES:
         return _table(out, _TABLES[ending])
 
@@ -156,7 +156,7 @@ def _table(out: IO[str], delimiter: str) -> Callable[[Sequence[Prediction]], Non
 
 
 def _finite(row: Prediction) -> Prediction:
-    """Return a row for JSON, which has no infinite numbers: an interval without an end has null there."""
+    """Return a row for JSON, with null for the infinite end of an interval."""
     return row | {name: None for name in _ENDS if name in row and not isfinite(row[name])}
 
 
@@ -170,9 +170,9 @@ def _line(row: Prediction) -> str:
 
 
 def line(prediction: object) -> str:
-    """A prediction as a line; a set of labels has commas, and a sequence is a line per token and a blank one.
+    """Format a prediction: a set of labels with commas, and a sequence as one line per token and a blank line.
 
-    Where there is no decision the line is empty.
+    If there is no decision, the line is empty.
     """
     if prediction is None:
         return ""

@@ -1,4 +1,4 @@
-"""How a run gets on, on the standard error: a line that is written over, or a line now and then."""
+"""Progress display on standard error: one line that is overwritten on a terminal, otherwise occasional lines."""
 
 import sys
 import time
@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import click
 
-_LINES = 10.0  # seconds between lines where they stay
-_FRAMES = 0.1  # and where they are written over
+_LINES = 10.0  # seconds between separate lines
+_FRAMES = 0.1  # seconds between updates of an overwritten line
 
 
 class Progress:
-    """Examples, examples a second, what they cost so far, and how long it will take."""
+    """Display of the number of examples, examples per second, the error so far, and the remaining time."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -38,10 +38,10 @@ class Progress:
             self._status.stop()
 
     def update(self, n_examples: int, measure: str, done: float | None) -> None:
-        """Say how far it is; `done` is the part of the run that is, None if nobody knows."""
+        """Update the display; `done` is the completed fraction of the run, or None if it is not known."""
         now = time.monotonic()
         if self._first is None:
-            # The first chunk pays for what happens once.
+            # The first chunk includes one-time costs and is not timed.
             self._start, self._first, self._first_done = now, n_examples, done or 0.0
         if self._quiet or now - self._shown < (_FRAMES if self._live else _LINES):
             return
@@ -64,7 +64,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Time in words: 42 s, 3 min, 2 h 5 min."""
+    """Format a duration: 42 s, 3 min, 2 h 5 min."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""Results on the standard output: names and values in a row each, tables, or JSON."""
+"""Display of results on standard output, as tables or JSON."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ Report = dict[str, Any]
 
 
 def show(report: Report, *, as_json: bool) -> None:
-    """Print a report; values are numbers, strings, lists, or dicts of those, which are tables."""
+    """Print a report; values are numbers, strings, lists, or dicts of them, which print as tables."""
     if as_json:
         click.echo(json.dumps(report, allow_nan=False))
         return
@@ -28,7 +28,7 @@ class Tables(dict[str, Any]):
     """Several tables, shown one after the other."""
 
 
-# What a key of the JSON report is called on paper, where it is not its words.
+# Titles of keys of the JSON report in tables, if they differ from the words of the key.
 _TITLES = {
     "mae": "MAE",
     "rmse": "RMSE",
@@ -40,12 +40,12 @@ _TITLES = {
 
 
 def title(key: str) -> str:
-    """What a key of a report is called on paper."""
+    """Return the title of a key of a report in tables."""
     return _TITLES.get(key, key.replace("_", " "))
 
 
 def _show_table(table: dict[str, Any]) -> None:
-    """Rows by name; those that are dicts themselves have named columns."""
+    """Print rows by name; rows that are dicts have named columns."""
     head = list(dict.fromkeys(column for row in table.values() if isinstance(row, dict) for column in row))
     rows = [["", *map(title, head)]] if head else []
     for name, row in table.items():
@@ -58,7 +58,7 @@ def _show_table(table: dict[str, Any]) -> None:
 
 
 def word(value: Any) -> str:
-    """A value as people read it."""
+    """Format a value for tables."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, float):

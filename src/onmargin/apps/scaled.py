@@ -1,4 +1,4 @@
-"""Training on files in parallel, each of them a shard."""
+"""Parallel training on files, one shard per file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from onmargin.io.sharding import Batch
 
 @dataclass(frozen=True)
 class Place:
-    """Where the work is done."""
+    """The engine and workers of a parallel run."""
 
     engine: str
     workers: int | None = None
@@ -27,7 +27,7 @@ class Place:
 
 @dataclass(frozen=True)
 class FileShard:
-    """A file as `train` reads it: with the labels of a task, and with features of tokens."""
+    """Shard of one file, read as in `train`, with the labels of the task and the features of tokens."""
 
     name: str
     settings: Settings
@@ -41,7 +41,7 @@ class FileShard:
 
 
 def train(request: Request, out: str, place: Place, *, resume: bool, quiet: bool) -> Run:
-    """Learn what is asked for, mixed after each pass; the run as it ended."""
+    """Train in parallel, with averaged weights after each pass; return the finished run."""
     check_files(request.files)
     if "-" in request.files:
         raise click.UsageError("--engine reads several files in parallel, and the standard input is not a file")
@@ -89,7 +89,7 @@ def _tell(report: scale.Report, reports: list[scale.Report], *, quiet: bool) -> 
 
 
 def _marks(reports: list[scale.Report], passes: int) -> list[Mark]:
-    """Sums up to the end of each pass; none if some passes were made by a run before."""
+    """Return the sums up to the end of each pass; empty if an earlier run made some of the passes."""
     marks = [Mark()]
     for k in range(1, passes + 1):
         own = [report for report in reports if report.epoch == k]
@@ -101,7 +101,7 @@ def _marks(reports: list[scale.Report], passes: int) -> list[Mark]:
 
 
 def _first(files: tuple[str, ...], settings: Settings) -> Chunk:
-    """The first examples of the first file that has some."""
+    """Return the first examples of the first file that has any."""
     for path in files:
         for chunk in read_chunks(path, settings):
             return chunk

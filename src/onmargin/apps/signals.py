@@ -1,4 +1,4 @@
-"""Being asked to stop, by Ctrl-C or by a system that shuts down, between two steps and never within one."""
+"""Handling of signals to stop (Ctrl-C or system shutdown), between two steps and never within one."""
 
 import signal
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class Stopped(BaseException):
-    """Somebody wants the program to end; `number` is the signal."""
+    """Request to end the program; `number` is the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -16,9 +16,9 @@ class Stopped(BaseException):
 
 
 class Signals:
-    """Turns a signal into `Stopped`: at once while the program waits for data, or after a step that must be whole.
+    """Signal handler that raises `Stopped`, at once while the program waits for data, or after an atomic step.
 
-    Nothing interrupts what the program does about it.
+    The cleanup afterwards is not interrupted by further signals.
     """
 
     def __enter__(self) -> Self:
@@ -42,7 +42,7 @@ class Signals:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """A step that nothing interrupts."""
+        """Context of a step that signals do not interrupt."""
         self._within = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""The tasks: what the label of an example must be, and which task the first examples are for."""
+"""Tasks: conversion of labels for each task, and detection of the task from the first examples."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -13,7 +13,7 @@ from onmargin.io.svmlight import SparseRows
 
 
 def whole(label: Any) -> Any:
-    """A whole number as an integer: files often have 1.0 or 1 where they mean a name."""
+    """Convert an integral number to int: files often have 1.0 or 1 as a class label."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
@@ -37,7 +37,7 @@ def _set(labels: Any) -> list[Any]:
     return [whole(label) for label in labels]
 
 
-# What the label of an example must be, by task; of sequences it is a list, as it comes.
+# Conversion of the label of an example for each task; for sequences, the list of labels is unchanged.
 TARGETS: dict[str, Callable[[Any], Any]] = {
     "classify": _class,
     "regress": _number,
@@ -48,11 +48,11 @@ TARGETS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-_MANY = 50  # classes that are many
+_MANY = 50  # maximum usual number of classes
 
 
 def guess_task(chunk: Chunk, settings: Settings) -> str:
-    """By the labels of the first examples."""
+    """Guess the task from the labels of the first examples."""
     if settings.kind == "sequences":
         _check_tags(chunk.y or [])
         return "tag"
@@ -77,7 +77,7 @@ def guess_task(chunk: Chunk, settings: Settings) -> str:
 
 
 def _check_tags(rows: list[list[Any]]) -> None:
-    """Refuse labels of tokens that are the tokens."""
+    """Raise an error if the labels of tokens are the tokens themselves."""
     n_tokens, labels = sum(map(len, rows)), {label for row in rows for label in row}
     if len(labels) > max(2 * _MANY, 0.2 * n_tokens):
         raise Failure(
@@ -87,9 +87,9 @@ def _check_tags(rows: list[list[Any]]) -> None:
 
 
 def usual_radius(chunk: Chunk) -> float:
-    """Return a bound for the radius of a ball around examples like these: twice their usual distance from the middle.
+    """Return a bound for the radius of a ball around examples like these: twice their usual distance from the center.
 
-    Two examples of a cloud are the square root of 2 times as far from each other as one is from the middle.
+    The distance of two examples is about the square root of 2 times the distance of one from the center.
     """
     from onmargin.features.records import RecordFeatures
 

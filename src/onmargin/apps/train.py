@@ -1,7 +1,7 @@
-"""Learning from files: passes over them, checkpoints on the way, and going on after an interruption.
+"""Training on files: passes over the data, checkpoints, and resuming after an interruption.
 
-A checkpoint is the model file itself, whose notes say how much of the data it has learned. Files are replaced in one
-step, so that whatever happens there is one that agrees with itself.
+A checkpoint is the model file itself, whose notes have the position in the data. Files are replaced atomically, so that
+there is always a consistent checkpoint.
 """
 
 import os
@@ -28,21 +28,21 @@ from onmargin.io import ReadError, load_with_notes, save
 
 START = Position()
 _EVERY = 60.0  # seconds between checkpoints, unless examples are counted
-_SHARE = 20  # and how many times as long as writing one takes, at least
-_PIECE = 0.2  # seconds that a piece of a block takes to learn, about: how long a signal waits
-# Names of experts whose predictions are good for what comes next.
+_SHARE = 20  # minimum time between checkpoints, as a multiple of the time to write one
+_PIECE = 0.2  # approximate seconds to learn a piece of a block; signals wait this long
+# Parts of the names of experts that track a stream, whose predictions are good only for the next examples.
 _TRACKERS = ("that forgets", "last value")
-_KEPT = 1 << 26  # values of features that are kept for later passes, at most: 12 bytes each
-_FEW_CLASSES = 10  # whole numbers as labels that are hardly quantities, at most
-_NAMED = 10  # records that are named when they are skipped, at most
+_KEPT = 1 << 26  # maximum number of feature values kept for later passes, 12 bytes each
+_FEW_CLASSES = 10  # maximum number of distinct integer labels that are taken for classes without a message
+_NAMED = 10  # maximum number of skipped records that are named
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for. A run is resumed by the same request, but for more passes and more files at the end.
+    """Options of a training run. A run is resumed with the same request; only passes and files at the end may be added.
 
-    `reading` has the options about where in a file things are, by the names of `formats.OPTIONS`. Every `holdout`-th
-    example is not learned but measured after each pass, if it is not 0.
+    `reading` has the options for reading files, by the names of `formats.OPTIONS`. If `holdout` is not 0, every
+    `holdout`-th example is not learned but used for evaluation after each pass.
     """
 
     files: tuple[str, ...]
@@ -55,18 +55,18 @@ class Request:
     holdout: int = 0
     shuffle: bool = False
     skip_errors: bool = False
-    coverage: float | None = None  # that of prediction sets or intervals
+    coverage: float | None = None  # coverage of prediction sets or intervals
 
     def to_notes(self) -> dict[str, Any]:
         notes = asdict(self) | {"files": list(self.files)}
         del notes["passes"]
         notes["reading"] = {name: _plain(value) for name, value in self.reading.items()}
-        # Infinity is a word in JSON too.
+        # repr also represents infinity, which JSON lacks.
         notes["parameters"] = {name: repr(value) for name, value in self.parameters.items()}
         return notes
 
     def look(self) -> Look:
-        """How its files are read."""
+        """Return how to read the files."""
         formats = {path: guessed(path, self.format) for path in self.files}
         first = self.files[0]
         for path, format in formats.items():
@@ -90,7 +90,7 @@ def _plain(value: Any) -> Any:
 
 
 def _check_text_parameters(settings: Settings, options: Mapping[str, Any]) -> None:
-    """Refuse parameters about texts where there are none."""
+    """Raise an error for text parameters if there are no texts."""
     if not options:
         return
     name = next(iter(options))
@@ -102,25 +102,25 @@ def _check_text_parameters(settings: Settings, options: Mapping[str, Any]) -> No
 
 @dataclass
 class Run:
-    """A model, how its examples are read, and how many of them it has learned."""
+    """A training run: the model, the settings for reading, and the position in the data."""
 
     request: Request
     out: str
     settings: Settings
     learner: ChunkLearner | None = None
     position: Position = START
-    digest: Digest = field(default_factory=Digest)  # of what was learned of the file that is being read
-    unread: str | None = None  # that of a checkpoint whose records were not read again yet; "": it does not say
-    marks: list[Mark] = field(default_factory=lambda: [Mark()])  # of the start, and of the end of each pass
-    held_out: list[Report] = field(default_factory=list)  # how good each pass was on the examples held out
-    skipped: dict[str, int] = field(default_factory=dict)  # records of each file that were
-    n_before: int = 0  # examples that were learned by another run
-    shuffled: Chunk | None = None  # all examples, where they are shuffled
-    kept: "list[Kept] | None" = None  # all that was learned in the first pass, where features are worth keeping
-    n_kept: int = 0  # values of those features
+    digest: Digest = field(default_factory=Digest)  # digest of the learned examples of the current file
+    unread: str | None = None  # digest of a checkpoint whose records are yet to be read again; "" if it has none
+    marks: list[Mark] = field(default_factory=lambda: [Mark()])  # sums at the start and at the end of each pass
+    held_out: list[Report] = field(default_factory=list)  # measures on the held-out examples after each pass
+    skipped: dict[str, int] = field(default_factory=dict)  # number of skipped records by file
+    n_before: int = 0  # number of examples learned by an earlier run
+    shuffled: Chunk | None = None  # all examples, if they are shuffled
+    kept: "list[Kept] | None" = None  # all examples of the first pass, if their features are worth keeping
+    n_kept: int = 0  # number of kept feature values
 
     def save(self) -> None:
-        """Write the model with its position, in one step."""
+        """Write the model with its position atomically."""
         if self.learner is not None:
             notes = {
                 "task": self.learner.task,
@@ -129,7 +129,7 @@ class Run:
                 "request": self.request.to_notes(),
                 "position": list(self.position),
                 "digest": str(self.digest) if self.unread is None else self.unread,
-                # A signal may come between the end of a pass and the new position.
+                # A signal may arrive between the end of a pass and the update of the position.
                 "marks": [list(mark) for mark in self.marks[: 1 + self.position.passes]],
                 "tokens": self.learner.n_tokens,
                 "held_out": self.held_out[: self.position.passes],
@@ -137,7 +137,7 @@ class Run:
             save(self.learner.saved, self.out, notes=notes)
 
     def report(self) -> Report:
-        """Return what the run came to."""
+        """Return the results of the run."""
         learner = self.learner
         if learner is None:
             return {}
@@ -156,7 +156,7 @@ class Run:
         return report
 
     def warning(self) -> str | None:
-        """Say why the model may be worse than its progressive error, if it may."""
+        """Return a warning if the model may be worse than its progressive error."""
         leader = None if self.learner is None else leading(self.learner.model)
         if leader is None or not any(words in leader for words in _TRACKERS):
             return None
@@ -186,7 +186,7 @@ def _numbers(report: Report) -> Report:
 
 
 def train(request: Request, out: str, *, resume: bool, start: str | None, every: int | None, quiet: bool) -> Run:
-    """Learn what is asked for; the run as it ended."""
+    """Train a model; return the finished run."""
     check_files(request.files)
     again = [name for name, asked in (("--passes", request.passes > 1), ("--holdout", request.holdout)) if asked]
     if "-" in request.files and again:
@@ -231,7 +231,7 @@ def train(request: Request, out: str, *, resume: bool, start: str | None, every:
 
 
 def resumed(request: Request, out: str) -> Run:
-    """The run that a model file is the checkpoint of."""
+    """Return the run of a checkpoint."""
     model, notes = load_with_notes(out)
     if "position" not in notes:
         raise Failure(
@@ -264,7 +264,7 @@ def resumed(request: Request, out: str) -> Run:
 
 
 def _begun(request: Request, out: str, start: str | None, say: "_Silent") -> Run:
-    """A run from the beginning of its data, with a new model or with one that has learned others."""
+    """Return a run from the beginning of the data, with a new model or one trained on other data."""
     if start is None:
         look = request.look()
         say.look(look)
@@ -292,7 +292,7 @@ def _begun(request: Request, out: str, start: str | None, say: "_Silent") -> Run
 
 @dataclass(frozen=True)
 class Kept:
-    """Sequences with their features looked up, where they end, and the digest of their file up to there."""
+    """Sequences with their features looked up, their end position, and the digest of their file up to there."""
 
     chunk: Chunk
     after: Position
@@ -300,7 +300,7 @@ class Kept:
 
 
 def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Position, Digest | None]]:
-    """What is left to learn, where each chunk ends and, of those kept from the first pass, the digest up to there."""
+    """Yield the remaining chunks with their end positions and, if kept from the first pass, the digest up to there."""
     while run.position.passes < run.request.passes:
         if run.kept and run.position == Position(run.position.passes) and run.position.passes:
             for one in run.kept:
@@ -332,7 +332,7 @@ def _remaining(run: Run, meter: Meter, size: int) -> Iterator[tuple[Chunk, Posit
 
 
 def _end_file(run: Run, *, last: bool) -> None:
-    """Go on to the next file, or to the next pass after the last one."""
+    """Move to the next file, or to the next pass after the last file."""
     if last and run.learner is not None:
         run.marks.append(run.learner.mark())
         if run.request.holdout:
@@ -342,14 +342,14 @@ def _end_file(run: Run, *, last: bool) -> None:
 
 
 def _chunks(run: Run, path: str, size: int, meter: Meter) -> Iterator[Chunk]:
-    """The examples of a file."""
-    run.skipped.pop(path, None)  # each pass meets them again
+    """Yield the examples of a file."""
+    run.skipped.pop(path, None)  # each pass counts them again
     on_error = run.skip if run.request.skip_errors else None
     return read_chunks(path, run.settings, size=size, meter=meter, on_error=on_error)
 
 
 def _shuffled(run: Run, size: int, meter: Meter) -> Iterator[Chunk]:
-    """All examples in an order that depends on the pass alone. They are kept in memory."""
+    """Yield all examples in an order that depends only on the pass. They are kept in memory."""
     if run.shuffled is None:
         parts = [chunk for path in run.request.files for chunk in _chunks(run, path, CHUNK, meter)]
         run.shuffled = joined(parts)
@@ -360,7 +360,7 @@ def _shuffled(run: Run, size: int, meter: Meter) -> Iterator[Chunk]:
 
 
 def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
-    """Begin the learner of examples like these."""
+    """Create the learner for examples like these."""
     request = run.request
     task = task_of(request.model, request.task) or guess_task(chunk, run.settings)
     parameters = request.parameters
@@ -373,7 +373,7 @@ def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
 
 
 def _learn(run: Run, chunk: Chunk, after: Position, digest: Digest | None) -> None:
-    """Learn a chunk; if an example of it is refused, those before are learned."""
+    """Learn a chunk; if an example is refused, those before it are learned."""
     first = after.records - len(chunk)
     try:
         _learn_some(run, run.learner, chunk, first)
@@ -393,7 +393,7 @@ def _path(run: Run) -> str:
 
 
 def _learn_some(run: Run, learner: Any, chunk: Chunk, first: int) -> None:
-    """Learn the examples of a chunk that are not held out; one that is refused is skipped, if that is asked for."""
+    """Learn the examples of a chunk that are not held out; refused examples are skipped if requested."""
     places = np.arange(len(chunk))
     if run.request.holdout:
         places = places[~_held_out(run, first, len(chunk))]
@@ -411,12 +411,12 @@ def _learn_some(run: Run, learner: Any, chunk: Chunk, first: int) -> None:
 
 
 def _held_out(run: Run, first: int, n: int) -> Any:
-    """Which of n examples after the first ones of a file are held out."""
+    """Return which of the n examples of a file after the first ones are held out."""
     return np.arange(first + 1, first + n + 1) % run.request.holdout == 0
 
 
 def _measure_held_out(run: Run) -> Report:
-    """Measure the model on the examples of all files that are held out."""
+    """Evaluate the model on the held-out examples of all files."""
     learner: Any = run.learner
     measure = new_measure(learner)
     n = 0
@@ -432,7 +432,7 @@ def _measure_held_out(run: Run) -> Report:
 
 
 def _done(run: Run, meter: Meter) -> float | None:
-    """The part of the run that is behind, taking files for equally long."""
+    """Return the completed fraction of the run, assuming files of equal length."""
     if meter.fraction is None:
         return None
     passes, files, _ = run.position
@@ -447,7 +447,7 @@ def _kept(run: Run) -> str:
 
 
 class _Silent:
-    """Says nothing about what was guessed."""
+    """Messages about guesses, switched off."""
 
     def look(self, look: Look) -> None:
         pass
@@ -460,7 +460,7 @@ class _Silent:
 
 
 class _Said(_Silent):
-    """Says in one line what was guessed, and in another which columns are left out."""
+    """Messages about guesses: one line about what was guessed, and one about ignored columns."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
@@ -480,7 +480,7 @@ class _Said(_Silent):
             click.echo(f"left out: {names}; --only keeps what it names", err=True)
 
     def classes(self, numbers: set[float]) -> None:
-        """Say that numbers were taken for classes, if there are more of them than most classifications have."""
+        """Report that numbers were taken for classes, if there are more than classifications usually have."""
         if len(numbers) > _FEW_CLASSES:
             click.echo(
                 f"{len(numbers)} different whole numbers as labels are taken for classes; if they are quantities, add "
@@ -490,7 +490,7 @@ class _Said(_Silent):
 
 
 class _Pace:
-    """Cuts blocks into pieces that are learned soon, so that a signal is heard between them."""
+    """Division of blocks into pieces that are learned quickly, so that signals can be handled between them."""
 
     def __init__(self) -> None:
         self._size = 10
@@ -510,7 +510,7 @@ class _Pace:
 
 
 class _Due:
-    """When the next checkpoint is."""
+    """Schedule of checkpoints."""
 
     def __init__(self, every: int | None) -> None:
         self._every = every

@@ -1,4 +1,4 @@
-"""How sure predictions are: sets and intervals that cover, decisions by cost, abstaining, and labels worth having."""
+"""Prediction sets and intervals with coverage guarantees, cost-sensitive decisions, abstaining, selective sampling."""
 
 from onmargin.confidence.decisions import Decisions, DecisionsReport
 from onmargin.confidence.intervals import Intervals

@@ -1,4 +1,4 @@
-"""Models of any library behind one interface: records by learn_one, matrices by partial_fit."""
+"""Wrappers around models of any library: learn_one for records, partial_fit for matrices."""
 
 from inspect import signature
 from typing import Any, Self
@@ -33,9 +33,9 @@ def is_fitted(model: Any) -> bool:
 
 
 class Wrapper:
-    """A model with something around it; `onmargin.save` and `onmargin.load` keep both.
+    """Base class of wrappers around a model; `onmargin.save` and `onmargin.load` include the model.
 
-    A model of another library is not saved: ``load(path, parameters={"model": model})`` takes it again.
+    A model of another library is not saved: pass it with ``load(path, parameters={"model": model})``.
     """
 
     model: Any
@@ -51,7 +51,7 @@ class Wrapper:
         Returns
         -------
         parameters : dict
-            What this was made with.
+            The parameters of the constructor.
         """
         return {name: getattr(self, name) for name in signature(type(self)).parameters}
 
@@ -59,7 +59,7 @@ class Wrapper:
         type(self)(**self.get_params())
 
     def _check_learned(self) -> None:
-        """Raise a ValueError if the state that a file has is not one that learning can lead to."""
+        """Raise a ValueError if the state from a file cannot be the result of learning."""
         state, blank = vars(self), vars(type(self)(**self.get_params()))
         if state.keys() != blank.keys():
             raise ValueError(f"the state must have {', '.join(sorted(blank))}; got {', '.join(sorted(state))}")
@@ -75,7 +75,7 @@ class Wrapper:
                 raise ValueError("the thresholds do not have the coverage and the rate that the parameters say")
 
     def _tracker(self) -> QuantileTracker:
-        """Return a threshold that has seen nothing, if there are thresholds."""
+        """Return a new threshold tracker, for wrappers that have thresholds."""
         raise NotImplementedError
 
     def predict_one(self, x: Any) -> Any:
@@ -89,7 +89,7 @@ class Wrapper:
         Returns
         -------
         prediction : object
-            A label or a number, as the model gives it.
+            The model's prediction, a label or a number.
         """
         return self.model.predict_one(x)
 
@@ -104,36 +104,36 @@ class Wrapper:
         Returns
         -------
         predictions : ndarray of shape (n_samples,)
-            Labels or numbers, as the model gives them.
+            The model's predictions, labels or numbers.
         """
         return self.model.predict(X)
 
 
 class JudgingWrapper(Wrapper):
-    """A wrapper that judges what the model says of an example before the model learns the example."""
+    """Base class of wrappers that evaluate the model's output for each example before the model learns it."""
 
     def _target(self, y: Any) -> Any:
-        """Return a target as `_judge` takes it."""
+        """Return a target in the form that `_judge` accepts."""
         return plain(y)
 
     def _targets(self, y: Any) -> list[Any]:
-        """Return the targets of rows as `_judge` takes them."""
+        """Return the targets of rows in the form that `_judge` accepts."""
         return [self._target(one) for one in np.asarray(y)]
 
     def _ask_one(self, x: Any) -> Any:
-        """Return what the model says of a record, for `_judge`."""
+        """Return the model's output for a record, for `_judge`."""
         raise NotImplementedError
 
     def _ask(self, X: Any) -> list[Any]:
-        """Return what the model says of each row, for `_judge`."""
+        """Return the model's output for each row, for `_judge`."""
         raise NotImplementedError
 
     def _judge(self, found: Any, y: Any) -> None:
-        """Count an example, and move thresholds."""
+        """Count an example, and update the thresholds."""
         raise NotImplementedError
 
     def observe_one(self, x: Any, y: Any) -> Self:
-        """Judge the prediction for a record, without learning it.
+        """Evaluate the prediction for a record without learning it.
 
         Parameters
         ----------
@@ -152,16 +152,16 @@ class JudgingWrapper(Wrapper):
         return self
 
     def learn_one(self, x: Any, y: Any, **options: Any) -> Self:
-        """Judge the prediction for a record, then have the model learn it.
+        """Evaluate the prediction for a record, then update the model with it.
 
         Parameters
         ----------
         x : object
-            The record, as the model takes it.
+            The record, in a form that the model accepts.
         y : object
             Its target.
         **options : dict
-            Passed on to ``learn_one`` of the model, such as ``weight``.
+            Passed to ``learn_one`` of the model, such as ``weight``.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class JudgingWrapper(Wrapper):
         return self
 
     def observe(self, X: Any, y: Any) -> Self:
-        """Judge the predictions for rows, without learning them.
+        """Evaluate the predictions for rows without learning them.
 
         Parameters
         ----------
@@ -194,10 +194,10 @@ class JudgingWrapper(Wrapper):
         return self
 
     def partial_fit(self, X: Any, y: Any, **options: Any) -> Self:
-        """Judge the predictions for rows, then have the model learn the rows.
+        """Evaluate the predictions for rows, then update the model with the rows.
 
-        All rows of a call are judged by the model as it was before the call. Those of the first call of a new model
-        are not judged.
+        The predictions for all rows of a call come from the model before the call. The rows of the first call of a new
+        model are not evaluated.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class JudgingWrapper(Wrapper):
         y : array-like of shape (n_samples,)
             Their targets.
         **options : dict
-            Passed on to ``partial_fit`` of the model, such as ``classes`` or ``sample_weight``.
+            Passed to ``partial_fit`` of the model, such as ``classes`` or ``sample_weight``.
 
         Returns
         -------

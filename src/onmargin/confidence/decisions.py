@@ -1,4 +1,4 @@
-"""Decisions by probabilities: the class of least expected cost, or none."""
+"""Cost-sensitive decisions from probabilities, with the option to abstain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ __all__ = ["Decisions", "DecisionsReport"]
 
 @dataclass(frozen=True)
 class DecisionsReport:
-    """What the decisions of a stream came to.
+    """Counts and mean cost of the decisions on a stream.
 
     Attributes
     ----------
     rounds, abstained, mistakes : int
-        Examples judged before they were learned; those without a decision; and wrong decisions.
+        Numbers of examples evaluated before they were learned, of those without a decision, and of wrong decisions.
     cost : float
-        Mean cost of an example, that of abstaining included; nan if there was none.
+        Mean cost per example, including the cost of abstaining; nan if there were no examples.
     """
 
     rounds: int
@@ -32,10 +32,10 @@ class DecisionsReport:
 
 
 class Decisions(JudgingWrapper):
-    """Decide for the class of least expected cost, and abstain where that costs less.
+    """Cost-sensitive decisions: predict the class of least expected cost, or abstain if that costs less.
 
-    With probabilities p the expected cost of class j is ``sum_i p_i cost[i, j]``. With `abstain` no class is given
-    where the least of them is more than that; without `cost`, where ``1 - max p > abstain``.
+    With probabilities p, the expected cost of class j is ``sum_i p_i cost[i, j]``. With `abstain`, no class is
+    predicted if the least expected cost is greater than `abstain`; without `cost`, if ``1 - max p > abstain``.
 
     Parameters
     ----------
@@ -43,15 +43,15 @@ class Decisions(JudgingWrapper):
         A classifier with ``learn_one`` and ``predict_proba_one``, or with ``predict_proba`` and (to learn)
         ``partial_fit``.
     cost : array-like of shape (n_classes, n_classes), dict, "absolute", "squared" or None, default=None
-        ``cost[i, j]`` is paid for predicting class j for class i, as for ``PassiveAggressiveClassifier``. If None,
-        every mistake costs 1.
+        ``cost[i, j]`` is the cost of predicting class j when the true class is i, as for
+        ``PassiveAggressiveClassifier``. If None, every mistake costs 1.
     abstain : float or None, default=None
-        What it costs to give no class. If None, there is always a class.
+        Cost of abstaining. If None, a class is always predicted.
 
     Attributes
     ----------
     model : object
-        The model, which learns.
+        The wrapped model.
 
     References
     ----------
@@ -88,12 +88,12 @@ class Decisions(JudgingWrapper):
     def _costs(self, classes: list[Any]) -> NDArray[np.float64]:
         if self.cost is None or len(classes) < 2:
             return 1.0 - np.eye(len(classes))
-        from onmargin.models.costs import check_cost  # which needs SciPy
+        from onmargin.models.costs import check_cost  # imported here because it needs SciPy
 
         return np.asarray(check_cost(self.cost, classes), dtype=np.float64)
 
     def _decide(self, classes: list[Any], shares: NDArray[np.float64]) -> NDArray[np.intp]:
-        """The class of each row; -1 for none."""
+        """Return the index of the class of each row, or -1 to abstain."""
         expected = shares @ self._costs(classes)
         best: NDArray[np.intp] = expected.argmin(axis=1)
         if self.abstain is not None:
@@ -102,7 +102,7 @@ class Decisions(JudgingWrapper):
 
     @property
     def threshold_(self) -> float:
-        """The probability of the second of two classes from which on it is decided for."""
+        """The probability of the second of two classes from which on that class is predicted."""
         classes = [plain(label) for label in self.model.classes_]
         if len(classes) != 2:
             raise AttributeError(f"a threshold is one of two classes, and there are {len(classes)}")
@@ -134,7 +134,7 @@ class Decisions(JudgingWrapper):
             self._total += float(self._costs(classes)[classes.index(y), code]) if y in classes else 1.0
 
     def predict_one(self, x: Any) -> Any:
-        """Return the decision about a record.
+        """Return the decision for a record.
 
         Parameters
         ----------
@@ -144,14 +144,14 @@ class Decisions(JudgingWrapper):
         Returns
         -------
         label : object or None
-            The class of least expected cost; None if abstaining costs less, or if nothing was learned yet.
+            The class of least expected cost. None if abstaining costs less, or if nothing was learned yet.
         """
         classes, shares = self._ask_one(x)
         code = int(self._decide(classes, shares[None])[0]) if classes else -1
         return None if code < 0 else classes[code]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the decision about each row.
+        """Return the decision for each row.
 
         Parameters
         ----------
@@ -161,7 +161,8 @@ class Decisions(JudgingWrapper):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The classes of least expected cost. With `abstain` they are objects, and None where there is no decision.
+            The classes of least expected cost. With `abstain`, an array of objects, with None where there is no
+            decision.
         """
         classes, shares = self._probabilities(X)
         codes = self._decide(classes, shares)
@@ -173,6 +174,6 @@ class Decisions(JudgingWrapper):
 
     @property
     def report_(self) -> DecisionsReport:
-        """What the decisions so far came to."""
+        """Counts and mean cost of the decisions so far."""
         mean = self._total / self._rounds if self._rounds else np.nan
         return DecisionsReport(self._rounds, self._abstained, self._mistakes, mean)

@@ -1,4 +1,4 @@
-"""Prediction intervals: numbers between which the target is as often as asked."""
+"""Prediction intervals with a coverage guarantee."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ __all__ = ["Intervals"]
 
 
 class Intervals(JudgingWrapper):
-    r"""Intervals that contain the target in a given fraction of the examples, on any stream.
+    r"""Prediction intervals that contain the target in a given fraction of the examples, on any stream.
 
     The interval is the prediction plus and minus a radius, which grows with each target that was missed and shrinks
     with each that was covered. After T examples the fraction covered is within ``(1 + rate) / (rate * T)`` of
-    `coverage`, whatever the examples are and however good the model is. A better model has narrower intervals.
+    `coverage`, for any sequence of examples and any model. A better model has narrower intervals.
 
     Parameters
     ----------
@@ -28,19 +28,19 @@ class Intervals(JudgingWrapper):
     rate : float, default=0.03
         Step size of the radius. Smaller values give steadier intervals, larger values follow changes faster.
     asymmetric : bool, default=False
-        Whether each side has a radius of its own, which misses half of ``1 - coverage``: for errors that are skewed.
-        The bound is twice as large.
+        Whether each side has its own radius, which misses half of ``1 - coverage``. Use it for skewed errors. The bound
+        is then twice as large.
 
     Attributes
     ----------
     model : object
-        The model, which learns.
+        The wrapped model.
 
     Notes
     -----
-    Coverage is over the stream, not for each example. An interval may be infinite after a run of misses, as the first
-    examples of a stream can be. Examples that come before a model of matrices has learned anything are not judged.
-    `onmargin.save` keeps the intervals with their model.
+    Coverage is over the stream, not for each example. An interval may be infinite after a run of misses, for example at
+    the start of a stream. Rows before the first ``partial_fit`` of the model are not evaluated. `onmargin.save` stores
+    the intervals with their model.
 
     References
     ----------
@@ -69,7 +69,7 @@ class Intervals(JudgingWrapper):
         self.coverage = coverage
         self.rate = rate
         self.asymmetric = asymmetric
-        # Of the target above the prediction, and of the prediction above the target; or of their distance.
+        # One tracker for the target minus the prediction and one for the reverse, or one for the absolute error.
         self._trackers = {side: self._tracker() for side in (("above", "below") if asymmetric else ("both",))}
         self._misses = self._finite = 0
         self._widths = 0.0
@@ -80,7 +80,7 @@ class Intervals(JudgingWrapper):
         return QuantileTracker(self.coverage, self.rate, scores="positive")
 
     def _radii(self) -> tuple[float, float]:
-        """Return how far the interval reaches below the prediction, and above it."""
+        """Return how far the interval extends below and above the prediction."""
         trackers = [*self._trackers.values()]
         return trackers[-1].threshold, trackers[0].threshold
 
@@ -118,7 +118,8 @@ class Intervals(JudgingWrapper):
         Returns
         -------
         low, high : float
-            Where it begins and ends; -inf and inf if everything is covered. An empty one is its prediction twice.
+            The ends of the interval; -inf and inf if everything is covered. For an empty interval, both are the
+            prediction.
         """
         low, high = self._around(np.array([self.model.predict_one(x)], dtype=np.float64))[0]
         return float(low), float(high)
@@ -134,7 +135,7 @@ class Intervals(JudgingWrapper):
         Returns
         -------
         intervals : ndarray of shape (n_samples, 2)
-            Where each begins and ends.
+            The ends of each interval.
         """
         return self._around(np.asarray(self.model.predict(X), dtype=np.float64))
 
@@ -146,7 +147,7 @@ class Intervals(JudgingWrapper):
 
     @property
     def coverage_(self) -> Coverage:
-        """How often targets were in their intervals, and the mean width of those that were finite."""
+        """Fraction of targets in their intervals, and the mean width of the finite intervals."""
         trackers = [*self._trackers.values()]
         rounds = trackers[0].rounds
         return Coverage(

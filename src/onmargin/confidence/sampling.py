@@ -1,4 +1,4 @@
-"""Selective sampling: ask for a label with a probability that falls with the margin ([SELECTIVE])."""
+"""Selective sampling: query a label with a probability that decreases with the margin ([SELECTIVE])."""
 
 from typing import Any, Self
 
@@ -10,36 +10,37 @@ __all__ = ["SelectiveSampler"]
 
 
 class SelectiveSampler(Wrapper):
-    r"""Decide which labels are worth asking for, when labels cost money.
+    r"""Selective sampling (active learning): decide which labels to query when labels are expensive.
 
-    The label of an example is asked for with probability
+    The label of an example is queried with probability
 
     .. math:: \frac{b}{b + |m| / d},
 
-    where m is the margin, the difference of the two highest scores, and d the root mean square of the margins so far:
-    examples about which the model is in doubt are asked for, others now and then.
+    where m is the margin, the difference of the two highest scores, and d the root mean square of the margins so far.
+    Uncertain examples are queried often, others rarely.
 
     Parameters
     ----------
     model : object
         A classifier of records with ``learn_one`` and ``scores_one``, of ``onmargin.stream``.
     b : float, default=0.3
-        How many labels to ask for, above 0. Larger values ask for more; with inf all labels are asked for.
+        Controls how many labels are queried; must be greater than 0. Larger values query more labels; with inf all
+        labels are queried.
     random_state : int, default=0
-        Seed of the draws.
+        Seed of the random draws.
 
     Attributes
     ----------
     model : object
-        The model, which learns.
+        The wrapped model.
     seen, asked : int
-        Examples that `query_one` was asked about, and those whose label it wanted.
+        Number of examples passed to `query_one`, and number of those whose label was queried.
     expected : float
-        The sum of the probabilities with which labels were asked for: the expected number of queries.
+        The expected number of queries: the sum of the query probabilities.
 
     Notes
     -----
-    The units of the margin are a deviation from the paper, where b is in units of the scores.
+    Dividing the margin by d is a deviation from the paper, where b is in units of the scores.
 
     References
     ----------
@@ -78,7 +79,7 @@ class SelectiveSampler(Wrapper):
         self._random = np.random.RandomState(random_state)
 
     def probability_one(self, x: Any) -> float:
-        """Return the probability with which the label of an example is asked for.
+        """Return the probability of querying the label of an example.
 
         Parameters
         ----------
@@ -88,7 +89,7 @@ class SelectiveSampler(Wrapper):
         Returns
         -------
         probability : float
-            1 as long as fewer than two labels are known.
+            The probability. It is 1 until the model has seen two labels.
         """
         return self._probability(self._margin(x))
 
@@ -102,7 +103,7 @@ class SelectiveSampler(Wrapper):
         return float(self.b / (self.b + margin / np.sqrt(self._squares)))
 
     def query_one(self, x: Any) -> bool:
-        """Return whether the label of an example is worth asking for.
+        """Return whether to query the label of an example.
 
         Parameters
         ----------
@@ -112,7 +113,7 @@ class SelectiveSampler(Wrapper):
         Returns
         -------
         ask : bool
-            If it is, give the label to `learn_one`.
+            Whether to query the label. If True, pass the label to `learn_one`.
         """
         margin = self._margin(x)
         probability = self._probability(margin)
@@ -125,7 +126,7 @@ class SelectiveSampler(Wrapper):
         return ask
 
     def learn_one(self, x: Any, y: Any) -> Self:
-        """Have the model learn an example whose label was asked for.
+        """Update the model with an example whose label was queried.
 
         Parameters
         ----------
@@ -137,7 +138,7 @@ class SelectiveSampler(Wrapper):
         Returns
         -------
         self : object
-            The sampler, with a model that has learned.
+            The sampler, with the updated model.
         """
         self.model.learn_one(x, y)
         return self

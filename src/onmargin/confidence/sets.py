@@ -1,4 +1,4 @@
-"""Prediction sets: labels that together cover the right one as often as asked."""
+"""Prediction sets with a coverage guarantee."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,11 +14,11 @@ __all__ = ["PredictionSets"]
 
 
 class PredictionSets(JudgingWrapper):
-    r"""Sets of labels that contain the right one in a given fraction of the examples, on any stream.
+    r"""Prediction sets that contain the true label in a given fraction of the examples, on any stream.
 
-    A label is in the set of an example if ``1 - p(label)`` is at most a threshold, which rises with each label that was
-    missed and falls with each that was covered: online conformal prediction. After T examples the fraction covered is
-    within ``(1 + rate) / (rate * T)`` of `coverage`, whatever the examples are and however good the model is. A better
+    This is online conformal prediction. A label is in the set of an example if ``1 - p(label)`` is at most a threshold,
+    which rises with each true label that was missed and falls with each that was covered. After T examples the fraction
+    covered is within ``(1 + rate) / (rate * T)`` of `coverage`, for any sequence of examples and any model. A better
     model has smaller sets.
 
     Parameters
@@ -32,29 +32,28 @@ class PredictionSets(JudgingWrapper):
     rate : float, default=0.03
         Step size of the threshold. Smaller values give steadier sets, larger values follow changes faster.
     by_class : bool, default=False
-        Whether each class has a threshold of its own, so that the examples of every class are covered as often as
-        asked.
+        Whether each class has its own threshold, so that `coverage` holds for the examples of every class.
     nonempty : bool, default=False
-        Whether a set has at least the most likely label. A model that is right more often than `coverage` then covers
-        more than was asked, and the bound is one of misses only.
+        Whether a set contains at least the most likely label. A model that is right more often than `coverage` then
+        covers more than `coverage`, and the bound applies only to misses.
 
     Attributes
     ----------
     model : object
-        The model, which learns.
+        The wrapped model.
 
     Notes
     -----
-    Coverage is over the stream, not for each example: where examples are hard, labels may be missed more often. With
-    ``by_class=True`` it is over the examples of each class. A model that is right more often than `coverage` has sets
-    that are empty now and then, since no other way to miss is left. A label that the model has not met is covered only
-    while the threshold covers everything. Examples that come before the model has learned anything are not judged.
+    Coverage is over the stream, not for each example: labels of hard examples may be missed more often. With
+    ``by_class=True`` it is over the examples of each class. A model that is right more often than `coverage` has some
+    empty sets, since there is no other way to miss. A label that the model has not seen is covered only while the
+    threshold covers everything. Examples before the model has learned anything are not evaluated.
 
     An example with several labels is covered if its set contains all of them; one without labels is not counted. The
-    labels come as a set or list, or as a row of an indicator matrix. Sets of a ``LabelRanker`` hold the labels whose
+    labels are a set or list, or a row of an indicator matrix. The sets of a ``LabelRanker`` contain the labels whose
     score is high enough. With ``by_class=True`` each label of an example counts as one round of that label.
 
-    `onmargin.save` keeps the sets with their model.
+    `onmargin.save` stores the sets with their model.
 
     References
     ----------
@@ -88,7 +87,7 @@ class PredictionSets(JudgingWrapper):
         self.rate = rate
         self.by_class = by_class
         self.nonempty = nonempty
-        # By label with `by_class`, otherwise one.
+        # One tracker per label with `by_class`, otherwise a single one.
         self._trackers: dict[Any, QuantileTracker] = {} if by_class else {"all": self._tracker()}
         self._sizes = self._covered = self._rounds = 0
 
@@ -101,7 +100,7 @@ class PredictionSets(JudgingWrapper):
         return (tracker or self._tracker()).threshold
 
     def _set(self, strange: Mapping[Any, float]) -> list[Any]:
-        """Return the labels of a set, the most likely first, from how strange each of them is."""
+        """Return the labels of a set, the most likely first, from the nonconformity of each label."""
         ranked = sorted(strange, key=lambda label: strange[label])
         chosen = [label for label in ranked if strange[label] <= self._threshold(label)]
         return chosen or ranked[: int(self.nonempty)]
@@ -121,15 +120,15 @@ class PredictionSets(JudgingWrapper):
         return [self._target(one) for one in y]
 
     def _ask_one(self, x: Any) -> dict[Any, float]:
-        """Return how strange each label is: ``1 - p``, or the opposite of its score."""
+        """Return the nonconformity of each label: ``1 - p``, or the negative of its score."""
         if self._ranks:
             return {label: -score for label, score in self.model.scores_one(x).items()}
         shares = self.model.predict_proba_one(x)
-        # A multilabel model of river has the probabilities of True and False for each label.
+        # A multilabel model of river returns the probabilities of True and False for each label.
         return {label: 1 - (p.get(True, 0.0) if isinstance(p, dict) else p) for label, p in shares.items()}
 
     def _strange(self, X: Any) -> tuple[list[Any], NDArray[np.float64]]:
-        """Return the labels, and how strange each of them is for each row."""
+        """Return the labels, and the nonconformity of each of them for each row."""
         found = -self.model.decision_function(X) if self._ranks else 1 - np.asarray(self.model.predict_proba(X))
         return [plain(label) for label in self.model.classes_], found.astype(np.float64)
 
@@ -149,7 +148,7 @@ class PredictionSets(JudgingWrapper):
             self._sizes += len(chosen)
             self._covered += tracker.update(worst, True if {*labels} <= {*chosen} else None)
             if self.nonempty:
-                tracker.level = max(tracker.level, 0.0)  # below there is nothing left to take out of a set
+                tracker.level = max(tracker.level, 0.0)  # below 0 there is nothing left to remove from a set
 
     def predict_set_one(self, x: Any) -> list[Any]:
         """Return the prediction set of a record, the most likely label first.
@@ -162,7 +161,7 @@ class PredictionSets(JudgingWrapper):
         Returns
         -------
         labels : list
-            The set; it is empty before the model has learned anything, and where nothing is likely enough.
+            The set. It is empty before the model has learned anything, and if no label is likely enough.
         """
         return self._set(self._ask_one(x))
 
@@ -188,7 +187,7 @@ class PredictionSets(JudgingWrapper):
 
     @property
     def coverage_(self) -> Coverage:
-        """How often labels were in their sets, and the mean size of a set."""
+        """Fraction of labels in their sets, and the mean size of a set."""
         n = self._rounds
         bound = sum((1 + one.rate) / one.rate for one in self._trackers.values()) / n if n else np.inf
         covered, size = (self._covered / n, self._sizes / n) if n else (np.nan, np.nan)
@@ -196,7 +195,7 @@ class PredictionSets(JudgingWrapper):
 
     @property
     def class_coverage_(self) -> dict[Any, Coverage]:
-        """How often the labels of each class were in their sets; with ``by_class=True`` only."""
+        """Coverage of each class; only with ``by_class=True``."""
         trackers = self._trackers if self.by_class else {}
         return {
             label: Coverage(one.rounds, 1 - one.misses / one.rounds, self.coverage, one.bound, np.nan)

@@ -1,7 +1,7 @@
-"""Online quantile tracking: a threshold that is exceeded as often as asked, on any sequence ([ACI], [QT]).
+"""Online quantile tracking: a threshold that is exceeded at a given rate on any sequence ([ACI], [QT]).
 
-A nonconformity u_t says how strange the label of example t is, given its prediction. What is not in [0, 1] already is
-brought there in units of its running mean m_t, which is known before the example:
+A nonconformity u_t measures how unusual the label of example t is, given its prediction. Nonconformities that are not
+in [0, 1] are mapped there in units of their running mean m_t, which is computed before the example:
 
     s_t = u_t / (u_t + m_t),  or for nonconformities of both signs  s_t = (1 + u_t / (|u_t| + m_t)) / 2.
 
@@ -9,13 +9,13 @@ The label is covered if s_t <= q_t. With err_t = 1 if it was not,
 
     q_{t+1} = q_t + rate (err_t - alpha).
 
-Where q_t >= 1 all labels are covered, and where q_t < 0 none, so that q never leaves [-rate, 1 + rate], and
+If q_t >= 1 all labels are covered, and if q_t < 0 none is, so that q never leaves [-rate, 1 + rate], and
 
     | (1/T) sum_t err_t - alpha |  =  | q_{T+1} - q_1 | / (rate T)  <=  (1 + rate) / (rate T).
 
-No assumption is made about the examples: they may drift, or be chosen by an adversary who knows the algorithm. That the
-scores are bounded by their units, and not by the largest one seen so far, is a deviation from [QT]: one outlier does
-not make all later steps large.
+No assumption is made about the examples: they may drift, or be chosen by an adversary who knows the algorithm. Scores
+are bounded by the running mean, not by the largest one seen so far. This is a deviation from [QT], so that one outlier
+does not make all later steps large.
 """
 
 from dataclasses import dataclass
@@ -28,26 +28,26 @@ from onmargin._parts import Part
 
 __all__ = ["Coverage", "QuantileTracker"]
 
-# Rounds that the unit looks back on, and how many units a nonconformity counts for at most.
+# Number of rounds in the running mean, and the limit on a nonconformity in units of the mean.
 MEMORY, MOST_UNITS = 200, 10.0
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often labels were covered, next to what was asked for.
+    """Observed and requested coverage.
 
     Attributes
     ----------
     rounds : int
-        Examples that were judged.
+        Number of examples evaluated.
     covered : float
-        The part of them whose label was covered; nan if there was none.
+        The fraction of them whose label was covered; nan if there were none.
     asked : float
-        The part that was asked for.
+        The requested fraction.
     bound : float
-        How far the two can be apart, whatever the examples were; inf if there were none.
+        The largest possible difference of the two for any examples; inf if there were none.
     size : float
-        Mean size of the sets, or mean width of the finite intervals; nan if there was none.
+        Mean size of the sets, or mean width of the finite intervals; nan if there were none.
     """
 
     rounds: int
@@ -58,12 +58,12 @@ class Coverage:
 
     @property
     def holds(self) -> bool:
-        """Whether at least so many labels were covered as the bound says, as they always are.
+        """Whether at least as many labels were covered as the bound guarantees.
 
         Returns
         -------
         holds : bool
-            True, unless the numbers were tampered with.
+            Always True, unless the numbers were tampered with.
         """
         return not self.rounds or self.covered >= self.asked - self.bound
 
@@ -82,24 +82,24 @@ def check_options(coverage: float, rate: float) -> None:
 
 
 class QuantileTracker(Part):
-    """Track a threshold that nonconformities exceed in a fraction ``1 - coverage`` of the rounds.
+    """Online quantile tracker: a threshold that nonconformities exceed in a fraction ``1 - coverage`` of the rounds.
 
     Parameters
     ----------
     coverage : float, default=0.9
-        The part of the rounds that must be covered, between 0 and 1.
+        The fraction of the rounds that must be covered, between 0 and 1.
     rate : float, default=0.03
-        Size of the steps. Smaller values give steadier thresholds, larger ones follow changes faster and have a smaller
+        Step size. Smaller values give steadier thresholds, larger values follow changes faster and have a smaller
         bound.
     scores : {"bounded", "positive", "signed"}, default="bounded"
-        What nonconformities are: numbers from 0 to 1, any numbers of at least 0, or any numbers.
+        Range of the nonconformities: from 0 to 1, at least 0, or any numbers.
 
     Attributes
     ----------
     rounds, misses : int
-        Rounds so far, and those that were not covered.
+        Number of rounds so far, and number of rounds that were not covered.
     level : float
-        The threshold as a part of 1.
+        The threshold on the scale from 0 to 1.
     unit : float
         Mean size of the nonconformities of the last rounds.
 
@@ -123,7 +123,7 @@ class QuantileTracker(Part):
         self.scores = scores
         self.rounds = self.misses = 0
         self.unit = 0.0
-        usual = log(1 / (1 - coverage))  # the quantile of an exponential distribution of mean 1
+        usual = log(1 / (1 - coverage))  # the quantile of an exponential distribution with mean 1
         part = usual / (1 + usual)
         self.level = {"bounded": coverage, "positive": part, "signed": (1 + part) / 2}[scores]
 
@@ -155,12 +155,12 @@ class QuantileTracker(Part):
 
     @property
     def threshold(self) -> float:
-        """The largest nonconformity that is covered now.
+        """The largest nonconformity that is currently covered.
 
         Returns
         -------
         threshold : float
-            A nonconformity; inf if all are covered, -inf if none is.
+            The nonconformity; inf if all are covered, -inf if none is.
         """
         if self.level >= 1:
             return inf
@@ -173,7 +173,7 @@ class QuantileTracker(Part):
 
     @property
     def bound(self) -> float:
-        """How far the part covered can be from the one asked for, whatever came.
+        """The largest possible difference of observed and requested coverage, on any sequence.
 
         Returns
         -------
@@ -188,9 +188,9 @@ class QuantileTracker(Part):
         Parameters
         ----------
         nonconformity : float
-            How strange the label is; inf for one that the model does not know.
+            The nonconformity of the label; inf for a label that the model has not seen.
         covered : bool or None, default=None
-            Whether the label was covered. If None, it was if its nonconformity is at most the threshold.
+            Whether the label was covered. If None, it is covered if its nonconformity is at most the threshold.
 
         Returns
         -------

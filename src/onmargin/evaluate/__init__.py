@@ -1,4 +1,4 @@
-"""How good predictions are."""
+"""Evaluation: progressive validation, change detection, ranking and tagging measures."""
 
 from onmargin.evaluate.alarm import ChangeAlarm
 from onmargin.evaluate.curves import Curve, Curves

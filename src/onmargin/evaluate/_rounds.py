@@ -1,4 +1,4 @@
-"""A stream in pieces, and how a model that knows nothing of totals predicts and learns them."""
+"""Pieces of a stream, and test-then-train rounds for models without totals."""
 
 from collections.abc import Callable, Iterable, Iterator
 from inspect import signature
@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from onmargin.features import Scaled
 
-# Examples, targets and what else partial_fit takes.
+# Examples, targets and the other arguments of partial_fit.
 Piece = tuple[Any, Any, dict[str, Any]]
 
 
@@ -20,7 +20,7 @@ def length(X: Any) -> int:
 
 
 def pieces(X: Any, y: Any, every: int, aligned: dict[str, Any]) -> Iterator[Piece]:
-    """So many rounds at a time. `aligned` has one item a row; rows of equal `groups` are one round."""
+    """Yield `every` rounds at a time. `aligned` has one item per row; rows with equal `groups` are one round."""
     n = length(X)
     groups = aligned.get("groups")
     if groups is None:
@@ -39,12 +39,12 @@ def pieces(X: Any, y: Any, every: int, aligned: dict[str, Any]) -> Iterator[Piec
 
 
 def _cut(values: Any, part: slice) -> Any:
-    """By place, also where a frame has an index of its own."""
+    """Slice by position, also for a data frame with its own index."""
     return values.iloc[part] if hasattr(values, "iloc") else values[part]
 
 
 def paired(stream: Iterable[Any], every: int) -> Iterator[Piece]:
-    """Pairs (x, y), so many at a time."""
+    """Yield the pairs (x, y) of a stream, `every` at a time."""
     pairs = iter(stream)
     first = 0
     while batch := list(islice(pairs, every)):
@@ -56,7 +56,7 @@ def paired(stream: Iterable[Any], every: int) -> Iterator[Piece]:
 
 
 def as_batch(X: Any) -> Any:
-    """A list of rows of numbers as one array; anything else as it is."""
+    """Convert a list of rows of numbers to one array; return anything else unchanged."""
     rows = isinstance(X, list) and X and isinstance(X[0], np.ndarray | list | tuple) and _flat(X[0])
     return np.asarray(X) if rows else X
 
@@ -66,7 +66,7 @@ def _flat(x: Any) -> bool:
 
 
 def learner_of(model: Any) -> Any:
-    """The model itself, or what learns behind a scaler."""
+    """Return the model, or the learner inside a scaler."""
     return model.estimator if isinstance(model, Scaled) else model
 
 
@@ -88,7 +88,7 @@ class OneByOne:
             )
 
     def predict(self, x: Any) -> Any:
-        """None before anything was learned."""
+        """Return the prediction, or None before anything was learned."""
         try:
             return self.model.predict_one(x) if self.single else self.model.predict(_one(x))[0]
         except (NotFittedError, AttributeError):
@@ -103,14 +103,14 @@ class OneByOne:
 
 
 def _one(x: Any) -> Any:
-    """One example as a batch; a row of a sparse matrix is one already."""
+    """Return one example as a batch; a row of a sparse matrix already is one."""
     if hasattr(x, "shape"):
         return x if len(x.shape) == 2 else x[None, :]
     return [x]
 
 
 def charge_of(model: Any, y: Any) -> tuple[str, Callable[[Any, Any], float]]:
-    """What a prediction is charged, in words and as a function; none at all is charged 1, or the target itself."""
+    """Return the name and the function of the error; a missing prediction counts as wrong, or as the number 0."""
     number = np.asarray(y).dtype.kind == "f" and np.ndim(y) == 0
     if (isinstance(model, BaseEstimator) and is_regressor(model)) or number:
         return "mean absolute error", lambda y, guess: abs(float(y) - (0.0 if guess is None else float(guess)))

@@ -1,4 +1,4 @@
-"""Has the stream changed? An alarm on what a learner gets wrong."""
+"""Change detection (ADWIN) on the losses of a learner."""
 
 from numbers import Real
 from typing import Any, ClassVar
@@ -8,64 +8,64 @@ import numpy as np
 from onmargin._core.alarm import AdaptiveWindow
 from onmargin.models.rules import Number, Rule, Word, check_parameters
 
-_NUMBERS = (float, int, np.bool_, Real)  # the usual ones first, which is quicker
+_NUMBERS = (float, int, np.bool_, Real)  # the most common types first, for speed
 
 
 class ChangeAlarm:
-    r"""An alarm that goes off where the losses of a learner rise, with nothing to tune.
+    r"""Change detection (ADWIN): an alarm when the losses of a learner rise, with no parameters to tune.
 
-    It keeps the losses as far back as their mean has not changed: a window W, which grows as long as the stream stays
-    what it is. Where some cut of W into an older part :math:`W_0` and a newer part :math:`W_1` has
+    It keeps a window W of the most recent losses, as far back as their mean has not changed. The window grows while the
+    stream does not change. If some cut of W into an older part :math:`W_0` and a newer part :math:`W_1` satisfies
 
     .. math:: |\mu_0 - \mu_1| > \sqrt{\tfrac2m \sigma^2 \ln\tfrac2{\delta'}} + \tfrac2{3m} \ln\tfrac2{\delta'},
         \qquad \tfrac1m = \tfrac1{|W_0|} + \tfrac1{|W_1|}, \qquad \delta' = \frac\delta{\max(1, \ln|W|)},
 
-    with :math:`\sigma^2` the variance of W, the older part is forgotten.
+    with :math:`\sigma^2` the variance of W, the older part is dropped.
 
-    Use it beside a learner in service: give it 1 for a mistake and 0 otherwise, before the example is learned. An alarm
-    says that a new model, a larger C or a look at the data is due. It needs some hundred losses to know what is usual;
-    where the old stream and the new are known, compare them directly. :func:`onmargin.evaluate.progressive` plays a
-    stream with one.
+    Use it to monitor a learner in production: pass 1 for a mistake and 0 otherwise, before the example is learned. An
+    alarm is a reason to train a new model, to use a larger C or to inspect the data. The alarm needs some hundred
+    losses to estimate the usual mean. If it is known where the old stream ends and the new one begins, compare them
+    directly. :func:`onmargin.evaluate.progressive` accepts an alarm.
 
     Parameters
     ----------
     delta : float, default=0.002
-        About how often an alarm in a stream without change is allowed at each round, between 0 and 1. Smaller is
-        quieter and slower.
+        Approximate probability of a false alarm in each round of a stream without change, between 0 and 1. Smaller
+        values give fewer false alarms and detect changes later.
     direction : {"rise", "both"}, default="rise"
-        Which changes raise the alarm. A learner's losses fall while it learns, which is no change of the stream; the
-        window forgets them all the same. "both": falls do so too.
+        Which changes raise the alarm. While a learner learns, its losses fall, although the stream does not change;
+        with "rise", such a fall only shortens the window. With "both", it also raises the alarm.
     buckets : int, default=5
-        The losses are kept in sums of 1, 2, 4, ... losses, at most so many of each, and the window is cut between sums
-        only. More of them find a change a little sooner, for more memory and time.
+        The losses are kept as sums of 1, 2, 4, ... losses, with at most this many sums of each size, and the window is
+        cut only between sums. Larger values detect a change slightly earlier and take more memory and time.
 
     Attributes
     ----------
     changes_ : list of int
         The rounds at which the alarm went off, counted from 1.
     mean_ : float
-        Mean of the losses in the window: what the learner loses now. nan before the first loss.
+        Mean of the losses in the window: the current loss of the learner. It is nan before the first loss.
     width_ : int
-        Losses in the window.
+        Number of losses in the window.
     rounds_ : int
-        Losses seen.
+        Number of losses seen.
 
     See Also
     --------
-    progressive : Lets a model predict and learn a stream, with an alarm if one is given.
+    progressive : Test-then-train evaluation of a model on a stream, optionally with an alarm.
 
     Notes
     -----
-    The algorithm ADWIN2 of [ADWIN]. A loss costs O(log of the width) memory and time. With a threshold of Hoeffding's
-    kind the paper proves that, as long as nothing has changed, a round forgets anything with probability at most delta
-    (theorem 3.1). The threshold above is its sharper one by the variance, which rests on the normal approximation; on
-    streams without change it has stayed well below delta. After a change from a mean loss of :math:`\mu_0` to
-    :math:`\mu_1` the alarm comes after about :math:`2 \sigma^2 \ln(2/\delta') / (\mu_1 - \mu_0)^2 + 2 \ln(2/\delta') /
-    3(\mu_1 - \mu_0)` rounds, if many came before.
+    This is the algorithm ADWIN2 of [ADWIN]. A loss costs O(log of the width) memory and time. For a Hoeffding threshold
+    the paper proves that, while the stream does not change, a round drops losses with probability at most delta
+    (theorem 3.1). The threshold above is the paper's sharper, variance-based one, which relies on the normal
+    approximation; on streams without change the rate of alarms has stayed well below delta. After a change of the mean
+    loss from :math:`\mu_0` to :math:`\mu_1` the alarm comes after about :math:`2 \sigma^2 \ln(2/\delta') / (\mu_1 -
+    \mu_0)^2 + 2 \ln(2/\delta') / 3(\mu_1 - \mu_0)` rounds, if there were many rounds before the change.
 
-    Two deviations. W is cut where the means differ by the largest multiple of the threshold, where the paper drops the
-    oldest losses bit by bit and finds the same change again and again. And :math:`\delta'` is never above delta, also
-    where the window has one or two losses.
+    There are two deviations from the paper. W is cut where the difference of the means is the largest multiple of the
+    threshold, whereas the paper drops the oldest losses bit by bit and detects the same change repeatedly. And
+    :math:`\delta'` is never above delta, even if the window has only one or two losses.
 
     References
     ----------
@@ -104,17 +104,17 @@ class ChangeAlarm:
         self._window = AdaptiveWindow(float(delta), int(buckets))
 
     def update(self, loss: Any) -> bool:
-        """Take in the loss of a round.
+        """Add the loss of a round.
 
         Parameters
         ----------
         loss : float or bool
-            From 0 to 1, such as True for a mistake.
+            The loss, from 0 to 1, such as True for a mistake.
 
         Returns
         -------
         alarm : bool
-            Whether the alarm goes off: here the losses are known to have changed.
+            Whether a change of the losses is detected in this round.
         """
         number: Any = loss if isinstance(loss, _NUMBERS) else np.nan
         if not 0 <= number <= 1:
@@ -133,7 +133,7 @@ class ChangeAlarm:
 
     @property
     def width_(self) -> int:
-        """Losses in the window."""
+        """Number of losses in the window."""
         return self._window.width
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Curves of a run, and several side by side."""
+"""Learning curves of one or several models."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from onmargin.theory import Certificate
 Vector = NDArray[np.float64]
 Counts = NDArray[np.intp]
 
-# Of a curve that is printed.
+# Number of points in a printed curve.
 POINTS = 10
 COLUMNS = ("rounds", "error", "loss", "squared_loss", "cost", "window_error", "seconds", "memory")
 MORE_COLUMNS = ("bound", "log_loss", "brier_score", "calibration_error")
@@ -22,39 +22,40 @@ MORE_COLUMNS = ("bound", "log_loss", "brier_score", "calibration_error")
 
 @dataclass(frozen=True, repr=False)
 class Curve:
-    """What a model got wrong on its way: one number per point of the curve in each array.
+    """Learning curve of a model on a stream; each array has one number per point of the curve.
 
-    Printed, it is a table of some of its points; in a notebook too, with a picture of the error.
+    It prints as a table of some of its points, and in a notebook also as a plot of the error.
 
     Attributes
     ----------
     rounds : ndarray of int
-        Rounds played.
+        Number of rounds so far.
     error : ndarray
-        Part of them that were wrong, or mean absolute error: `measure` says which.
+        Fraction of the rounds that were wrong, or mean absolute error; see `measure`.
     loss, squared_loss, cost : ndarray
-        Mean loss, squared loss and cost of a learner with ``totals_``; otherwise those of the error, and 0.
+        Mean loss, squared loss and cost of a learner with ``totals_``. For other models, the error, the squared error
+        and 0.
     window_error : ndarray
-        The error of the last rounds alone, for streams that change.
+        The error over the last rounds only, for streams that change.
     seconds : ndarray
         Time spent on predicting and learning.
     memory : ndarray of int
-        Bytes of all that the model keeps, as it would be pickled; 0 for one that cannot be.
+        Size of the pickled model in bytes; 0 if it cannot be pickled.
     measure : str
-        What the error is.
+        Name of the error measure.
     model : object
-        The copy that has learned the stream.
+        The trained copy of the model.
     bound : ndarray or None
-        The largest error, loss or cost that the theorem of the run allows, per round, at each point.
+        The largest error, loss or cost per round that the theorem of the run allows, at each point.
     certificate : Certificate or None
-        Where that bound comes from.
+        The certificate of the bound.
     changes : ndarray of int or None
-        With an alarm: the rounds at which it went off.
+        The rounds at which the alarm went off. None if no alarm was used.
     log_loss, brier_score, calibration_error : ndarray or None
-        Those of the probabilities of a classifier of this package up to each point, judged before each example was
-        learned; None for others. See `Reliability`.
+        Measures of the predicted probabilities up to each point, computed before each example was learned. None unless
+        the model is a classifier of this package. See `Reliability`.
     reliability : Reliability or None
-        How often each probability came true over the whole stream.
+        Reliability of the predicted probabilities over the whole stream.
     """
 
     rounds: Counts
@@ -88,7 +89,7 @@ class Curve:
         return svg_curve(self.rounds.tolist(), getattr(self, self._counted).tolist(), self._counted.replace("_", " "))
 
     def _columns(self, points: Any) -> dict[str, list[str]]:
-        """Return what is shown of some points."""
+        """Return the printed columns of some points."""
         shown = {
             "rounds": self.rounds,
             self.measure: self.error,
@@ -102,56 +103,56 @@ class Curve:
         return {name: [number(column[k]) for k in points] for name, column in shown.items()}
 
     def under(self, certificate: Certificate) -> "Curve":
-        """The curve with what its theorem allows.
+        """Return the curve with the bound of a certificate.
 
         Parameters
         ----------
         certificate : Certificate
-            Of the same model on the same stream.
+            The certificate of the same model on the same stream.
 
         Returns
         -------
         curve : Curve
-            With `bound` and `certificate`.
+            The curve with `bound` and `certificate`.
         """
         allowed = np.append(0.0, certificate.along())[self.rounds]
         return replace(self, bound=allowed / np.maximum(self.rounds, 1), certificate=certificate)
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """The curve as columns.
+        """Return the curve as columns.
 
         Returns
         -------
         columns : dict of ndarray
-            Those of the curve, and those that only some curves have, such as "bound" and "log_loss".
+            The columns by name, including those that only some curves have, such as "bound" and "log_loss".
         """
         columns = {name: getattr(self, name) for name in COLUMNS}
         return columns | {name: value for name in MORE_COLUMNS if (value := getattr(self, name)) is not None}
 
     def frame(self) -> Any:
-        """The curve as a table: a pandas DataFrame if pandas is installed, otherwise a dict of arrays.
+        """Return the curve as a pandas DataFrame, or as a dict of arrays if pandas is not installed.
 
         Returns
         -------
         frame : DataFrame or dict
-            One row a point.
+            One row per point.
         """
         return _frame(self.table())
 
     def plot(self, ax: Any = None, *, label: str | None = None) -> Any:
-        """Draw the error, that of the last rounds, the bound where there is one, and where an alarm went off.
+        """Plot the error, the error over the last rounds, the bound if there is one, and the alarms.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            The axes to plot on. If None, a new figure is created.
         label : str or None, default=None
-            What to call it; None: its measure.
+            Label of the curve. If None, the name of its measure.
 
         Returns
         -------
         ax : matplotlib Axes
-            With the curve.
+            The axes with the curve.
         """
         ax = _axes(ax)
         word = self.measure if self._counted == "error" else f"mean {self._counted.replace('_', ' ')}"
@@ -170,17 +171,17 @@ class Curve:
         return ax
 
     def plot_reliability(self, ax: Any = None) -> Any:
-        """Draw how often each probability came true.
+        """Plot the reliability diagram of the predicted probabilities.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, on a new figure.
+            The axes to plot on. If None, a new figure is created.
 
         Returns
         -------
         ax : matplotlib Axes
-            With the diagram.
+            The axes with the diagram.
         """
         if self.reliability is None:
             raise ValueError(
@@ -190,18 +191,18 @@ class Curve:
 
     @property
     def _counted(self) -> str:
-        """What the bound is about, where there is one; the column that is drawn."""
+        """Return the name of the column to plot: the bounded quantity, if there is a bound."""
         counted = "mistakes" if self.certificate is None else self.certificate.counted
         return "error" if counted == "mistakes" else counted
 
 
 class Curves(Mapping[str, Curve]):
-    """Curves of several models over one stream, by name. Printed, they are a table with one line per model.
+    """Learning curves of several models on one stream, by name. They print as a table with one line per model.
 
     Parameters
     ----------
     curves : dict of Curve
-        Names and curves.
+        The curves by name.
     """
 
     def __init__(self, curves: dict[str, Curve]) -> None:
@@ -223,19 +224,19 @@ class Curves(Mapping[str, Curve]):
         return html_table(self._columns(), [curve._picture() for curve in self.values()])
 
     def _columns(self) -> dict[str, list[str]]:
-        """Return what is shown of each model, at the end of its stream."""
+        """Return the printed columns of each model, at the end of the stream."""
         ends = [curve._columns([-1] if len(curve.rounds) else []) for curve in self.values()]
         names = dict.fromkeys(name for end in ends for name in end)
         columns = {name: [next(iter(end.get(name, [])), "") for end in ends] for name in names}
         return {"model": list(self), **columns}
 
     def frame(self) -> Any:
-        """All curves as one table, with the column "model": a pandas DataFrame, or a dict of arrays.
+        """Return all curves as one pandas DataFrame, or dict of arrays, with the column "model".
 
         Returns
         -------
         frame : DataFrame or dict
-            One row a model and point.
+            One row per model and point.
         """
         tables = [{"model": np.full(len(curve.rounds), name), **curve.table()} for name, curve in self.items()]
         names = list(dict.fromkeys(name for table in tables for name in table))
@@ -247,17 +248,17 @@ class Curves(Mapping[str, Curve]):
         return _frame(joined)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw all curves.
+        """Plot all curves.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            The axes to plot on. If None, a new figure is created.
 
         Returns
         -------
         ax : matplotlib Axes
-            With the curves.
+            The axes with the curves.
         """
         ax = _axes(ax)
         for name, curve in self.items():

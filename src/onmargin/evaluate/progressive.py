@@ -1,4 +1,4 @@
-"""Test, then train: what a learner gets wrong on its way through a stream."""
+"""Progressive (test-then-train) evaluation of a learner on a stream."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from onmargin.models.reliability import Reliability
 from onmargin.theory import NoTheorem, certify
 
 _OF_PROBABILITIES = ("log_loss", "brier_score", "calibration_error")
-# Rounds, and sums of error, loss, squared loss and cost over them.
+# Number of rounds, and sums of error, loss, squared loss and cost over them.
 Sums = tuple[int, float, float, float, float]
 
 
@@ -49,56 +49,61 @@ def progressive(
     bound: bool = False,
     alarm: ChangeAlarm | None = None,
 ) -> Any:
-    """Let a model predict each example of a stream before it learns it, and count what it got wrong.
+    """Evaluate a model on a stream by predicting each example before learning it (progressive validation).
 
-    Every prediction is of an example not seen before, so that the error is an honest estimate for examples to come, and
-    none has to be held back. Learners of the package count in their own ``totals_`` and go at their own speed; others
-    predict and learn one example at a time. Models are copied and learn from nothing: those given stay as they are.
+    Every prediction is for an example not seen before, so the error is an honest estimate for future examples, and no
+    test set has to be held back. Learners of this package count mistakes in their ``totals_`` and run at full speed;
+    other models predict and learn one example at a time. Models are copied and trained from scratch; the ones passed in
+    are not modified.
 
-    Use it to see how an online learner does and whether it keeps up with a stream that changes. For a model that is
-    trained once, cross-validate.
+    Use it to measure the performance of an online learner, and whether it adapts to a stream that changes. For a model
+    that is trained once, use cross-validation.
 
     Parameters
     ----------
     model : estimator or dict of estimators
-        Anything with `predict` and `partial_fit`, or with `predict_one` and `learn_one`. A dict of names and models
-        plays them all over the one stream, side by side.
+        Any model with `predict` and `partial_fit`, or with `predict_one` and `learn_one`. If a dict from names to
+        models, all of them are evaluated on the same stream.
     X : array-like, sparse matrix or iterable
-        Examples; without `y` any iterable of pairs (x, y), which is gone through once.
+        Examples. Without `y`, any iterable of pairs (x, y), which is consumed once.
     y : array-like, default=None
         Targets.
     every : int or None, default=None
-        Rounds between the points of the curve. None: such that there are about 100, or 100 rounds for an iterable.
+        Rounds between the points of the curve. If None, the curve has about 100 points, or one point every 100 rounds
+        for an iterable.
     delay : int, default=0
-        How many rounds later a target arrives: an example is learned so long after its prediction. At the end of the
-        stream the rest is not learned.
+        Number of rounds after which the target of an example arrives and the example is learned. The last examples of
+        the stream are then not learned.
     window : int or None, default=None
-        The rounds that `window_error` looks back on, in steps of `every`. None: a tenth of the stream, or 10 steps.
+        Number of rounds in `window_error`, in steps of `every`. If None, a tenth of the stream, or 10 steps for an
+        iterable.
     classes : array-like, default=None
-        All labels, for learners that must know them. None: those of y, where a model takes them.
+        All labels, for learners that require them. If None, the labels in y are used for models that accept them.
     groups, sets : array-like, default=None
-        For blocks: the trial of each row, and the sets within. A round is a trial.
+        For block classifiers: the trial of each row, and its set within the trial. A round is a trial.
     bound : bool, default=False
-        Whether to certify the run and put what its theorem allows into the curve; needs arrays, ``delay=0`` and
-        learners with ``totals_``. Of several models those without a theorem have none.
+        Whether to certify the run and add the bound of its theorem to the curve. Requires arrays, ``delay=0`` and
+        learners with ``totals_``. Among several models, those without a theorem have no bound.
     alarm : ChangeAlarm or None, default=None
-        An alarm to give every mistake to, one like it for each model; ``Curve.changes`` are the rounds at which it goes
-        off, and ``plot()`` marks them. Errors of numbers are refused, unless ``totals_`` count those outside the tube.
+        A change alarm, copied for each model and updated with every mistake. ``Curve.changes`` are the rounds at which
+        it goes off, and ``plot()`` marks them. Regression is refused, unless ``totals_`` counts predictions outside the
+        tube as mistakes.
 
     Returns
     -------
     curve : Curve or Curves
-        Rounds, error, loss, cost, error of the last rounds, seconds and bytes of memory at each point, and for
-        classifiers with ``reliability_`` the log loss, Brier score and calibration error of their probabilities;
-        ``plot()`` draws it, ``plot_reliability()`` how often each probability came true, ``frame()`` makes a table. For
-        a dict, a mapping of names to curves with the same two methods.
+        Rounds, error, loss, cost, error over the last rounds, seconds and bytes of memory at each point. For
+        classifiers with ``reliability_``, also the log loss, Brier score and calibration error of their probabilities.
+        ``plot()`` plots the curve, ``plot_reliability()`` the reliability diagram, and ``frame()`` returns a table. For
+        a dict, a mapping from names to curves that has ``plot()`` and ``frame()``.
 
     Notes
     -----
-    The error of a learner with ``totals_`` is the part of its rounds that are mistakes as the theorems count them: a
-    margin of 0 is one, and a number outside the tube. With `delay`, with a model without ``totals_``, and for all
-    models next to one, it is the part of the predictions that were wrong, or of numbers the mean absolute error;
-    ``Curve.measure`` says which. A prediction before anything was learned is wrong, and that of a number is 0.
+    The error of a learner with ``totals_`` is the fraction of its rounds that are mistakes as the theorems count them:
+    a margin of 0 is a mistake, and so is a number outside the tube. With `delay`, for a model without ``totals_``, and
+    for all models evaluated together with such a model, the error is the fraction of wrong predictions, or the mean
+    absolute error for numbers; ``Curve.measure`` tells which. Before anything was learned, a predicted label counts as
+    wrong, and a predicted number as 0.
 
     Examples
     --------
@@ -147,7 +152,7 @@ def progressive(
 
 
 def _bounded(curve: Curve, model: Any, stream: tuple[Any, Any], given: dict[str, Any], among: bool) -> Curve:
-    """With what its theorem allows; a learner without one, `among` others, has its curve alone."""
+    """Add the bound of the theorem to a curve; a learner `among` several that has no theorem keeps its plain curve."""
     try:
         return curve.under(certify(clone(model), *stream, **given))
     except NoTheorem:
@@ -157,7 +162,7 @@ def _bounded(curve: Curve, model: Any, stream: tuple[Any, Any], given: dict[str,
 
 
 def _is_stream(X: Any) -> bool:
-    """Pairs, and not examples that have no targets, such as those of a ball."""
+    """Return whether X is an iterable of pairs, and not a matrix of examples without targets (novelty detection)."""
     return not (hasattr(X, "shape") and len(X.shape) == 2) and isinstance(X, Iterable)
 
 
@@ -174,7 +179,7 @@ def _counts(model: Any) -> bool:
 
 
 def _labels(y: Any) -> Any:
-    """The classes of the stream; None where targets are numbers, sets or sequences."""
+    """Return the classes of the stream, or None if the targets are numbers, sets or sequences."""
     if y is None or hasattr(y, "toarray") or (isinstance(y, list) and y and not np.isscalar(y[0])):
         return None
     labels = np.asarray(y)
@@ -183,7 +188,7 @@ def _labels(y: Any) -> Any:
 
 @dataclass
 class _Point:
-    """What the rounds so far came to."""
+    """Sums over the rounds so far."""
 
     rounds: int
     error: float  # sums
@@ -196,7 +201,7 @@ class _Point:
 
 
 class _Run:
-    """A model on its way through the stream."""
+    """Evaluation of a model on the stream."""
 
     measure = "error"
 
@@ -213,11 +218,11 @@ class _Run:
         self.points.append(_Point(*sums, self.seconds, _memory(self.model), self.reliability()))
 
     def learn(self, piece: Piece) -> Sums:
-        """Learn a piece, and what the rounds so far came to."""
+        """Learn a piece, and return the sums over the rounds so far."""
         raise NotImplementedError
 
     def reliability(self) -> Reliability | None:
-        """How good the probabilities were so far, if there are any."""
+        """Return the reliability of the probabilities so far, if there are any."""
         return None
 
     def curve(self, steps: int) -> Curve:
@@ -250,7 +255,7 @@ class _Run:
 
 
 class _Totals(_Run):
-    """A learner that counts for itself: before each update, exactly as in one call."""
+    """A learner with totals, which count before each update, exactly as in a single call."""
 
     def __init__(self, model: Any, classes: Any, alarm: ChangeAlarm | None, *, stream: bool) -> None:
         super().__init__(model, alarm)
@@ -262,7 +267,7 @@ class _Totals(_Run):
             self.take(piece)
         elif hasattr(self.model, "_learner"):
             self.sound(self.alarm, piece)
-        else:  # before it has begun to learn no mistakes can be recorded
+        else:  # mistakes cannot be recorded before the first example was learned
             X, y, aligned = piece
             first, *rest = pieces(X, y, 1, aligned)
             self.take(first)
@@ -276,7 +281,7 @@ class _Totals(_Run):
         return getattr(learner_of(self.model), "reliability_", None)
 
     def sound(self, alarm: ChangeAlarm, piece: Piece) -> None:
-        """Learn a piece, and give each of its mistakes to the alarm."""
+        """Learn a piece, and update the alarm with each of its mistakes."""
         learner, before = self.model._learner, self.model.totals_.rounds
         mistakes = learner.record_mistakes(length(piece[0]))
         self.take(piece)
@@ -294,7 +299,7 @@ class _Totals(_Run):
 
 
 class _Predictions(_Run):
-    """Any model: it predicts an example, and learns it `delay` rounds later."""
+    """Evaluation of any model: each example is predicted, and learned `delay` rounds later."""
 
     def __init__(self, model: Any, classes: Any, alarm: ChangeAlarm | None, delay: int) -> None:
         super().__init__(model, alarm)
@@ -331,7 +336,7 @@ class _Predictions(_Run):
 
 
 def _examples(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
-    """One after the other; rows of a sparse matrix as matrices of one row, of a frame as arrays."""
+    """Yield single examples; rows of a sparse matrix are one-row matrices, and rows of a data frame are arrays."""
     rows = X.to_numpy() if hasattr(X, "to_numpy") else X
     targets = y.to_numpy() if hasattr(y, "to_numpy") else y
     for i in range(length(rows)):
@@ -339,7 +344,7 @@ def _examples(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _memory(model: Any) -> int:
-    """Bytes of all that the model keeps; 0 for one that cannot be pickled. Its arrays are not copied for that."""
+    """Return the size of the pickled model in bytes, without copying its arrays; 0 if it cannot be pickled."""
     arrays: list[pickle.PickleBuffer] = []
     try:
         rest = pickle.dumps(model, protocol=5, buffer_callback=arrays.append)

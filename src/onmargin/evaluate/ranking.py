@@ -1,4 +1,4 @@
-"""How good a ranking of labels is."""
+"""Measures of label rankings."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from onmargin.models.label_sets import read_indicator
 
 @dataclass(frozen=True, slots=True)
 class RankingReport:
-    """Four measures of a ranking of labels, means over the examples; ``dict(report)`` for a plain mapping.
+    """Four measures of label rankings, averaged over the examples; ``dict(report)`` is a plain mapping.
 
     Attributes
     ----------
     one_error : float
-        Part of the examples with a relevant label whose top label is not relevant; 0 is best.
+        Fraction of the examples with a relevant label whose top-ranked label is not relevant; 0 is best.
     coverage : float
-        How many labels to go down the ranking, from 1, to have seen all relevant ones; the mean number of relevant
-        labels is best.
+        Number of labels, from the top of the ranking, needed to include all relevant ones; the best value is the mean
+        number of relevant labels.
     ranking_loss : float
-        Part of the pairs of a relevant and another label that are in the wrong order, or equal; 0 is best.
+        Fraction of the pairs of a relevant and an irrelevant label that are in the wrong order or tied; 0 is best.
     average_precision : float
-        Among the labels down to each relevant one, the part that is relevant; 1 is best.
+        Fraction of relevant labels among those ranked down to each relevant label, averaged; 1 is best.
     """
 
     one_error: float
@@ -37,12 +37,12 @@ class RankingReport:
     average_precision: float
 
     def keys(self) -> Iterator[str]:
-        """The names of the measures.
+        """Return the names of the measures.
 
         Returns
         -------
         names : iterator of str
-            In the order of the fields.
+            The names, in the order of the fields.
         """
         return (field.name for field in fields(self))
 
@@ -67,10 +67,11 @@ def ranking_report(Y: Any, scores: ArrayLike) -> RankingReport:
 
     Notes
     -----
-    Coverage is scikit-learn's: the rank, from 1, of the last relevant label, and 0 for an example that has none; papers
-    that count from 0 report one less where every example has a relevant label. An example none or all of whose labels
-    are relevant has ranking loss 0 and average precision 1. Equal scores count as badly ordered in all but the
-    one-error, where the first of the highest is on top. Without any relevant label the one-error is 0.
+    Coverage is defined as in scikit-learn: the rank, from 1, of the last relevant label, and 0 for an example without
+    relevant labels. Papers that count from 0 report one less if every example has a relevant label. If none or all
+    labels of an example are relevant, its ranking loss is 0 and its average precision is 1. Ties count as wrongly
+    ordered, except in the one-error, where the first of the labels with the highest score is on top. If no example has
+    a relevant label, the one-error is 0.
 
     Examples
     --------

@@ -1,30 +1,30 @@
-"""How good tagged sequences are: label by label, sequence by sequence, and by the spans that labels mark."""
+"""Measures of sequence tagging: by token, by sequence and by span."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-# The tags that a scheme's labels may start with. IOB1 and IOB2 share theirs; IOE and brackets belong to "iobes".
+# The tags of the labels of each scheme. "bio" includes IOB1 and IOB2; "iobes" includes IOE and brackets.
 _TAGS = {"bio": frozenset("BIO"), "iobes": frozenset("BIOES[].")}
 _SINGLE = frozenset("S[]")  # conlleval: "these chunks are assumed to have length 1"
 
 Span = tuple[str, int, int]
-Placed = tuple[tuple[int, ...], Any]  # where something is, and its kind
+Placed = tuple[tuple[int, ...], Any]  # position and kind of a token or span
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """How many of a kind there are, how many were predicted, and how many of those are right.
+    """Counts of true, predicted and correctly predicted items of one kind.
 
     Attributes
     ----------
     true : int
-        How many there are.
+        Number of true items.
     found : int
-        How many were predicted.
+        Number of predicted items.
     correct : int
-        How many predicted ones are there.
+        Number of predicted items that are correct.
     """
 
     true: int
@@ -33,7 +33,7 @@ class Matches:
 
     @property
     def precision(self) -> float:
-        """Part of those predicted that are right; 0 if none was.
+        """Fraction of the predicted items that are correct; 0 if none was predicted.
 
         Returns
         -------
@@ -44,7 +44,7 @@ class Matches:
 
     @property
     def recall(self) -> float:
-        """Part of those there are that were predicted; 0 if there are none.
+        """Fraction of the true items that were predicted; 0 if there are none.
 
         Returns
         -------
@@ -55,7 +55,7 @@ class Matches:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0 if both are.
+        """Harmonic mean of precision and recall; 0 if both are 0.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class TaggingReport:
-    """Measures of tagged sequences; ``dict(report)`` for a plain mapping, ``print(report)`` for a table.
+    """Measures of sequence tagging; ``dict(report)`` is a plain mapping, and ``print(report)`` prints a table.
 
     Attributes
     ----------
@@ -76,15 +76,15 @@ class TaggingReport:
     n_sequences : int
         Number of sequences.
     accuracy : float
-        Part of the tokens whose label is right.
+        Fraction of the tokens with the correct label.
     sequence_accuracy : float
-        Part of the sequences all of whose labels are right.
+        Fraction of the sequences with only correct labels.
     spans : Matches or None
-        Spans of all types together, for the precision, recall and F1 that papers report; None without a scheme.
+        Counts of spans of all types, for the precision, recall and F1 that papers report. None without a scheme.
     types : dict of str to Matches
-        Spans by type; empty without a scheme.
+        Counts of spans by type; empty without a scheme.
     labels : dict of label to Matches
-        Tokens by label.
+        Counts of tokens by label.
     """
 
     n_tokens: int
@@ -97,7 +97,7 @@ class TaggingReport:
 
     @property
     def precision(self) -> float:
-        """Part of the spans predicted that are right.
+        """Fraction of the predicted spans that are correct.
 
         Returns
         -------
@@ -108,7 +108,7 @@ class TaggingReport:
 
     @property
     def recall(self) -> float:
-        """Part of the true spans that were predicted.
+        """Fraction of the true spans that were predicted.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class TaggingReport:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall of spans.
+        """Harmonic mean of the precision and recall of spans.
 
         Returns
         -------
@@ -129,12 +129,12 @@ class TaggingReport:
         return self._all_spans().f1
 
     def keys(self) -> Iterator[str]:
-        """The names of the fields.
+        """Return the names of the fields.
 
         Returns
         -------
         names : iterator of str
-            In their order.
+            The names, in order.
         """
         return (field.name for field in fields(self))
 
@@ -159,39 +159,39 @@ class TaggingReport:
 def tagging_report(
     y_true: Iterable[Sequence[Any]], y_pred: Iterable[Sequence[Any]], scheme: str | None = "bio"
 ) -> TaggingReport:
-    """Measure how well sequences were tagged.
+    """Evaluate sequence tagging by token, by sequence and by span.
 
     Parameters
     ----------
     y_true : iterable of sequences of labels
-        The right labels, one sequence of them a sequence of tokens.
+        The true labels, one sequence of labels per sequence of tokens.
     y_pred : iterable of sequences of labels
-        Those predicted, such as the predictions of a sequence tagger.
+        The predicted labels, such as the predictions of a sequence tagger.
     scheme : {"bio", "iobes"} or None, default="bio"
-        What labels mark. "bio": spans, by the tags B, I and O (IOB1 or IOB2), as in "B-NP", "I-NP", "O". "iobes": also
-        E and S, for the last token of a span and for spans of one token, and the brackets "[" and "]". None: nothing
-        but themselves; no spans are counted, and labels need not be strings.
+        How labels mark spans. "bio" uses the tags B, I and O (IOB1 or IOB2), as in "B-NP", "I-NP", "O". "iobes" also
+        has E and S, for the last token of a span and for spans of one token, and the brackets "[" and "]". If None, no
+        spans are counted, and labels need not be strings.
 
     Returns
     -------
     report : TaggingReport
-        Token and sequence accuracy; true, found and correct spans with precision, recall and F1, in all and by type;
-        the same of tokens by label.
+        Token and sequence accuracy; true, found and correct spans with precision, recall and F1, in total and by type;
+        and the same counts of tokens by label.
 
     Raises
     ------
     ValueError
-        If the two differ in length anywhere, or a label does not belong to the scheme.
+        If the sequences differ in number or length, or a label does not belong to the scheme.
 
     See Also
     --------
-    spans : The spans that labels mark.
+    spans : Return the spans marked by the labels of a sequence.
 
     Notes
     -----
-    Spans are counted as the conlleval script of the CoNLL shared tasks counts them: one is correct if its type, its
-    first and its last token are. By which rules labels mark spans, :func:`spans` says. The printed report has the
-    script's layout.
+    Spans are counted as in the conlleval script of the CoNLL shared tasks: a span is correct if its type, first token
+    and last token are correct. :func:`spans` has the rules by which labels mark spans. The printed report has the
+    layout of the script.
 
     Examples
     --------
@@ -234,25 +234,25 @@ def tagging_report(
 
 
 def spans(labels: Sequence[str]) -> list[Span]:
-    """The spans that the labels of one sequence mark.
+    """Return the spans marked by the labels of one sequence.
 
     Parameters
     ----------
     labels : sequence of str
-        A tag, and after a hyphen a type: "B-NP". "O" and "." are outside of spans; a label without a hyphen has the
-        empty type.
+        Labels, each a tag followed by a hyphen and a type, such as "B-NP". "O" and "." are outside spans. A label
+        without a hyphen has the empty type.
 
     Returns
     -------
     spans : list of (type, start, stop)
-        In order; the tokens of a span are those from start up to stop, which is not among them.
+        The spans in order. A span has the tokens from start up to, but not including, stop.
 
     Notes
     -----
-    The rules are conlleval's, with E and S as its successors read them. A span starts at B and S; at I and E after O,
-    E or S; and wherever the type differs from that of the token before. It ends after E and S; before B, S and O; and
+    The rules are those of conlleval, with E and S as in its successors. A span starts at B and S; at I and E after O, E
+    or S; and wherever the type differs from that of the previous token. It ends after E and S; before B, S and O; and
     where the type changes. A bracket, "[" or "]", is a span of one token, like S. So IOB1, IOB2, IOE1, IOE2 and IOBES
-    need not be told apart, and no sequence of labels is wrong.
+    need not be distinguished, and every sequence of labels is valid.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def spans(labels: Sequence[str]) -> list[Span]:
     [('NP', 0, 2), ('NP', 2, 3), ('VP', 4, 5)]
     """
     found: list[Span] = []
-    start, last_tag, last_kind = -1, "O", ""  # start is -1 outside of spans
+    start, last_tag, last_kind = -1, "O", ""  # start is -1 outside spans
     for j, label in enumerate(labels):
         tag, _, kind = label.partition("-")
         tag = "O" if tag == "." else tag
@@ -277,12 +277,12 @@ def spans(labels: Sequence[str]) -> list[Span]:
 
 
 def _ends(last_tag: str, tag: str, changed: bool) -> bool:
-    """Whether a span that the last token belongs to ends before this one."""
+    """Return whether the span of the last token ends before this token."""
     return changed or last_tag == "E" or last_tag in _SINGLE or tag in {"B", "O"} or tag in _SINGLE
 
 
 def _starts(last_tag: str, tag: str, changed: bool) -> bool:
-    """Whether a span starts with this token, which is not outside."""
+    """Return whether a span starts with this token, which is not outside spans."""
     return changed or tag == "B" or tag in _SINGLE or (tag in {"I", "E"} and last_tag in {"O", "E", "S"})
 
 
@@ -295,7 +295,7 @@ def _spans_of(rows: list[list[str]]) -> set[Placed]:
 
 
 def _count(true: set[Placed], found: set[Placed]) -> dict[Any, Matches]:
-    """Matches by kind."""
+    """Return the matches by kind."""
     counts = [Counter(kind for _, kind in things) for things in (true, found, true & found)]
     known = sorted(counts[0] | counts[1], key=str)
     return {kind: Matches(*(count[kind] for count in counts)) for kind in known}

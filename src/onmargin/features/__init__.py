@@ -1,4 +1,4 @@
-"""Features that a stream makes on the way."""
+"""Features for online learning: running scaling, class-dependent terms, sequence windows, records and label trees."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from onmargin.features.scaler import RunningScaler
     from onmargin.features.window import CHUNKING, WindowFeatures
 
-# Imported when first touched, as those of `onmargin` are: a model file that speaks of none needs no scikit-learn.
+# Imported on first use, as in `onmargin`, so that loading a model file without them does not import scikit-learn.
 _HOME = {
     "CHUNKING": "onmargin.features.window",
     "ClassTermFeatures": "onmargin.features.class_terms",

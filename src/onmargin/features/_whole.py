@@ -1,4 +1,4 @@
-"""Transformers that a call which raises leaves as they were."""
+"""Transformers that are unchanged if a call raises."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,18 +9,18 @@ from onmargin._core.turns import TakingTurns
 
 
 class Whole(BaseEstimator):  # type: ignore[misc]
-    """A transformer or learner that checks its own parameters."""
+    """Base of transformers and learners that check their own parameters."""
 
     def _check_parameters(self) -> None:
         raise NotImplementedError
 
     def _check_learned(self) -> None:
-        """Refuse what a file says was learned, if it does not fit together."""
+        """Raise an error if the learned state from a file is inconsistent."""
         raise NotImplementedError
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Check the parameters first; if anything raises, nothing has changed. Threads take turns."""
+        """Check the parameters, and restore the state if the body raises. Only one thread enters at a time."""
         self._check_parameters()
         with TakingTurns(self):
             before = dict(vars(self))

@@ -1,4 +1,4 @@
-"""Terms that are frequent or rare in the messages of a class so far: features that depend on the class."""
+"""Class-dependent text features: terms that are frequent or rare in the messages of a class so far."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ from onmargin.features._whole import Whole
 from onmargin.models.columns import check_known
 from onmargin.models.label_sets import LabelSets, are_label_sets, one_each, read_label_sets
 
-# What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
+# Anything that scikit-learn's validation accepts: arrays, data frames, sparse matrices, lists of lists.
 MatrixLike = Any
 Codes = NDArray[np.intp]
 
 
 class ClassTermFeatures(Whole):
-    r"""Features of a message for each class: which of its words are frequent in that class so far, and which are rare.
+    r"""Class-dependent text features: which words of a message are frequent or rare in each class so far.
 
-    For a message x, a class r and a word j let :math:`n_r` be the messages so far of class r and :math:`c_{jr}` those
-    of them that hold the word. The feature is
+    For a message x, a class r and a word j, let :math:`n_r` be the number of messages of class r so far and
+    :math:`c_{jr}` the number of them that contain the word. The feature is
 
     .. math:: \phi_j(x, r) = \begin{cases} 2 & \text{if } j \in x \text{ and } c_{jr} \ge n_r / 5 \\
         -1 & \text{if } j \in x \text{ and } c_{jr} < n_r / 50 \\ 0 & \text{otherwise} \end{cases}
 
-    ("multiplicative": 1 in the first case and 0 otherwise). With ``kind="tfidf"`` it is
+    With ``kind="multiplicative"`` it is 1 in the first case and 0 otherwise. With ``kind="tfidf"`` it is
 
     .. math:: \phi_j(x, r) = \mathrm{tf}_j(x)\, \ln \frac{m}{\mathrm{df}_{jr}},
 
-    with :math:`\mathrm{tf}_j(x)` the count of the word in the message, m the messages so far and
-    :math:`\mathrm{df}_{jr}` those of them that hold the word and are not of class r: it grows with the count, and
-    shrinks for words that are frequent elsewhere. One weight per word then serves all classes, those to come among
-    them: how much it matters that a word is usual, or unusual, for a class.
+    with :math:`\mathrm{tf}_j(x)` the count of the word in the message, m the number of messages so far and
+    :math:`\mathrm{df}_{jr}` the number of them that contain the word and are not of class r. It grows with the count,
+    and is smaller for words that are frequent in other classes. One weight per word is then shared by all classes,
+    including future ones: it measures how much it matters that a word is usual, or unusual, for a class.
 
-    Use it for text whose classes come and go, such as folders of mail, with a learner over :math:`\phi(x, r)`. Where
-    classes are few and have many messages each, one prototype per class over plain word counts may do as well.
+    Use it for text whose classes come and go, such as mail folders, with a learner over :math:`\phi(x, r)`. For few
+    classes with many messages each, one prototype per class over plain word counts may work as well.
 
     Parameters
     ----------
     kind : {"additive", "multiplicative", "tfidf"}, default="additive"
-        Values of the features. "multiplicative" and "tfidf" are never negative, as multiplicative updates need them.
+        Values of the features. "multiplicative" and "tfidf" are never negative, as multiplicative updates require.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
     class_counts_ : ndarray of shape (n_classes,)
-        Messages of each class so far.
+        Number of messages of each class so far.
     document_counts_ : ndarray of shape (n_features, n_classes)
-        In how many messages of each class a word has been; a copy.
+        Number of messages of each class that contain each word; a copy.
     n_features_in_ : int
         Number of words.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -65,22 +65,23 @@ class ClassTermFeatures(Whole):
 
     See Also
     --------
-    sklearn.feature_extraction.text.CountVectorizer : Makes the term matrix of a fixed vocabulary.
-    sklearn.feature_extraction.text.HashingVectorizer : Makes it for a vocabulary that grows.
+    sklearn.feature_extraction.text.CountVectorizer : Term matrix for a fixed vocabulary.
+    sklearn.feature_extraction.text.HashingVectorizer : Term matrix for a growing vocabulary.
 
     Notes
     -----
-    The features of the e-mail experiment of [SIMPROJ] (Tables 1-3), and "tfidf" those of [JMLR] sec. 7. [SIMPROJ]
-    leaves two things open. It does not say whose messages the 2% are of: here those of the class, as for the fifth. It
-    does not say what a class without messages has: here zeros only. Shares are compared as integers, so they are
-    exact. In "tfidf" a :math:`\mathrm{df}_{jr}` of 0 is taken as 1, and without any message all features are 0.
+    These are the features of the email experiment of [SIMPROJ] (Tables 1-3); "tfidf" are those of [JMLR] sec. 7.
+    [SIMPROJ] leaves two choices open. The 2% refer here to the messages of the class, as does the fifth. A class
+    without messages has only zeros. Shares are compared as integers, so they are exact. In "tfidf" a
+    :math:`\mathrm{df}_{jr}` of 0 is replaced by 1, and before the first message all features are 0.
 
-    A word is in a message where X is not zero; how often makes no difference, but for "tfidf".
+    A word is in a message where X is not zero. Its count matters only for "tfidf".
 
-    A message costs O(its words times classes), whatever the vocabulary. The counts take 4 bytes a word and class, with
-    room for as many classes as the next power of two; while the room doubles, the old counts are held as well. The
-    features are seldom zero, since most words are rare in most classes: count on 13 bytes for each word of a message
-    and class, and cut a long stream into several calls. Calls of one message each spend most time on checking it.
+    The cost of a message is O(words of the message times classes), for any vocabulary. The counts take 4 bytes per word
+    and class, with the number of classes rounded up to a power of two; while the table doubles, the old counts are kept
+    as well. The features are seldom zero, since most words are rare in most classes: they take about 13 bytes per word
+    of a message and class, so split a long stream into several calls. Calls with a single message spend most of their
+    time on validation.
 
     References
     ----------
@@ -104,7 +105,7 @@ class ClassTermFeatures(Whole):
            [ 2.,  0.,  2.]])
     """
 
-    # Values of frequent and of rare words; None: term and document frequencies.
+    # Values of frequent and rare words. None: products of term and inverse document frequencies.
     _kinds: ClassVar[dict[str, tuple[int, int] | None]] = {
         "additive": (2, -1),
         "multiplicative": (1, 0),
@@ -115,30 +116,30 @@ class ClassTermFeatures(Whole):
     classes_: NDArray[Any]
     class_counts_: NDArray[np.int64]
     n_features_in_: int
-    _columns: Codes  # of each class in the table
+    _columns: Codes  # column of each class in the table
     _table: NDArray[np.int32]  # words x room for classes; zero in columns that no class has yet
-    _messages: int  # counted so far: fewer than those of all classes, if some had several labels
-    _word_counts: NDArray[np.int32]  # of these, those that hold each word
+    _messages: int  # messages so far; fewer than the sum over the classes if some had several labels
+    _word_counts: NDArray[np.int32]  # messages that contain each word
 
     def __init__(self, *, kind: str = "additive") -> None:
         self.kind = kind
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Count these messages.
+        """Update the counts with messages.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_messages, n_features)
             Messages; a word is in a message where X is not zero.
         y : array-like of shape (n_messages,), or list of label sets
-            Their classes, one or any number each; ones not seen before may come at any time.
+            The class or classes of each message. New classes may appear at any time.
         classes : array-like of shape (n_classes,), default=None
-            Labels to count with from the start.
+            Labels to include from the start.
 
         Returns
         -------
         self : object
-            The transformer, having counted.
+            The updated transformer.
         """
         with self._all_or_nothing():
             terms, sets, known = self._checked(X, y, classes)
@@ -155,7 +156,7 @@ class ClassTermFeatures(Whole):
         return self
 
     def transform(self, X: MatrixLike) -> sparse.csr_matrix:
-        """Features of messages for every class, from the messages counted so far.
+        """Return the features of messages for every class, from the messages counted so far.
 
         Parameters
         ----------
@@ -165,7 +166,7 @@ class ClassTermFeatures(Whole):
         Returns
         -------
         Phi : csr_matrix of shape (n_messages * n_classes, n_features)
-            One row a message and class; those of a message stand together, in the order of ``classes_``.
+            One row per message and class. The rows of a message are consecutive, in the order of ``classes_``.
         """
         self._check_parameters()
         if not self.__sklearn_is_fitted__():
@@ -178,32 +179,32 @@ class ClassTermFeatures(Whole):
     def learn_transform(
         self, X: MatrixLike, y: ArrayLike, classes: ArrayLike | None = None, live: ArrayLike | None = None
     ) -> tuple[sparse.csr_matrix, Codes, Codes]:
-        """Features of each message from those before it, and then it is counted: the progressive use.
+        """Return the features of each message from the messages before it, then count it (progressive use).
 
-        A message has one row for each class known before it and for its own, in sorted order. How a stream is cut into
-        calls makes no difference.
+        A message has one row for each class seen before it and for its own, in sorted order. How a stream is divided
+        into calls makes no difference.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_messages, n_features)
             Messages; a word is in a message where X is not zero.
         y : array-like of shape (n_messages,), or list of label sets
-            Their classes, one or any number each; ones not seen before may come at any time.
+            The class or classes of each message. New classes may appear at any time.
         classes : array-like of shape (n_classes,), default=None
             Labels that have rows from the first message on.
         live : array-like of bool of shape (n_messages,), default=None
-            Which messages are counted; all by default. Of one that is not, the label makes no class: it has rows for
-            the classes known so far, none if there are none.
+            Which messages to count. If None, all of them. The label of a message that is not counted does not add a
+            class: the message has rows only for the classes seen so far, and none if there are none.
 
         Returns
         -------
         Phi : csr_matrix of shape (n_rows, n_features)
             The rows of all messages.
         ends : ndarray of shape (n_messages + 1,)
-            Message i has the rows from ``ends[i]`` to ``ends[i + 1]``.
+            Message i has the rows ``ends[i]`` to ``ends[i + 1]``.
         codes : ndarray of shape (n_messages,), or of the number of labels of all messages
-            Which of its rows is that of the message's own class; 0 if it is not live. Of label sets those of all
-            classes of a message, ascending, one message after the other.
+            Index of the row of the message's own class among its rows; 0 if the message is not counted. For label sets,
+            the indices of all classes of each message in ascending order, concatenated.
         """
         with self._all_or_nothing():
             terms, sets, known = self._checked(X, y, classes)
@@ -218,7 +219,7 @@ class ClassTermFeatures(Whole):
             return self._walk(terms, sets, mask, met)
 
     def undoing(self, X: MatrixLike) -> Callable[[], None]:
-        """Return a function that undoes what `learn_transform` of these messages is about to count.
+        """Return a function that undoes a following `learn_transform` of these messages.
 
         Parameters
         ----------
@@ -228,7 +229,7 @@ class ClassTermFeatures(Whole):
         Returns
         -------
         undo : callable
-            Puts the counts back, of the words that the messages have.
+            Restores the counts of the words in the messages.
         """
         before = dict(vars(self))
         table = before.get("_table")
@@ -237,14 +238,14 @@ class ClassTermFeatures(Whole):
         return partial(self._put_back, before, words, None if table is None else table[words])
 
     def _put_back(self, before: dict[str, Any], words: Codes, counts: NDArray[np.int32] | None) -> None:
-        """Have these attributes, and these counts of some words."""
+        """Restore attributes, and the counts of some words."""
         self.__dict__ = before
         if counts is not None:
             self._table[words] = counts
 
     @property
     def document_counts_(self) -> NDArray[np.int32]:
-        """In how many messages of each class a word has been, one column per class."""
+        """Number of messages of each class that contain each word, one column per class."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(self._no_messages)
         return self._table[:, self._columns]
@@ -252,9 +253,9 @@ class ClassTermFeatures(Whole):
     def _walk(
         self, terms: sparse.csr_matrix, sets: LabelSets, live: NDArray[np.bool_], met: Codes
     ) -> tuple[sparse.csr_matrix, Codes, Codes]:
-        """Features of each message, which is then counted if it is live; class r has rows from message met[r] on.
+        """Return the features of each message, and count it if it is live; class r has rows from message met[r] on.
 
-        All is counted on a copy, of the rows of the words that occur, until nothing can fail any more.
+        The counts are updated on a copy of the rows of the words that occur, and stored once nothing can fail any more.
         """
         order, n_classes = self._columns, len(self.classes_)
         touched, places = np.unique(terms.indices, return_inverse=True)
@@ -278,7 +279,7 @@ class ClassTermFeatures(Whole):
             blocks.append(phi.T.take(order[known], axis=0))
             if live[i]:
                 first, last = sets.offsets[i : i + 2]
-                rows = np.cumsum(known) - 1  # of each class, if it is known
+                rows = np.cumsum(known) - 1  # row of each known class
                 own[first:last] = rows[codes[first:last]]
                 counted.add(words, codes[first:last])
         Phi, ends = _packed(blocks, terms), np.cumsum([0, *map(len, blocks)], dtype=np.intp)
@@ -309,7 +310,7 @@ class ClassTermFeatures(Whole):
         self._columns = np.append(self._columns, np.arange(len(known), len(joined)))[order]
 
     def _checked(self, X: Any, y: Any, classes: Any) -> tuple[sparse.csr_matrix, LabelSets, NDArray[Any]]:
-        """Terms, labels and the classes given, after all that can be wrong with them; begins if nothing has."""
+        """Validate and return terms, labels and classes; initialize the transformer on the first call."""
         first = not self.__sklearn_is_fitted__()
         if are_label_sets(y):
             X = validate_data(self, check_sparse(X), reset=first, accept_sparse="csr", dtype="numeric")
@@ -344,7 +345,7 @@ class ClassTermFeatures(Whole):
             raise ValueError(f"the counts of {n} classes have shapes {table.shape} and {counts.shape}")
         if self._columns.dtype != np.intp or sorted(self._columns.tolist()) != list(range(n)):
             raise ValueError(f"each of {n} classes must have a column; got {self._columns!r:.200}")
-        if "_messages" not in vars(self):  # of a file from before label sets: a message was counted once
+        if "_messages" not in vars(self):  # a file from before label sets, when each message had one label
             self._messages, self._word_counts = int(counts.sum()), table.sum(axis=1, dtype=np.int32)
         totals = self._word_counts
         if totals.shape != (len(table),) or totals.dtype != np.int32 or not isinstance(self._messages, int):
@@ -362,26 +363,26 @@ class ClassTermFeatures(Whole):
 
 @dataclass
 class _Counted:
-    """The counts that messages have features from, of the words that occur."""
+    """Counts of the words that occur, from which features are computed."""
 
-    held: NDArray[np.int32]  # words x columns: messages of each class that hold a word
+    held: NDArray[np.int32]  # words x columns: messages of each class that contain a word
     classes: NDArray[np.int64]  # messages of each class
-    word_counts: NDArray[np.int32]  # messages that hold a word
+    word_counts: NDArray[np.int32]  # messages that contain a word
     messages: int
     order: Codes  # the column of each class
 
     def __post_init__(self) -> None:
-        self.least = np.zeros((2, len(self.order)), np.int32)  # that make a word frequent, or not rare, by column
+        self.least = np.zeros((2, len(self.order)), np.int32)  # minimum counts of frequent and not rare words by column
         self.least[:, self.order] = _thresholds(self.classes)
 
     def shares(self, words: Codes, frequent: int, rare: int) -> NDArray[np.int8]:
-        """Values of words that are frequent and that are rare in each class, words by columns."""
+        """Return the values of words by whether they are frequent or rare in each class, words by columns."""
         c = self.held.take(words, axis=0)
         usual, unusual = (c >= self.least[0]).view(np.int8), (c < self.least[1]).view(np.int8)
         return np.asarray(np.int8(frequent) * usual + np.int8(rare) * unusual)
 
     def tfidf(self, words: Codes, counts: NDArray[Any]) -> NDArray[np.float64]:
-        """Counts of words times the logarithm of m / df, words by columns."""
+        """Return the counts of words times the logarithm of m / df, words by columns."""
         c = self.held.take(words, axis=0)
         if self.messages == 0:
             return np.zeros(c.shape)
@@ -389,7 +390,7 @@ class _Counted:
         return np.asarray(counts[:, None] * np.log(self.messages / elsewhere))
 
     def add(self, words: Codes, codes: Codes) -> None:
-        """Count a message of these words and classes."""
+        """Count a message with these words and classes."""
         columns = self.order[codes]
         self.held[words[:, None], columns] += 1
         self.classes[codes] += 1
@@ -399,16 +400,16 @@ class _Counted:
 
 
 def _thresholds(n_messages: Any) -> NDArray[np.int64]:
-    """In how many messages of a class a word must be to be frequent there, and not to be rare.
+    """Return the minimum counts for a word to be frequent in a class, and not to be rare.
 
-    5 c >= n is c >= ceil(n / 5), and 50 c < n is c < ceil(n / 50): exact, and nothing can overflow. Of a class without
-    messages no word is either.
+    5 c >= n is c >= ceil(n / 5), and 50 c < n is c < ceil(n / 50): this is exact and cannot overflow. In a class
+    without messages no word is frequent or rare.
     """
     return np.array([np.maximum(-(-n_messages // 5), 1), -(-n_messages // 50)])
 
 
 def _packed(blocks: list[NDArray[Any]], terms: sparse.csr_matrix) -> sparse.csr_matrix:
-    """The blocks of all messages, each over the words of its message, as one matrix over all words."""
+    """Combine the blocks of all messages, each over the words of its message, into one matrix over all words."""
     ends = np.cumsum([0, *map(np.count_nonzero, blocks)])
     data, indices = np.empty(ends[-1]), np.empty(ends[-1], terms.indices.dtype)
     starts = [np.zeros(1, np.intp)]
@@ -427,7 +428,7 @@ def _packed(blocks: list[NDArray[Any]], terms: sparse.csr_matrix) -> sparse.csr_
 
 
 def _as_terms(X: Any) -> sparse.csr_matrix:
-    """CSR with sorted indices whose entries are the words that occur; X stays as it is."""
+    """Return a CSR matrix with sorted indices and without explicit zeros; X is not modified."""
     terms = sparse.csr_matrix(X)
     if not (terms.has_canonical_format and terms.data.all()):
         terms = terms.copy()
@@ -437,7 +438,7 @@ def _as_terms(X: Any) -> sparse.csr_matrix:
 
 
 def _check_live(live: Any, n_messages: int) -> NDArray[np.bool_]:
-    """One flag a message."""
+    """Return one flag per message."""
     if live is None:
         return np.ones(n_messages, bool)
     mask = np.asarray(live)

@@ -1,4 +1,4 @@
-"""Costs of confusing classes that are the nodes of a tree: how many edges are between them."""
+"""Misclassification costs from a class hierarchy: the number of edges between two classes."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ def tree_costs(
 ) -> NDArray[np.float64]:
     """Return the number of edges between any two classes in a tree.
 
-    Pass it as `cost` to a classifier: mistakes within a branch of a hierarchy then cost less than those between
-    branches, and ``totals_.cost`` is the summed tree distance of the predictions.
+    Pass the result as `cost` to a classifier: mistakes within a branch of a hierarchy then cost less than those between
+    branches, and ``totals_.cost`` is the sum of the tree distances of the predictions.
 
     Parameters
     ----------
     classes : iterable of labels
-        The labels in the order of the rows and columns; sorted, as ``classes_`` of a learner has them.
+        The labels in the order of the rows and columns; sorted, as in ``classes_`` of a learner.
     parents : dict or None, default=None
-        The parent of each node, by name; a node without one, or whose parent is None, is at the top. If None, labels
-        are paths, such as "news/sport/tennis".
+        The parent of each node, by name. A node without a parent, or whose parent is None, is at the top. If None,
+        labels are paths, such as "news/sport/tennis".
     separator : str, default="/"
-        What separates the parts of a path, such as "." for "comp.sys.mac".
+        Separator of the parts of a path, such as "." for "comp.sys.mac".
 
     Returns
     -------
     cost : ndarray of shape (n_classes, n_classes)
-        Distances. Several nodes at the top hang from one root that has no name.
+        Distances. Several nodes at the top share an unnamed root.
 
     Notes
     -----
-    The cost of [JMLR] sec. 8 for hierarchies, after O. Dekel, J. Keshet, Y. Singer, *Large Margin Hierarchical
+    This is the cost of [JMLR] sec. 8 for hierarchies, after O. Dekel, J. Keshet, Y. Singer, *Large Margin Hierarchical
     Classification*, ICML 2004.
 
     Examples
@@ -73,7 +73,7 @@ def tree_costs(
 
 
 def _path(label: Any, parents: Mapping[Any, Any]) -> tuple[Any, ...]:
-    """The nodes from the top down to a label."""
+    """Return the nodes from the top down to a label."""
     path = [label]
     while (parent := parents.get(path[-1])) is not None:
         if parent in path:

@@ -1,4 +1,4 @@
-"""How records and texts become features."""
+"""Conversion of records and texts to features."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ from onmargin.models.rules import FLAG, NONE, Character, Instance, PowerOfTwo, S
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RecordFeatures:
-    """How a learner of ``onmargin.stream`` or ``onmargin.river`` reads examples.
+    """Options for how a learner of ``onmargin.stream`` or ``onmargin.river`` converts examples to features.
 
-    Use it where the defaults do not suit: to hash the names of features, to take pairs of words from texts, or to keep
-    weights in single precision.
+    Use it to change the defaults: to hash the names of features, to use pairs of words from texts, or to keep weights
+    in single precision.
 
-    In a dict a number is the value of a feature, and a string is a category: ``{"town": "Ulm"}`` is the feature
-    "town=Ulm" of value 1. None and NaN are missing values, as if the name were not there. A missing feature contributes
-    nothing to a score; for the standardizing experts of the Auto learners it counts as its mean.
+    In a dict, a number is the value of a feature, and a string is a category: ``{"town": "Ulm"}`` is the feature
+    "town=Ulm" with value 1. None and NaN are missing values, equivalent to omitting the name. A missing feature
+    contributes nothing to a score; for the standardizing experts of the Auto learners it counts as its mean.
 
     Parameters
     ----------
     n_features : int or None, default=None
-        None: names of features are kept, and weights grow with them. A power of two, such as ``2**18``: names are
-        hashed to so many places, and memory stays what it is; names that share a place share a weight.
+        If None, names of features are stored, and the weights grow with them. If a power of two, such as ``2**18``,
+        names are hashed to this many indices, and memory stays constant; names with the same index share a weight.
     separator : str or None, default=None
-        The character between name and value in a list of names, such as ":" for ``["length:3"]``. None: names stand for
-        themselves.
+        The character between name and value in a list of names, such as ":" for ``["length:3"]``. If None, the whole
+        string is the name.
     dtype : {"float64", "float32"}, default="float64"
         Type of the weights.
     lowercase : bool, default=True
-        Whether texts are taken in lower case.
+        Whether to convert texts to lower case.
     ngrams : tuple of int, default=(1, 1)
-        The shortest and the longest run of words of a text that is a feature.
+        The minimum and maximum number of words in the word n-grams that are features of a text.
     weighting : {"tf", "binary", "log"}, default="tf"
-        What a feature of a text counts: how often it occurs, 1, or one plus the logarithm of how often.
+        Value of a feature of a text: "tf" is its count, "binary" is 1, and "log" is one plus the logarithm of its
+        count.
     normalize : bool, default=True
-        Whether texts have length 1.
+        Whether to scale the feature vectors of texts to length 1.
     idf : bool, default=False
-        Whether a feature of a text counts by one plus the logarithm of n / d, of the d among the n texts learned so far
-        that have it, each plus one.
+        Whether to multiply the features of a text by the inverse document frequency 1 + ln((n + 1) / (d + 1)), where d
+        of the n texts learned so far contain the feature.
 
     See Also
     --------
-    onmargin.stream.PassiveAggressiveClassifier : A learner that takes it as ``features=``.
+    onmargin.stream.PassiveAggressiveClassifier : A learner that accepts it as ``features=``.
 
     Examples
     --------
@@ -81,12 +82,12 @@ class RecordFeatures:
         Parameters
         ----------
         deep : bool, default=True
-            Not used, present for scikit-learn's sake.
+            Not used, present for compatibility with scikit-learn.
 
         Returns
         -------
         parameters : dict
-            What the object was made with.
+            The parameters of the constructor.
         """
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
@@ -95,29 +96,29 @@ class RecordFeatures:
         return f"{type(self).__name__}({', '.join(given)})"
 
     def index(self) -> Index:
-        """Return a table of names that has none, for a learner that begins.
+        """Return an empty index of feature names, for a new learner.
 
         Returns
         -------
         names : Index
-            Names that are kept, or places of a table.
+            An index that stores names, or one that hashes them.
         """
         return Names() if self.n_features is None else Hashed(int(self.n_features).bit_length() - 1)
 
     def reader(self, names: Index, frequencies: Frequencies | None = None) -> Reader:
-        """Return what reads examples.
+        """Return a reader of examples.
 
         Parameters
         ----------
         names : Index
-            The places of names; new ones are added.
+            The index of feature names; new names are added to it.
         frequencies : Frequencies or None, default=None
-            How many texts have each feature, for `idf`.
+            Document frequencies of the features, for `idf`.
 
         Returns
         -------
         reader : Reader
-            Makes rows of examples.
+            Converts examples to rows.
         """
         shortest, longest = self.ngrams
         text = Text(
@@ -142,8 +143,8 @@ class RecordFeatures:
         Returns
         -------
         values : dict
-            The value of each feature. Words of a text count as `weighting` and `normalize` say, and not by `idf`, which
-            depends on the texts learned before.
+            The value of each feature. `weighting` and `normalize` are applied to texts, but not `idf`, which depends on
+            the texts learned before.
         """
         names = Names()
         reader = self.reader(names)

@@ -1,4 +1,4 @@
-"""A learner whose features are scaled as they come."""
+"""A learner with online feature scaling."""
 
 from typing import Any, ClassVar, Self
 
@@ -22,31 +22,32 @@ def _learner_has(name: str) -> Any:
 
 
 class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
-    """A learner with a running scaler before it: both learn from each row, the scaler first.
+    """Learner with online feature scaling: each row updates a running scaler and then the learner.
 
     scikit-learn's pipelines have no `partial_fit`, and a scaler fitted beforehand has seen rows that the learner has
-    not come to yet. Here a row is learned in units of what was seen up to it, and predicted in units of all so far.
+    not seen yet. Here a row is learned with the scale up to and including that row, and predicted with the scale of all
+    rows so far.
 
-    Use it where features have different units, with any learner that has `partial_fit`. See
-    :class:`onmargin.features.RunningScaler` for when not.
+    Use it when features have different units, with any learner that has `partial_fit`. See
+    :class:`onmargin.features.RunningScaler` for when not to use it.
 
     Parameters
     ----------
     estimator : estimator
-        What learns the scaled rows; it is copied, and itself stays as it is.
+        The learner for the scaled rows. It is copied and not modified.
     by : {"rms", "max"}, default="rms"
-        Features are divided by the root of their mean square so far, or by their largest absolute value.
+        The scale of a feature: "rms" is the root of its mean square so far, "max" its largest absolute value so far.
 
     Attributes
     ----------
     estimator_ : estimator
-        The copy that learns. Its weights are those of scaled features.
+        The trained copy. Its weights apply to scaled features.
     scaler_ : RunningScaler
-        What scales them.
+        The scaler.
     classes_ : ndarray of shape (n_classes,)
         The labels, if the estimator has any.
     totals_ : Totals
-        Those of the estimator, if it has any.
+        The totals of the estimator, if it has any.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -82,7 +83,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
 
     @available_if(_learner_has("fit"))  # type: ignore[untyped-decorator]
     def fit(self, X: MatrixLike, y: Any = None, **given: Any) -> Self:
-        """Learn the sizes of all rows, and then have the estimator fit the scaled rows.
+        """Fit the scaler to all rows, then fit the estimator to the scaled rows.
 
         Parameters
         ----------
@@ -91,7 +92,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         y : array-like of shape (n_samples,), default=None
             Targets.
         **given : dict
-            What else the estimator's `fit` takes, such as ``sample_weight``.
+            Passed to the estimator's `fit`, such as ``sample_weight``.
 
         Returns
         -------
@@ -105,7 +106,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: MatrixLike, y: Any = None, **given: Any) -> Self:
-        """Learn these examples, each in units of what was seen up to and including it.
+        """Update the scaler and the estimator; each row is scaled by the rows up to and including it.
 
         Parameters
         ----------
@@ -114,12 +115,12 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         y : array-like of shape (n_samples,), default=None
             Targets.
         **given : dict
-            What else the estimator's `partial_fit` takes, such as ``classes``.
+            Passed to the estimator's `partial_fit`, such as ``classes``.
 
         Returns
         -------
         self : object
-            The estimator, having learned.
+            The updated estimator.
         """
         with self._all_or_nothing():
             if not self.__sklearn_is_fitted__():
@@ -130,7 +131,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
 
     @available_if(_learner_has("predict"))  # type: ignore[untyped-decorator]
     def predict(self, X: MatrixLike) -> NDArray[Any]:
-        """What the estimator predicts for the scaled rows.
+        """Return the estimator's predictions for the scaled rows.
 
         Parameters
         ----------
@@ -147,7 +148,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
 
     @available_if(_learner_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: MatrixLike) -> NDArray[Any]:
-        """The estimator's scores of the scaled rows.
+        """Return the estimator's decision function for the scaled rows.
 
         Parameters
         ----------
@@ -157,14 +158,14 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         Returns
         -------
         scores : ndarray
-            As the estimator gives them.
+            The scores of the estimator.
         """
         rows = self._scaled(X)
         return self.estimator_.decision_function(rows)  # type: ignore[no-any-return]
 
     @available_if(_learner_has("score"))  # type: ignore[untyped-decorator]
     def score(self, X: MatrixLike, y: Any = None, **given: Any) -> float:
-        """How good the estimator finds its predictions for the scaled rows.
+        """Return the estimator's score on the scaled rows.
 
         Parameters
         ----------
@@ -173,12 +174,12 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
         y : array-like of shape (n_samples,), default=None
             Targets.
         **given : dict
-            What else the estimator's `score` takes.
+            Passed to the estimator's `score`.
 
         Returns
         -------
         score : float
-            Accuracy of a classifier, R² of a regressor.
+            Accuracy for a classifier, R² for a regressor.
         """
         rows = self._scaled(X)
         return float(self.estimator_.score(rows, y, **given))
@@ -203,7 +204,7 @@ class Scaled(MetaEstimatorMixin, Whole):  # type: ignore[misc]
 
     @property
     def totals_(self) -> Any:
-        """What the rounds so far came to."""
+        """Totals of the rounds so far."""
         return self._part("estimator_").totals_
 
     @property

@@ -1,4 +1,4 @@
-"""Features in units of their own size so far."""
+"""Online feature scaling."""
 
 from __future__ import annotations
 
@@ -19,38 +19,39 @@ from onmargin.features._whole import Whole
 from onmargin.learner import as_rows
 from onmargin.models.rules import Rule, Word, check_parameters
 
-# What scikit-learn's validation takes: arrays, frames, sparse matrices, lists of lists.
+# Anything that scikit-learn's validation accepts: arrays, data frames, sparse matrices, lists of lists.
 MatrixLike = Any
 
 
 class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ignore[misc]
-    r"""Divide each feature by its size so far; zeros stay zeros.
+    r"""Online feature scaling: divide each feature by its scale so far, without centering.
 
-    The size of feature j after t rows is the root of its mean square, or the largest absolute value:
+    The scale of feature j after t rows is the root of its mean square, or its largest absolute value:
 
     .. math:: s_j = \sqrt{\tfrac1t \sum_{i \le t} x_{ij}^2} \qquad\text{or}\qquad s_j = \max_{i \le t} |x_{ij}|.
 
-    Nothing is subtracted, so that sparse rows stay sparse, and a row costs O(non-zeros). The units of a feature make no
-    difference to what comes out.
+    Nothing is subtracted, so sparse rows stay sparse, and a row costs O(non-zeros). The result does not depend on the
+    units of the features.
 
-    Use it before a learner whose step has one length for all features, passive-aggressive ones among them, where the
-    features have different units: :class:`onmargin.features.Scaled` puts it there. With ``geometry="normalized"`` a
-    passive-aggressive learner needs none, and its weights keep their meaning; neither do
-    :class:`onmargin.AutoClassifier` and :class:`onmargin.AutoRegressor` need one. Not for text whose rows have length 1
-    already, where the sizes of words carry meaning, and not where a feature drifts: old rows are never forgotten.
+    Use it when features have different units, before a learner with one step size for all features, such as the
+    passive-aggressive learners; :class:`onmargin.features.Scaled` combines the two. A passive-aggressive learner with
+    ``geometry="normalized"`` does not need a scaler, and its weights stay in the original units.
+    :class:`onmargin.AutoClassifier` and :class:`onmargin.AutoRegressor` do not need one either. Do not use it for text
+    whose rows already have length 1, where the sizes of the values carry meaning, or when features drift: old rows are
+    never forgotten.
 
     Parameters
     ----------
     by : {"rms", "max"}, default="rms"
-        The size. "rms" makes the squares of a feature 1 in the mean; one that is rare is small in it, and its values
-        come out large. "max" brings all values into [-1, 1], and listens to outliers.
+        The scale. With "rms", the mean square of each scaled feature is 1; a rare feature has a small scale, so its
+        scaled values are large. With "max", all values are in [-1, 1]; it is sensitive to outliers.
 
     Attributes
     ----------
     scale_ : ndarray of shape (n_features,)
-        What each feature is divided by; 1 where it was always zero.
+        The scale that each feature is divided by; 1 for a feature that was always zero.
     n_samples_seen_ : int
-        Rows learned.
+        Number of rows learned.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -58,14 +59,14 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
 
     See Also
     --------
-    Scaled : A learner with a scaler before it.
-    sklearn.preprocessing.StandardScaler : Subtracts means, for data that are at hand as a whole.
-    sklearn.preprocessing.MaxAbsScaler : What ``by="max"`` is after `fit`.
+    Scaled : A learner with a running scaler.
+    sklearn.preprocessing.StandardScaler : Standardization with centering.
+    sklearn.preprocessing.MaxAbsScaler : Equivalent to ``by="max"`` after `fit`.
 
     Notes
     -----
-    Sizes are kept as the largest value and a sum of squares in units of it, in double precision: squares that no number
-    can hold do no harm, and a feature in units that are a power of two away gives the same numbers, to the last bit.
+    A scale is stored as the largest absolute value and a sum of squares relative to it, in double precision. Squares
+    therefore cannot overflow, and multiplying a feature by a power of two does not change a bit of the result.
 
     Examples
     --------
@@ -83,20 +84,20 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
     n_samples_seen_: int
     n_features_in_: int
     _largest: NDArray[np.float64]
-    _squares: NDArray[np.float64]  # sums of (x / largest)^2
+    _squares: NDArray[np.float64]  # sums of (x / largest)^2 by feature
 
     def __init__(self, *, by: str = "rms") -> None:
         self.by = by
 
     def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
-        """Learn the sizes of these rows alone.
+        """Compute the scales from these rows alone.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like, default=None
-            Not used, present for scikit-learn's sake.
+            Not used, present for compatibility with scikit-learn.
 
         Returns
         -------
@@ -109,19 +110,19 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
         return self
 
     def partial_fit(self, X: MatrixLike, y: ArrayLike | None = None) -> Self:
-        """Learn the sizes of these rows too. How a stream is cut into calls makes no difference.
+        """Update the scales with these rows. How a stream is divided into calls makes no difference.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like, default=None
-            Not used, present for scikit-learn's sake.
+            Not used, present for compatibility with scikit-learn.
 
         Returns
         -------
         self : object
-            The transformer, having learned.
+            The updated transformer.
         """
         with self._all_or_nothing():
             _, rows = self._checked(X, keep=True)
@@ -129,7 +130,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
         return self
 
     def transform(self, X: MatrixLike) -> Any:
-        """Rows in units of the sizes so far.
+        """Return rows divided by the scales so far.
 
         Parameters
         ----------
@@ -139,33 +140,33 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
         Returns
         -------
         X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-            The same, scaled; a feature that was always zero is left as it is.
+            The scaled rows. A feature that was always zero so far is not changed.
         """
         check_is_fitted(self)
         self._check_parameters()
         return self._scaled(*self._checked(X, keep=True), learn=False)
 
     def learn_transform(self, X: MatrixLike, y: ArrayLike | None = None) -> Any:
-        """Each row in units of the sizes up to and including it, which are learned: the progressive use.
+        """Update the scales with each row, and return it divided by them (progressive use).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like, default=None
-            Not used: sizes do not depend on targets.
+            Not used: scales do not depend on targets.
 
         Returns
         -------
         X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-            The same, scaled; how a stream is cut into calls makes no difference.
+            The scaled rows. How a stream is divided into calls makes no difference.
         """
         with self._all_or_nothing():
             return self._scaled(*self._checked(X, keep=True), learn=True)
 
     @contextmanager
     def _learning(self, X: MatrixLike) -> Iterator[Any]:
-        """What `learn_transform` gives, for use in a `with`: an error there leaves the sizes as they were."""
+        """Context manager that yields the result of `learn_transform`; an error in its body restores the scales."""
         with self._all_or_nothing():
             X, rows = self._checked(X, keep=True)
             touched: Any = slice(None) if rows.owners[1] is None else rows.owners[1]
@@ -177,20 +178,20 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
                 raise
 
     def _scaled(self, X: Any, rows: Rows, *, learn: bool) -> Any:
-        """X in units of the sizes, of which no array is shared with it."""
+        """Return a scaled copy of X that shares no array with it."""
         values, indices, indptr = rows.owners
         out = np.empty_like(values)
         self._pass_over(rows, learn=learn, out=out)
         return out if indices is None else type(X)((out, indices.copy(), np.array(indptr)), shape=X.shape)
 
     def _pass_over(self, rows: Rows, *, learn: bool, out: NDArray[Any] | None = None) -> None:
-        """Go over the rows, when nothing can fail any more."""
+        """Scale the rows, and update the scales if `learn`; called once nothing can fail any more."""
         by_largest, seen = self.by == "max", self.n_samples_seen_
         scale(rows, self._largest, self._squares, seen, by_largest=by_largest, learn=learn, out=out)
         self.n_samples_seen_ = seen + rows.n_rows * learn
 
     def _checked(self, X: Any, *, keep: bool) -> tuple[Any, Rows]:
-        """X as scikit-learn checks it, and its rows; starts over if nothing was learned, or is to be kept."""
+        """Return the validated X and its rows; reset the scales unless `keep` is true and rows were learned."""
         keep = keep and self.__sklearn_is_fitted__()
         dtypes = [np.dtype(np.float64), np.dtype(np.float32)]
         X = validate_data(self, check_sparse(X, dtypes), reset=not keep, accept_sparse="csr", dtype=dtypes, order="C")
@@ -201,7 +202,7 @@ class RunningScaler(OneToOneFeatureMixin, TransformerMixin, Whole):  # type: ign
 
     @property
     def scale_(self) -> NDArray[np.float64]:
-        """What each feature is divided by."""
+        """The scale that each feature is divided by."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError("no rows have been learned yet: call fit, partial_fit or learn_transform first")
         if self.by == "max":

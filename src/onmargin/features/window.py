@@ -1,4 +1,4 @@
-"""Features of a token from the columns of its neighbors."""
+"""Window features of tokens for sequence tagging."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from onmargin._core.text.token_window import Window
 
 _PART = re.compile(r"(\w+)\[(-?\d+)\]")
 
-# Words and part-of-speech tags two to each side, and those next to each other together: the ordinary set for chunking.
+# The usual templates for chunking: words and part-of-speech tags up to two tokens away, and adjacent ones combined.
 CHUNKING = (
     *("w[-2]", "w[-1]", "w[0]", "w[1]", "w[2]", "w[-1]|w[0]", "w[0]|w[1]"),
     *("pos[-2]", "pos[-1]", "pos[0]", "pos[1]", "pos[2]"),
@@ -17,18 +17,18 @@ CHUNKING = (
 
 
 class WindowFeatures:
-    """Names of features for the tokens of a sentence, by templates over their columns and those of their neighbors.
+    """Window features for sequence tagging: feature names from templates over a token and its neighbors.
 
-    The template "w[-1]|pos[0]" gives a token the feature "w[-1]|pos[0]=the|NOUN" where the word before it is "the" and
-    its own tag NOUN. A template that reaches beyond the sentence gives none; the first and the last token have the
-    features "first" and "last" instead.
+    The template "w[-1]|pos[0]" gives a token the feature "w[-1]|pos[0]=the|NOUN" if the word before it is "the" and its
+    own tag is NOUN. A template that reaches beyond the sentence gives no feature; the first and the last token have the
+    features "first" and "last".
 
     Parameters
     ----------
     columns : sequence of str, default=("w", "pos")
-        Names of a token's columns.
+        Names of the columns of a token.
     templates : sequence of str, default=CHUNKING
-        Each one or several ``column[offset]``, with "|" between them.
+        Templates, each of one or several ``column[offset]`` separated by "|".
 
     Examples
     --------
@@ -44,7 +44,7 @@ class WindowFeatures:
         self._window = Window([(f"{template}=", self._parse(template)) for template in self.templates])
 
     def _parse(self, template: str) -> list[tuple[int, int]]:
-        """The column and the offset of each part."""
+        """Return the column and the offset of each part of a template."""
         parts = []
         for text in template.split("|"):
             match = _PART.fullmatch(text)
@@ -57,17 +57,17 @@ class WindowFeatures:
         return parts
 
     def __call__(self, sentence: Sequence[Sequence[str]]) -> list[list[str]]:
-        """The features of every token.
+        """Return the features of every token.
 
         Parameters
         ----------
         sentence : sequence of sequences of str
-            Tokens, each with its columns; more than are named are left alone.
+            Tokens, each with its columns; columns without a name are ignored.
 
         Returns
         -------
         features : list of lists of str
-            Ready for :class:`onmargin.SequenceTagger`.
+            The names of the features of each token, as :class:`onmargin.SequenceTagger` accepts them.
         """
         for i, token in enumerate(sentence):
             if isinstance(token, str) or len(token) < len(self.columns):

@@ -1,4 +1,4 @@
-"""Readers that stream files of many formats, model files, and models for other libraries."""
+"""Streaming readers for many file formats, model files, and export to other libraries."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from onmargin.io.svmlight import Block, read_svmlight
     from onmargin.io.vowpal_wabbit import read_vw
 
-# Imported when first touched, as those of `onmargin` are: who reads one format does not wait for the others.
+# Imported on first use, as in `onmargin`, so that reading one format does not import the others.
 _HOME = {
     "Batch": "onmargin.io.sharding",
     "Block": "onmargin.io.svmlight",

@@ -1,4 +1,4 @@
-"""What the fields of a record may be, and which of them is its label."""
+"""Checks of the fields of a record, and selection of the label and weight columns."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from onmargin.io._source import RecordError
 
 
 class Columns:
-    """Which column is the label, which the weight."""
+    """The label and weight columns of a table."""
 
     def __init__(self, names: Sequence[str], label: str | int | None, weight: str | int | None) -> None:
         if len(set(names)) < len(names):
@@ -34,7 +34,7 @@ def _name_of_column(names: Sequence[str], column: str | int | None, what: str) -
 
 
 def check_field(name: str, value: Any) -> Any:
-    """A string or a finite number, true and false being 1 and 0."""
+    """Return a string or a finite number; true and false become 1 and 0."""
     number = value if isinstance(value, str) else _finite(value)
     if number is None:
         raise RecordError(f"{name!r} must be a finite number or a string; got {value!r:.60}")
@@ -42,7 +42,7 @@ def check_field(name: str, value: Any) -> Any:
 
 
 def check_weight(weight: Any) -> float:
-    """A finite number that is not negative."""
+    """Return the weight as a finite, nonnegative number."""
     number = None if isinstance(weight, bool) else _finite(weight)
     if number is None or number < 0:
         raise RecordError(f"a weight is a finite number that is not negative; got {weight!r:.60}")
@@ -50,9 +50,9 @@ def check_weight(weight: Any) -> float:
 
 
 def _finite(value: Any) -> float | None:
-    """The value as a finite double; None if it is none."""
+    """Return the value as a finite double, or None if it is not one."""
     try:
         number = float(value) if isinstance(value, int | float) else math.nan
-    except OverflowError:  # an integer that is too large
+    except OverflowError:  # an integer that is too large for a double
         return None
     return number if math.isfinite(number) else None

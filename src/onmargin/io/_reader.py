@@ -1,4 +1,4 @@
-"""What every reader is: an iterable over records whose errors say where they are."""
+"""The base of all readers: an iterable over records, whose errors name the file, record and line."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -8,28 +8,28 @@ from onmargin.io._source import DamageError, Lines, Place, RecordError, Source, 
 
 T_co = TypeVar("T_co", covariant=True)
 
-# Characters of a problem that are shown, about.
+# Approximate maximum length of a problem in an error message, in characters.
 _LONGEST = 400
 
-# Bytes, once unpacked, that a record may take: a few bytes of compressed data can stand for gigabytes.
+# Maximum decompressed size of a record in bytes: a few bytes of compressed data can expand to gigabytes.
 MAX_RECORD = 1 << 26
 
 
 class ReadError(ValueError):
-    """A record that cannot be read; all records before it have been given.
+    """Error for a record that cannot be read; all records before it have been yielded.
 
     Attributes
     ----------
     path : str
         The file.
     record : int
-        Which record it is, from 1.
+        Number of the record, counted from 1.
     line : int or None
-        The line that shows it, from 1; None where the format has no lines.
+        Number of the line where the problem was found, counted from 1. None if the format has no lines.
     """
 
     def __init__(self, problem: str, path: str, record: int, line: int | None = None) -> None:
-        if len(problem) > _LONGEST:  # a record may be one line of a megabyte
+        if len(problem) > _LONGEST:  # a record may be a line of a megabyte
             problem = f"{problem[: _LONGEST // 2]} ... {problem[-_LONGEST // 4 :]}"
         super().__init__(problem, path, record, line)
         self.problem = problem
@@ -48,11 +48,11 @@ class Record(NamedTuple):
     Attributes
     ----------
     x : dict, list of str, or str
-        Features by name, with numbers or strings as values; the names of features that are there; or a text.
+        Features by name, with numbers or strings as values; a list of the names of the features present; or a text.
     y : str, float, list or None
-        The label or the target; None if there is none.
+        The label or target. None if the example has none.
     weight : float
-        How much the example counts.
+        Weight of the example.
     """
 
     x: Any
@@ -66,9 +66,9 @@ class TaggedSequence(NamedTuple):
     Attributes
     ----------
     x : list
-        What is known of each token.
+        The columns or features of each token.
     y : list of str or None
-        The label of each token; None if there are none.
+        The label of each token. None if the tokens have no labels.
     """
 
     x: list[Any]
@@ -76,24 +76,24 @@ class TaggedSequence(NamedTuple):
 
 
 class Reader(Generic[T_co]):
-    """The records of a file, one at a time. Each loop over it reads the file from its start; a stream is read once.
+    """Iterable over the records of a file. Each loop reads the file from its start; a stream can be read only once.
 
     Parameters
     ----------
     path : str
-        What errors call the file.
+        Name of the file in error messages.
     records : callable
-        Gives the records in turn, and keeps the :class:`Place` it is called with up to date.
+        Yields the records in order, and keeps the :class:`Place` it is called with up to date.
 
     Attributes
     ----------
     max_record : int
-        Bytes of the file, unpacked, that one record may take, to within a buffer of 64 KB: 2**26 (64 MB), or what it is
-        set to before a loop. A longer record is a :class:`ReadError`, so that a damaged or hostile file cannot fill the
+        Maximum decompressed size of one record in bytes, to within a buffer of 64 KB. It is 2**26 (64 MB) unless set
+        before a loop. A longer record raises a :class:`ReadError`, so that a damaged or hostile file cannot fill the
         memory.
     on_error : callable or None
-        None: a record that cannot be read ends the loop. Set to a function, formats of lines go on after such a record
-        and call the function with its :class:`ReadError`. A damaged file ends the loop all the same.
+        If None, a record that cannot be read ends the loop. If a function, line-based formats call it with the
+        :class:`ReadError` of each such record and continue with the next one. A damaged file ends the loop in any case.
     """
 
     def __init__(self, path: str, records: Callable[[Place], Iterator[T_co]]) -> None:
@@ -129,7 +129,7 @@ class Reader(Generic[T_co]):
 
 
 def byte_reader(source: Source, parse: Callable[[BinaryIO, Place], Iterator[T_co]]) -> Reader[T_co]:
-    """A reader that parses the bytes of a source."""
+    """Return a reader that parses the bytes of a source."""
 
     def records(at: Place) -> Iterator[T_co]:
         with opened(source, at) as stream:
@@ -144,7 +144,7 @@ def line_reader(
     newline: str | None = None,
     go_on: Callable[[Iterator[str]], None] | None = None,
 ) -> Reader[T_co]:
-    """A reader that parses the lines of a source; `go_on` reads the rest of a record that is skipped."""
+    """Return a reader that parses the lines of a source; `go_on` consumes the rest of a skipped record."""
 
     def records(stream: BinaryIO, at: Place) -> Iterator[T_co]:
         with closing(Lines(stream, at, newline)) as rows:
@@ -163,7 +163,7 @@ def line_reader(
 
 
 def to_blank_line(lines: Iterator[str]) -> None:
-    """Read what is left of a sequence."""
+    """Consume the rest of a sequence, up to the next blank line."""
     while True:
         try:
             if not next(lines, "").strip():
@@ -175,7 +175,7 @@ def to_blank_line(lines: Iterator[str]) -> None:
 
 
 def parse_number(text: str, what: str) -> float:
-    """A finite decimal number; `what` names it in the error."""
+    """Parse a finite decimal number; `what` names it in the error."""
     try:
         number = float(text)
     except ValueError:

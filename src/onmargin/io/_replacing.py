@@ -1,4 +1,4 @@
-"""A file that takes the place of another in one step, once all of it is on the disk."""
+"""Atomic replacement of a file, once the new content is on disk."""
 
 import os
 import stat
@@ -15,22 +15,22 @@ except ImportError:  # on Windows
 
 
 def replace_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
-    """Write pieces of bytes to a file. Whatever happens, the path has the old file or the new one.
+    """Write pieces of bytes to a file atomically: the path always holds the old file or the new one.
 
-    A new file has the permissions that the umask leaves, and one that takes the place of another has its permissions.
-    Temporary files that were left behind by processes that were killed are removed.
+    A new file gets its permissions from the umask; a replaced file keeps its permissions. Temporary files left behind
+    by killed processes are removed.
     """
     target = Path(os.path.realpath(path))
     mode = _mode(target)
     _remove_abandoned(target)
     with _temporary(target) as (handle, temporary):
         if mode is not None:
-            os.chmod(temporary, mode)  # before anybody could read what the old file would not have shown
+            os.chmod(temporary, mode)  # before the file has content, so that it is never more readable than the old one
         for piece in pieces:
             _write(handle, piece)
         os.fsync(handle)
         os.replace(temporary, target)
-    if os.name == "posix":  # elsewhere a folder cannot be opened
+    if os.name == "posix":  # a folder cannot be opened on other systems
         _flush(target.parent)
 
 
@@ -49,13 +49,13 @@ def _mode(path: Path) -> int | None:
 
 @contextmanager
 def _temporary(path: Path) -> Iterator[tuple[int, Path]]:
-    """Open a new file beside another, locked for as long as its process lives. It is removed if anything fails."""
+    """Open a temporary file in the same folder, locked while its process lives. It is removed if anything fails."""
     while True:
         temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         try:
             _lock(handle)
-            if not temporary.exists():  # taken for an abandoned one before it was locked
+            if not temporary.exists():  # another process removed it as abandoned before it was locked
                 continue
             yield handle, temporary
             return
@@ -67,7 +67,7 @@ def _temporary(path: Path) -> Iterator[tuple[int, Path]]:
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove temporary files of this path whose processes have ended: nobody holds their locks."""
+    """Remove temporary files of this path whose processes have ended, recognized by their released locks."""
     if fcntl is None:
         return
     for temporary in path.parent.glob(f".{_escaped(path.name)}.{'[0-9a-f]' * 16}.tmp"):
@@ -98,7 +98,7 @@ def _write(handle: int, piece: Any) -> None:
 
 
 def _flush(folder: Path) -> None:
-    """Wait until the entries of a folder are on the disk."""
+    """Wait until the entries of a folder are on disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Where readers read from: a path, the standard input or an open stream, compressed or not, as bytes or as lines."""
+"""Input of the readers: a path, standard input or an open stream, compressed or not, as bytes or lines."""
 
 import gzip
 import io
@@ -14,7 +14,7 @@ from typing import IO, Any, BinaryIO, Self, cast
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
-# What a compressed file starts with, and what its name ends with if it is empty or damaged.
+# The first bytes of compressed files, and the name endings that are used if a file is empty or damaged.
 _MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _SUFFIXES = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
 _LONGEST_MAGIC = max(map(len, _MAGIC))
@@ -22,24 +22,24 @@ _BUFFER = 1 << 16
 
 
 class RecordError(Exception):
-    """What is wrong with a record. The reader that meets it adds where that is: see `Reader`."""
+    """A problem with a record. `Reader` catches it and adds the file, record and line."""
 
 
 class DamageError(RecordError):
-    """A record after which nothing can be read."""
+    """A problem after which nothing more can be read from the file."""
 
 
 @dataclass(slots=True)
 class Place:
-    """How far a reader has come."""
+    """The current position of a reader."""
 
     path: str
     line: int = 0  # 0 where there are no lines
-    record: int | None = None  # the next one, where a reader gives several at a time
-    max_record: float = float("inf")  # bytes that may be read for one
-    taken: int = 0  # bytes that were read since the last one
-    kept: Any = None  # what a reader must know to go on after a record that it could not read
-    skip: Callable[[RecordError], None] | None = None  # told of such records; None: the first one is the end
+    record: int | None = None  # number of the next record, for readers that yield several at a time
+    max_record: float = float("inf")  # maximum bytes per record
+    taken: int = 0  # bytes read since the last record
+    kept: Any = None  # state that a reader needs to continue after a record it could not read
+    skip: Callable[[RecordError], None] | None = None  # called with such records; if None, the first one ends the loop
 
     def take(self, n: int) -> None:
         """Count bytes, and refuse a record that has too many."""
@@ -52,14 +52,14 @@ class Place:
 
 
 def name_of(source: Source) -> str:
-    """What errors call a source."""
+    """Return the name of a source for error messages."""
     if is_path(source):
         return "<stdin>" if source == "-" else os.fspath(cast(str, source))
     return str(getattr(source, "name", "<stream>"))
 
 
 def is_path(source: object) -> bool:
-    """Whether a source is named, by a path or by "-", and not a stream; what is neither is refused."""
+    """Return whether a source is a path or "-" rather than a stream; raise if it is neither."""
     if isinstance(source, str | os.PathLike):
         return True
     if not hasattr(source, "read"):
@@ -69,7 +69,7 @@ def is_path(source: object) -> bool:
 
 @contextmanager
 def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
-    """The bytes of a source, decompressed, counted at a place if one is given. A stream that came open stays open."""
+    """Open a source for reading decompressed bytes, counted in `at` if given. A stream passed in stays open."""
     with ExitStack() as stack:
         stream: Any = source
         if source == "-":
@@ -91,10 +91,10 @@ def opened(source: Source, at: Place | None = None) -> Iterator[BinaryIO]:
 
 
 class Lines:
-    r"""The lines of UTF-8 text, without their ends; any of \n, \r\n and \r ends a line.
+    r"""Iterator over the lines of UTF-8 text, without line endings; any of \n, \r\n and \r ends a line.
 
-    With `newline=""` lines keep their ends as they are. Undecodable bytes pass the decoder as lone surrogates, so that
-    all lines before theirs are read, and those after it too if somebody asks for them.
+    With `newline=""` lines keep their endings unchanged. Undecodable bytes pass the decoder as lone surrogates, so that
+    all lines before the bad line can be read, and those after it if the caller continues.
     """
 
     def __init__(self, stream: BinaryIO, at: Place, newline: str | None = None) -> None:
@@ -111,7 +111,7 @@ class Lines:
             self._at.line += 1
             if not line.isascii():
                 line = _decoded(line, self._at.line == 1)
-            if line:  # and not a byte order mark alone
+            if line:  # skip a lone byte order mark
                 return line.removesuffix("\n") if self._bare else line
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class Lines:
 
 
 def _decoded(line: str, first: bool) -> str:
-    """The line, if it was UTF-8, without the byte order mark that the first may have."""
+    """Return the line if it is valid UTF-8, without the byte order mark that the first line may have."""
     try:
         line.encode()
     except UnicodeEncodeError as error:
@@ -131,7 +131,7 @@ def _decoded(line: str, first: bool) -> str:
 
 
 def _head(stream: Any) -> bytes:
-    """The first bytes of a stream, which may come in pieces."""
+    """Return the first bytes of a stream, which may arrive in pieces."""
     head = b""
     while len(head) < _LONGEST_MAGIC and (more := stream.read(_LONGEST_MAGIC - len(head))):
         head += more
@@ -146,7 +146,7 @@ def _codec(head: bytes, name: str) -> str | None:
 
 
 class _Bytes(io.RawIOBase):
-    """The bytes of a stream after a head that was read already. Closing it leaves the stream open."""
+    """A raw stream of a head that was already read and the rest of a stream. Closing it leaves the stream open."""
 
     def __init__(
         self, stream: Any, head: bytes, errors: tuple[type[Exception], ...] = (), *, at: Place | None = None
@@ -155,7 +155,7 @@ class _Bytes(io.RawIOBase):
         self._at = at or Place("")
         self._head = head
         self._errors = errors
-        # Of a pipe only what has come is asked for, so that a record is read before the next one is sent.
+        # read1 returns what a pipe has delivered so far, so that a record is read before the next one is sent.
         self._read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
         self._in_place = isinstance(stream, io.BufferedReader) and stream.seekable()
 
@@ -202,7 +202,7 @@ _CODECS = {"gzip": _gzip, "xz": _xz, "zstd": _zstd}
 
 
 class _ReadOnce:
-    """Reads what one step of a decompressor gives: what comes before a damage is not lost with it."""
+    """Read the output of one decompressor step at a time, so that the data before a damaged part is not lost."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -213,9 +213,9 @@ class _ReadOnce:
 
 
 class _ZstdFrames:
-    """The frames of a Zstandard stream, one after the other; an unfinished one is an error, as for gzip and xz."""
+    """Reader of consecutive Zstandard frames; an unfinished frame is an error, as for gzip and xz."""
 
-    # What goes in at a time bounds what comes out: a few bytes can stand for a block of 128 KB.
+    # Bytes of input per step. This bounds the output, since a few bytes can expand to a block of 128 KB.
     _step = 512
 
     def __init__(self, stream: BinaryIO, decompressor: Any) -> None:

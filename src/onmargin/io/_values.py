@@ -1,7 +1,7 @@
-"""Values as JSON and arrays, exactly: what comes back is equal, of the same type, and nothing is executed to get it.
+"""Exact encoding of values as JSON and arrays: decoded values are equal and of the same type, and no code is executed.
 
-None, True, False, integers, strings, finite floats and lists are JSON. Any other value is an object of one member whose
-name says what it is: a codec of the table below.
+None, True, False, integers, strings, finite floats and lists are plain JSON. Any other value is an object with one
+member, whose name is the name of a codec in the table below.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from onmargin._late import public_modules
 from onmargin._parts import Pieces, parts, put_together, take_apart
 from onmargin.models.plan import Model
 
-# The arrays of safetensors that NumPy has too, and what it calls them.
+# The safetensors types that NumPy supports, with their NumPy names.
 DTYPES = {
     "bool": "BOOL",
     "int8": "I8",
@@ -38,11 +38,11 @@ DTYPES = {
     "float64": "F64",
 }
 
-# What files of version 0.1 say of options that cannot change; the parameters say it too.
+# State in files of version 0.1 about options that cannot change; the parameters contain it too.
 FIXED = ("_swept", "_learned_with", "_calibrated")
-# What such files hold that the learner has, too.
+# State in files of version 0.1 that the learner contains too.
 DERIVED = ("rate_", "_kept", "_n_received")
-# Parts that files of version 0.1 call by other names.
+# Parts that have other names in files of version 0.1.
 RENAMED = {
     "Beside": "SideBySide",
     "Centre": "Center",
@@ -62,17 +62,17 @@ RENAMED_CLASSES = {
 }
 
 
-# Characters by which the items of an array may be shorter than its type says.
+# How many characters shorter than the declared width of its type the items of an array may be.
 SPARE_CHARACTERS = 4096
 
 
 class UnsavableError(TypeError):
-    """A value that a file cannot hold."""
+    """Error for a value that a model file cannot hold."""
 
 
 def public_class(name: str) -> type | None:
-    """The public model or transformer of that name; None: there is none."""
-    # Only the modules that may have it are imported.
+    """Return the public model or transformer with this name, or None if there is none."""
+    # Import only the modules that may define it.
     start = name[: name.find(".") + 1]
     for module in (import_module(module) for prefix, module in public_modules() if prefix == start):
         found = getattr(module, name[len(start) :], None) if name[len(start) :] in module.__all__ else None
@@ -82,8 +82,8 @@ def public_class(name: str) -> type | None:
 
 
 def public_name(kind: type) -> str | None:
-    """The name under which a file speaks of a class; None: of that one it does not."""
-    # The module that has the class comes first: another one would be imported for a name that both have.
+    """Return the name of a class in model files, or None if files cannot contain it."""
+    # Try the module that defines the class first, to avoid importing another module with the same name.
     modules = sorted(public_modules(), key=lambda pair: -len(pair[1]) * _is_in(kind, pair[1]))
     names = (prefix + kind.__name__ for prefix, _ in modules)
     return next((name for name in names if public_class(name) is kind), None)
@@ -94,19 +94,19 @@ def _is_in(kind: type, module: str) -> bool:
 
 
 def sha256(array: NDArray[Any]) -> str:
-    """Of the numbers of a contiguous array."""
+    """Return the SHA-256 digest of the data of a contiguous array."""
     return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
 
 
 @dataclass
 class Writer:
-    """Takes values apart; `arrays` are those met so far, and `given` the parameters that no file holds, by name."""
+    """Encoder of values; `arrays` are those found so far, `given` the parameters that a file cannot hold, by name."""
 
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     given: dict[str, Any] = field(default_factory=dict)
 
     def encode(self, value: Any, place: str) -> Any:
-        """JSON of a value that is found at a place, such as "state.classes_"."""
+        """Return the JSON of a value at a place such as "state.classes_"."""
         if type(value) in (type(None), bool, int, str) or (type(value) is float and isfinite(value)):
             return value
         if type(value) is list:
@@ -126,17 +126,17 @@ class Writer:
         return {name: self.encode(value, f"{place}.{name}") for name, value in values.items()}
 
     def add(self, array: NDArray[Any], place: str) -> str:
-        """Put an array into the file, under the name of its place."""
+        """Add an array to the file under the name of its place."""
         while place in self.arrays:
             place += "+"
         self.arrays[place] = np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
         return place
 
     def describe(self, model: Any, place: str = "") -> dict[str, Any]:
-        """An estimator: its parameters, and all else that it has, which is what it learned."""
+        """Describe an estimator: its parameters, and all other attributes, which are its learned state."""
         model._check_parameters()
         if isinstance(learned := vars(model).get("_model"), Model):
-            learned.check_fixed(model.plan())  # with others it would not be loaded
+            learned.check_fixed(model.plan())  # a model with changed fixed options could not be loaded
         values = model.get_params(deep=False)
         parameters = {}
         for name, value in sorted(values.items()):
@@ -146,7 +146,7 @@ class Writer:
             except UnsavableError:
                 if place:
                     raise
-                # Functions, say. They are given again when the file is loaded.
+                # For example functions. The user passes them again when loading the file.
                 self.arrays, self.given[name] = arrays, value
                 parameters[name] = {"given": name}
         state = {name: value for name, value in sorted(vars(model).items()) if name not in values}
@@ -159,14 +159,14 @@ class Writer:
 
 @dataclass
 class Reader:
-    """Puts values together; `arrays` gives those of the file by name, `given` has the parameters that it lacks."""
+    """Decoder of values; `arrays` returns the file's arrays by name, `given` has the parameters not in the file."""
 
     arrays: Callable[[str], NDArray[Any]]
     given: Mapping[str, Any] = field(default_factory=dict)
     _parts: dict[str, type] = field(default_factory=dict)
 
     def part(self, name: str) -> type:
-        """Return a kind of part by its name; those of a class are there once it is imported."""
+        """Return the class of a part by its name; parts of a model class are registered when it is imported."""
         if name not in self._parts:
             self._parts = parts()
         return self._parts[name]
@@ -183,7 +183,7 @@ class Reader:
         return {name: self.decode(value) for name, value in content.items()}
 
     def model(self, content: Mapping[str, Any]) -> Any:
-        """The estimator that `Writer.describe` described; its own checks have seen the parameters."""
+        """Return the estimator described by `Writer.describe`, after its own parameter checks."""
         kind: Any = public_class(RENAMED_CLASSES.get(content["class"], content["class"]))
         if kind is None:
             raise ValueError(f"{content['class']!r} is no public class of this version of onmargin")
@@ -202,7 +202,7 @@ class Reader:
 
 
 def _grouped(kind: Any, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a model; files of version 0.1 have those of `features` next to the others."""
+    """Return the parameters of a model; in files of version 0.1, those of `features` are among the others."""
     if "features" not in signature(kind).parameters or "features" in parameters:
         return parameters
     features: Any = public_class("RecordFeatures")
@@ -211,7 +211,7 @@ def _grouped(kind: Any, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _upgraded(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a model; files of version 0.1 hold a learner where there is a `Model` now."""
+    """Return the state of a model; files of version 0.1 have a learner in place of a `Model`."""
     if "_learner" not in state or not hasattr(kind, "plan"):
         return state
     learner, members = state["_learner"], state.get("_members")
@@ -228,7 +228,7 @@ def _upgraded(kind: Any, state: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Codec:
-    """One kind of value: which values are of it, and both directions."""
+    """Codec for one kind of value: a test for the kind, an encoder and a decoder."""
 
     accepts: Callable[[Any], bool]
     encode: Callable[[Writer, Any, str], Any]
@@ -275,7 +275,7 @@ def _decode_scalar(reader: Reader, content: list[Any]) -> Any:
 
 
 def _is_csr(value: Any) -> bool:
-    """Who has such a matrix has loaded scipy.sparse, which takes a quarter of a second; others need not."""
+    """Return whether a value is a CSR matrix, without importing scipy.sparse, which takes a quarter of a second."""
     sparse: Any = sys.modules.get("scipy.sparse")
     return sparse is not None and sparse.issparse(value) and value.format == "csr"
 
@@ -296,15 +296,15 @@ def _decode_csr(reader: Reader, content: Mapping[str, Any]) -> Any:
     if {indices.dtype, indptr.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}:
         raise ValueError(f"a sparse matrix with indices of {indices.dtype} and {indptr.dtype}")
     matrix = kind((data, indices, indptr), shape=tuple(content["shape"]))
-    if indptr[-1] != len(indices):  # which the check of scipy does not ask for
+    if indptr[-1] != len(indices):  # scipy does not check this
         raise ValueError(f"a sparse matrix of {indptr[-1]} numbers with {len(indices)} indices")
     matrix.check_format(full_check=True)
-    matrix.indices, matrix.indptr = indices, indptr  # which scipy narrows when it can
+    matrix.indices, matrix.indptr = indices, indptr  # scipy narrows the index type where it can
     return matrix
 
 
 def _is_random_state(value: Any) -> bool:
-    """Whether a value is a RandomState; without importing numpy.random, which takes as long as a tenth of NumPy."""
+    """Return whether a value is a RandomState, without importing numpy.random (a tenth of the import time of NumPy)."""
     return "numpy.random" in sys.modules and type(value) is np.random.RandomState
 
 
@@ -368,7 +368,7 @@ CODECS: dict[str, Codec] = {
         _encode_pairs,
         lambda r, content: {r.decode(key): r.decode(value) for key, value in content},
     ),
-    # a number or string of NumPy
+    # a NumPy number or string
     "scalar": Codec(
         lambda v: isinstance(v, np.generic) and (v.dtype.name in DTYPES or type(v) is np.str_),
         lambda w, v, at: ["str" if type(v) is np.str_ else v.dtype.name, w.encode(v.item(), at)],
@@ -393,6 +393,6 @@ CODECS: dict[str, Codec] = {
         lambda w, v, at: w.describe(v, f"{at}."),
         lambda r, content: r.model(content),
     ),
-    # a parameter that the file does not hold; never accepted, because the writer knows them by identity
+    # A parameter that is not in the file. The test is always false, because the writer finds them by identity.
     "given": Codec(lambda v: False, lambda w, v, at: None, lambda r, content: r.given[content]),
 }

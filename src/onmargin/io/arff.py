@@ -15,7 +15,7 @@ _ESCAPED = re.compile(r"\\(.)")
 
 
 class Attribute(NamedTuple):
-    """A column: its name, whether it holds numbers, and what a sparse row without it means."""
+    """A column: its name, whether it is numeric, and its value in sparse rows that omit it."""
 
     name: str
     number: bool
@@ -23,28 +23,29 @@ class Attribute(NamedTuple):
 
 
 def read_arff(path: Source, label: str | int | None = -1, *, weight: str | int | None = None) -> Reader[Record]:
-    r"""Rows of a file in Weka's ARFF format, dense or sparse, as dicts.
+    r"""Read the rows of a file in Weka's ARFF format, dense or sparse, as dicts.
 
-    Numbers are numbers, values of other attributes are strings, and "?" is left out. Attributes ``{0, 1}`` are numbers.
+    Values of numeric attributes and of attributes ``{0, 1}`` are numbers, and all other values are strings. Missing
+    values ("?") are omitted.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : str, int or None, default=-1
-        Name or place of the attribute of the label, from 0, or from -1 at the end; None if there is none.
+        Name or index of the label attribute; -1 is the last attribute. If None, rows have no label.
     weight : str, int or None, default=None
-        Name or place of the attribute with the weight of a row.
+        Name or index of the attribute with the row weights. If None, all weights are 1.
 
     Returns
     -------
     records : Reader of Record
-        A dict of the other attributes, the label and the weight of each row.
+        For each row, a dict of the other attributes, the label and the weight.
 
     Raises
     ------
     ReadError
-        In the loop: if the header or a row is not ARFF, an attribute is missing, or a number is not finite.
+        During iteration, if the header or a row is not ARFF, an attribute is missing, or a number is not finite.
 
     Examples
     --------
@@ -70,19 +71,19 @@ def read_arff(path: Source, label: str | int | None = -1, *, weight: str | int |
 
 
 def attribute_names(path: str, lines: Iterable[str]) -> list[str]:
-    """Read the names of the attributes.
+    """Return the names of the attributes.
 
     Parameters
     ----------
     path : str
-        What errors call the file.
+        Name of the file in error messages.
     lines : iterable of str
-        Its lines.
+        The lines of the file.
 
     Returns
     -------
     names : list of str
-        In their order.
+        The names, in file order.
     """
     try:
         return [one.name for one in header(lines)]
@@ -96,12 +97,12 @@ def header(lines: Iterable[str]) -> list[Attribute]:
     Parameters
     ----------
     lines : iterable of str
-        The lines of the file; those after "@data" are left.
+        The lines of the file; those after "@data" are not consumed.
 
     Returns
     -------
     attributes : list of Attribute
-        The columns in their order.
+        The columns in file order.
     """
     attributes: list[Attribute] = []
     for line in lines:
@@ -123,7 +124,7 @@ def _attribute(name: str, kind: str) -> Attribute:
     if kind.lower() in _NUMBERS:
         return Attribute(name, True, 0.0)
     if not kind.startswith("{"):
-        return Attribute(name, False, "")  # string, or date with its format
+        return Attribute(name, False, "")  # a string, or a date with its format
     values = [_unquoted(value) for value in _split(kind.strip("{}"))]
     if set(values) == {"0", "1"}:
         return Attribute(name, True, 0.0)
@@ -158,7 +159,7 @@ def _entry(part: str) -> tuple[int, str]:
 
 
 def _split(text: str) -> list[str]:
-    """The values between commas; quotes are those that the line has."""
+    """Split a row at commas; the quote character is the kind of quote that occurs first in the row."""
     quote = min((mark for mark in "'\"" if mark in text), key=text.index, default='"')
     try:
         rows = csv.reader([text], quotechar=quote, escapechar="\\", skipinitialspace=True, strict=True)

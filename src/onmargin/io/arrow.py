@@ -1,4 +1,4 @@
-"""Tables in the binary formats of Apache: Parquet, and Arrow or Feather."""
+"""Tables in the Apache formats Parquet, Arrow and Feather."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,44 +11,45 @@ from onmargin.io._fields import Columns, check_field
 from onmargin.io._reader import Reader, ReadError, Record
 from onmargin.io._source import Place, RecordError, Source, is_path, name_of, opened
 
-_MOST_ROWS = 1024  # that become Python objects at once
+_MOST_ROWS = 1024  # maximum number of rows converted to Python objects at once
 
 
 def read_arrow(
     path: Source, label: str | int | None = -1, *, weight: str | int | None = None, block: int = 1024
 ) -> Reader[Record]:
-    """Rows of a Parquet, Feather or Arrow file, as dicts.
+    """Read the rows of a Parquet, Feather or Arrow file as dicts.
 
-    Needs pyarrow: ``pip install '.[arrow]'`` in a clone. Fields are numbers, booleans or strings; empty fields are left
-    out.
+    Requires pyarrow: ``pip install '.[arrow]'`` in a clone. Fields are numbers, booleans or strings; empty fields are
+    omitted.
 
     Parameters
     ----------
     path : str, path-like or file
-        A Parquet file, or an Arrow file (Feather version 2), which must not be a pipe; or an Arrow stream.
+        A Parquet file, an Arrow file (Feather version 2) or an Arrow stream. Parquet and Arrow files cannot be read
+        from a pipe.
     label : str, int or None, default=-1
-        Name or place of the column of the label, from 0, or from -1 at the end; None if there is none.
+        Name or index of the label column; -1 is the last column. If None, rows have no label.
     weight : str, int or None, default=None
-        Name or place of the column with the weight of a row.
+        Name or index of the column with the row weights. If None, all weights are 1.
     block : int, default=1024
-        How many rows of a Parquet file are read at a time.
+        Number of rows of a Parquet file to read at a time.
 
     Returns
     -------
     records : Reader of Record
-        A dict of the other columns, the label and the weight of each row.
+        For each row, a dict of the other columns, the label and the weight.
 
     Raises
     ------
     ReadError
-        In the loop: if the file is damaged, a column is missing, a label is empty, a number is not finite, a field is
-        neither a number nor a string, or the strings of a row take more than `max_record` bytes.
+        During iteration, if the file is damaged, a column is missing, a label is empty, a number is not finite, a field
+        is neither a number nor a string, or the strings of a row take more than `max_record` bytes.
 
     Notes
     -----
-    A few bytes can stand for a large table. Strings that rows share are copied for a few rows at a time, and a Parquet
-    file whose rows take more than `max_record` bytes on average is not unpacked. What is unpacked at once is a page of
-    a Parquet file, of 2 GB at most, or a batch of rows of an Arrow file.
+    A few bytes can expand to a large table. Strings that rows share are copied for a few rows at a time, and a Parquet
+    file whose rows take more than `max_record` bytes on average is not decompressed. The unit of decompression is a
+    page of a Parquet file (at most 2 GB) or a batch of rows of an Arrow file.
     """
 
     if block < 1:
@@ -66,7 +67,7 @@ def read_arrow(
 
 
 def column_names(path: Source) -> list[str]:
-    """Those of the table in a file.
+    """Return the names of the columns of a file.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def column_names(path: Source) -> list[str]:
     Returns
     -------
     names : list of str
-        In their order.
+        The names, in file order.
     """
     try:
         return next((names for names, _ in _rows(path, 1, Place(name_of(path)))), [])
@@ -85,7 +86,7 @@ def column_names(path: Source) -> list[str]:
 
 
 def _rows(source: Source, block: int, at: Place) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:
-    """The names of the columns, and some rows, again and again."""
+    """Yield the column names with the next rows, batch by batch."""
     try:
         arrow: Any = import_module("pyarrow")
     except ImportError as error:
@@ -102,7 +103,7 @@ def _rows(source: Source, block: int, at: Place) -> Iterator[tuple[list[str], li
             try:
                 part: Any = next(parts, None)
                 rows = [] if part is None else _plain(part).to_pylist()
-            # pyarrow says much of what is wrong with a file by plain errors of Python.
+            # pyarrow reports many problems of a file with built-in Python exceptions.
             except (arrow.ArrowException, MemoryError, OSError, ValueError, OverflowError) as error:
                 raise RecordError(f"the data are neither Parquet nor Arrow, or damaged: {error}") from error
             if part is None:
@@ -111,7 +112,7 @@ def _rows(source: Source, block: int, at: Place) -> Iterator[tuple[list[str], li
 
 
 def _open(file: Any, block: int, at: Place) -> Iterator[Any]:
-    """Batches of rows; Parquet and Arrow files are told from a stream by their first bytes."""
+    """Yield batches of rows; the first bytes distinguish Parquet files, Arrow files and Arrow streams."""
     head = b""
     if file.seekable():
         head = file.read(6)
@@ -126,22 +127,22 @@ def _open(file: Any, block: int, at: Place) -> Iterator[Any]:
 
 
 def _parquet(file: Any, block: int, at: Place) -> Iterator[Any]:
-    """Batches of a Parquet file, in which strings that many rows share stay one."""
+    """Yield batches of a Parquet file, in which strings shared by many rows stay dictionary-encoded."""
     types, parquet = import_module("pyarrow.types"), import_module("pyarrow.parquet")
     schema = parquet.ParquetFile(file).schema_arrow
     strings = [field.name for field in schema if types.is_string(field.type) or types.is_binary(field.type)]
     table = parquet.ParquetFile(file, read_dictionary=strings)
     for k in range(table.num_row_groups):
         group = table.metadata.row_group(k)
-        at.take(group.total_byte_size // max(group.num_rows, 1))  # pyarrow dies of the metadata of a damaged column
+        at.take(group.total_byte_size // max(group.num_rows, 1))  # pyarrow crashes on metadata of a damaged column
         at.taken = 0
         yield from table.iter_batches(batch_size=block, row_groups=[k])
 
 
 def _parts(batches: Iterator[Any], at: Place) -> Iterator[Any]:
-    """The rows of batches, as many at a time as take no more bytes than one may; a row that takes more is refused."""
+    """Yield the rows of batches in parts of at most `max_record` bytes; a single row that takes more is refused."""
     for batch in batches:
-        batch.validate(full=True)  # pyarrow reads outside of damaged columns
+        batch.validate(full=True)  # otherwise pyarrow reads out of bounds in damaged columns
         if not batch.num_rows:
             yield batch
         for first in range(0, batch.num_rows, _MOST_ROWS):
@@ -157,19 +158,19 @@ def _parts(batches: Iterator[Any], at: Place) -> Iterator[Any]:
 
 
 def _sizes(batch: Any) -> Any:
-    """How many bytes the rows have, numbers aside."""
+    """Return the size of each row in bytes, not counting numbers."""
     columns = [column for column in map(_lengths, batch.columns) if column is not None]
     return sum(columns, np.zeros(batch.num_rows, np.int64))
 
 
 def _plain(batch: Any) -> Any:
-    """The same rows, where each has strings of its own: pyarrow takes long to look them up."""
+    """Return the rows without dictionary encoding, since lookups in pyarrow are slow."""
     columns = [getattr(column, "dictionary_decode", lambda column=column: column)() for column in batch.columns]
     return type(batch).from_arrays(columns, batch.schema.names)
 
 
 def _lengths(column: Any) -> Any:
-    """How many bytes the cells of a column have; None if they are numbers."""
+    """Return the size of each cell of a column in bytes, or None if the cells are numbers."""
     compute, types = import_module("pyarrow.compute"), import_module("pyarrow.types")
     kind = column.type
     if types.is_dictionary(kind):
@@ -185,5 +186,5 @@ def _lengths(column: Any) -> Any:
 
 
 def _filled(column: Any, empty: int) -> Any:
-    """Whole numbers, with another one for those that are missing."""
+    """Return a column of integers with missing values replaced by `empty`."""
     return import_module("pyarrow.compute").fill_null(column, empty).to_numpy(zero_copy_only=False)

@@ -20,24 +20,25 @@ def read_conll(
     separator: str | None = None,
     comment: str | None = None,
 ) -> Reader[TaggedSequence]:
-    r"""Sentences of a file with one token a line in columns, and blank lines between sentences.
+    r"""Read the sentences of a CoNLL file: one token per line in columns, and blank lines between sentences.
 
-    The format of the CoNLL shared tasks on chunking and named entities, and of many corpora since. A line whose first
-    column is "-DOCSTART-" ends a sentence and is left out.
+    This is the format of the CoNLL shared tasks on chunking and named entities, and of many corpora since. A line whose
+    first column is "-DOCSTART-" ends a sentence and is omitted.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     columns : sequence of int, dict of str to int, or None, default=None
-        What to keep of a token. None: all columns but that of the label, as a tuple. A sequence: these columns, counted
-        from 0, or from -1 at the end, as a tuple. A mapping: a dict with these names.
+        The columns of a token to keep. If None, all columns except the label, as a tuple. If a sequence, these column
+        indices, as a tuple; -1 is the last column. If a mapping, a dict with these names.
     label : int or None, default=-1
-        The column of the label; None if there is none.
+        Index of the label column. If None, tokens have no labels.
     separator : str or None, default=None
-        What parts columns. None: tabs in a line that has any, and otherwise any white space.
+        Column separator. If None, columns are separated by tabs in lines that contain a tab, and by any white space in
+        other lines.
     comment : str or None, default=None
-        Lines that start with this are left out. By default there are none: "#" is a token in many corpora.
+        Lines that start with this string are skipped. If None, no line is a comment: "#" is a token in many corpora.
 
     Returns
     -------
@@ -47,12 +48,12 @@ def read_conll(
     Raises
     ------
     ReadError
-        In the loop: if a line has more or fewer columns than the first one, or too few.
+        During iteration, if a line has more or fewer columns than the first line, or fewer than requested.
 
     See Also
     --------
-    read_conllu : For the format of the Universal Dependencies.
-    onmargin.evaluate.tagging_report : Measures how good predicted labels are.
+    read_conllu : Read the format of the Universal Dependencies.
+    onmargin.evaluate.tagging_report : Evaluate predicted labels.
 
     Examples
     --------
@@ -80,18 +81,19 @@ def read_conll(
 
 
 def read_conllu(path: Source, columns: Sequence[str] = ("form",), label: str | None = "upos") -> Reader[TaggedSequence]:
-    r"""Sentences of a CoNLL-U file, the format of the Universal Dependencies.
+    r"""Read the sentences of a CoNLL-U file, the format of the Universal Dependencies.
 
-    Comments, ranges of multi-word tokens ("1-2") and empty nodes ("1.1") are left out; words remain.
+    Only words are kept: comments, ranges of multi-word tokens ("1-2") and empty nodes ("1.1") are omitted.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     columns : sequence of str, default=("form",)
-        What to keep of a word, out of "id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc".
+        The columns of a word to keep, among "id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps"
+        and "misc".
     label : str or None, default="upos"
-        Which of them is the label; None for none.
+        The label column. If None, words have no labels.
 
     Returns
     -------
@@ -101,11 +103,11 @@ def read_conllu(path: Source, columns: Sequence[str] = ("form",), label: str | N
     Raises
     ------
     ReadError
-        In the loop: if a line of a word has not ten columns with tabs between them.
+        During iteration, if the line of a word does not have ten tab-separated columns.
 
     See Also
     --------
-    read_conll : For other files with columns.
+    read_conll : Read other files with one token per line.
 
     Examples
     --------
@@ -134,7 +136,7 @@ def read_conllu(path: Source, columns: Sequence[str] = ("form",), label: str | N
 def _sentences(
     rows: Iterator[list[str]], token: Callable[[list[str]], Any], label: int | None
 ) -> Iterator[TaggedSequence]:
-    """Sentences of rows of columns, which empty rows part."""
+    """Yield sentences from rows of columns; empty rows separate sentences."""
     for filled, sentence in groupby(rows, key=bool):
         if filled:
             tokens = list(sentence)
@@ -143,7 +145,7 @@ def _sentences(
 
 
 def _rows(lines: Iterator[str], separator: str | None, comment: str | None, wanted: list[int]) -> Iterator[list[str]]:
-    """The columns of each line, none for one that parts sentences."""
+    """Yield the columns of each line, and an empty list for a line that separates sentences."""
     width = 0
     for line in lines:
         if comment and line.startswith(comment):
@@ -163,7 +165,7 @@ def _rows(lines: Iterator[str], separator: str | None, comment: str | None, want
 
 
 def _words(lines: Iterator[str]) -> Iterator[list[str]]:
-    """The columns of each word of CoNLL-U, none for a line that parts sentences."""
+    """Yield the columns of each CoNLL-U word, and an empty list for a line that separates sentences."""
     for line in lines:
         if line.startswith("#"):
             continue

@@ -1,4 +1,4 @@
-"""Sequences in CRFsuite's format of items with attributes."""
+"""Sequences in CRFsuite's text format."""
 
 import re
 from collections.abc import Iterator
@@ -7,35 +7,36 @@ from onmargin.io._reader import Reader, TaggedSequence, line_reader, parse_numbe
 from onmargin.io._source import Place, RecordError, Source
 
 _ESCAPE = re.compile(r"\\([:\\])")
-# The name runs to the first colon that no backslash escapes; a backslash before anything else is itself.
+# The name ends at the first unescaped colon; a backslash before any other character is literal.
 _ATTRIBUTE = re.compile(r"((?:[^:\\]|\\[:\\]?)*+)(?::([^:]*))?")
 
 
 def read_crfsuite(path: Source) -> Reader[TaggedSequence]:
-    r"""Sequences of a file of CRFsuite: one item a line, with blank lines between sequences.
+    r"""Read the sequences of a CRFsuite file: one item per line, and blank lines between sequences.
 
-    A line has the label, then the item's attributes, with tabs between them. An attribute is a name, or a name, a colon
-    and a number; in a name, "\:" is a colon and "\\" a backslash.
+    A line has the label and the item's attributes, separated by tabs. An attribute is a name, optionally followed by a
+    colon and a number. In a name, "\:" is a colon and "\\" a backslash.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
 
     Returns
     -------
     sequences : Reader of TaggedSequence
-        The items of each sequence, each a dict of attributes and their values, 1 where there is none; and their labels.
+        The items of each sequence, each a dict from attributes to values (1 if not given), and their labels.
 
     Raises
     ------
     ReadError
-        In the loop: if a value is not a finite number, or an attribute has two.
+        During iteration, if a value is not a finite number, or an attribute has two values.
 
     Notes
     -----
-    As CRFsuite reads it: several tabs are as good as one, the values of an attribute that an item has twice add up. A
-    colon in a label is kept, escaped or not: CRFsuite drops one that is not, and all that follows it.
+    As in CRFsuite, several consecutive tabs count as one, and the values of an attribute that occurs twice in an item
+    are added. Unlike in CRFsuite, a colon in a label is kept whether or not it is escaped; CRFsuite drops an unescaped
+    colon and everything after it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a table in text looks like: delimiter, header, quotes, and how its numbers are written."""
+"""Detection of the CSV dialect: delimiter, header, quotes and number format."""
 
 import csv
 import re
@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 DELIMITERS = ",\t;|"
-# Fields that stand for nothing.
+# Fields that denote a missing value.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
-_ROWS = 500  # rows that are looked at, at most
-# Patterns, which are compiled when they are used.
+_ROWS = 500  # maximum number of rows to look at
+# Patterns, compiled on use.
 _COMMA_GROUPS = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
 _DECIMAL_COMMA = r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+)?,\d+(?:[eE][-+]?\d+)?"
 _OTHER_GROUPS = r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*(?P<rest>[.,]\d+)?"
@@ -20,7 +20,7 @@ _NAME = r"[^\W\d][\w.\-]{0,40}"
 
 @dataclass(frozen=True)
 class CsvLook:
-    """How a table in text is written.
+    """Dialect of a CSV or TSV file.
 
     Attributes
     ----------
@@ -29,11 +29,11 @@ class CsvLook:
     header : bool
         Whether the first row has the names of the columns.
     quote : str or None
-        The character around fields that contain a delimiter; None if there is none.
+        The character around fields that contain a delimiter. If None, fields are not quoted.
     decimal : str
         The decimal mark of numbers.
     thousands : str or None
-        The mark between groups of three digits; None if there is none.
+        The mark between groups of three digits. If None, there is no such mark.
     """
 
     delimiter: str
@@ -51,30 +51,30 @@ def look_at_csv(
     decimal: str | None = None,
     thousands: str | None = None,
 ) -> CsvLook:
-    """Guess how a table is written from its first lines; what is given is not guessed.
+    """Detect the dialect of a CSV file from its first lines.
 
     Parameters
     ----------
     lines : sequence of str
-        The first lines, without their ends.
+        The first lines, without line endings.
     delimiter : str or None, default=None
-        The character between fields.
+        The character between fields. If None, it is detected.
     header : bool or None, default=None
-        Whether the first row has the names of the columns.
+        Whether the first row has the names of the columns. If None, it is detected.
     decimal : str or None, default=None
-        The decimal mark.
+        The decimal mark. If None and `thousands` is None, both are detected.
     thousands : str or None, default=None
         The mark between groups of three digits.
 
     Returns
     -------
     look : CsvLook
-        All of it.
+        The dialect.
 
     Raises
     ------
     ValueError
-        If it cannot be told whether a comma in numbers is a decimal mark.
+        If it is ambiguous whether a comma in numbers is a decimal mark.
     """
     lines = [line for line in lines if line.strip()][:_ROWS]
     if delimiter is None:
@@ -89,7 +89,7 @@ def look_at_csv(
 
 
 def _rows(lines: Sequence[str], delimiter: str, quote: str | None) -> list[list[str]]:
-    """The rows of lines, up to one that is damaged or goes on after them."""
+    """Parse lines into rows, up to a row that is damaged or does not end within the lines."""
     found: list[list[str]] = []
     reader = csv.reader((f"{line}\n" for line in lines), **dialect(delimiter, quote))  # type: ignore[arg-type]
     with suppress(csv.Error):
@@ -98,7 +98,7 @@ def _rows(lines: Sequence[str], delimiter: str, quote: str | None) -> list[list[
 
 
 def dialect(delimiter: str, quote: str | None) -> dict[str, object]:
-    """Return the arguments of `csv.reader`.
+    """Return the arguments for `csv.reader`.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def dialect(delimiter: str, quote: str | None) -> dict[str, object]:
     Returns
     -------
     arguments : dict
-        By name.
+        Keyword arguments.
     """
     if quote is None:
         return {"delimiter": delimiter, "quoting": csv.QUOTE_NONE, "quotechar": None}
@@ -118,19 +118,19 @@ def dialect(delimiter: str, quote: str | None) -> dict[str, object]:
 
 
 def _has_quotes(lines: Sequence[str]) -> bool:
-    """Whether fields between tabs are quoted: in texts a quote is a character like others."""
+    """Return whether tab-separated fields are quoted, rather than texts in which a quote is an ordinary character."""
     fields = [field for line in lines for field in line.split("\t")]
     quoted = [field for field in fields if field.startswith('"')]
     return bool(quoted) and all(len(field) > 1 and field.endswith('"') for field in quoted)
 
 
 def first_row(lines: Sequence[str], delimiter: str, quote: str | None) -> list[str]:
-    """Return the fields of the first row, which may go over several lines.
+    """Return the fields of the first row, which may span several lines.
 
     Parameters
     ----------
     lines : sequence of str
-        The first lines, without their ends.
+        The first lines, without line endings.
     delimiter : str
         The character between fields.
     quote : str or None
@@ -145,11 +145,11 @@ def first_row(lines: Sequence[str], delimiter: str, quote: str | None) -> list[s
 
 
 def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, bool, float, int]:
-    """How well a delimiter explains lines.
+    """Return how well a delimiter fits the lines, as a tuple of criteria to compare.
 
-    The criteria are, in this order: how many rows have the same width, whether the first row has it, too (a header
-    has no decimal commas), whether it is not a comma (which may be the decimal mark of one column), how many fields
-    are numbers, and the width.
+    The criteria are, in this order: the share of lines with the most common width, whether the first row has that width
+    (a header has no decimal commas), whether the delimiter is not a comma (which may be the decimal mark of a column),
+    the share of numeric fields, and the width.
     """
     rows = _rows(lines, delimiter, '"' if delimiter != "\t" or _has_quotes(lines) else None)
     if not rows:
@@ -163,7 +163,7 @@ def _regularity(lines: Sequence[str], delimiter: str) -> tuple[float, bool, bool
 
 
 def is_number(field: str) -> bool:
-    """Whether a field is a number as Python writes it.
+    """Return whether a field is a number in Python notation.
 
     Parameters
     ----------
@@ -190,8 +190,9 @@ def _looks_numeric(field: str) -> bool:
 def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Guess whether the first row of a table has the names of the columns.
 
-    It has none if one of its fields is a number. It has names if a column is of numbers below. Else it has names if
-    none of them occurs again in its column, though others do, or all look like identifiers.
+    A row with a number is not a header. Otherwise, it is a header if any column below it is numeric. Otherwise, it is a
+    header if none of its fields occurs again in its column, and either other values repeat within a column or all its
+    fields look like identifiers.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
-    """The decimal mark and the thousands mark of the columns of numbers."""
+    """Return the decimal mark and the thousands mark of the numeric columns."""
     marked: list[str] = []
     for k in range(max(map(len, rows), default=0)):
         column = [field for row in rows if k < len(row) and (field := row[k].strip()) not in MISSING]

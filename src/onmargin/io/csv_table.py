@@ -23,43 +23,44 @@ def read_csv(
     thousands: str | None = None,
     missing: Sequence[str] = ("",),
 ) -> Reader[Record]:
-    r"""Rows of a table in text, as dicts.
+    r"""Read the rows of a CSV or TSV file as dicts.
 
-    A field that is a number becomes one, an empty field is left out, and anything else stays a string: a category.
+    Numeric fields become numbers, empty fields are omitted, and all other fields stay strings (categories).
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : str, int or None, default=-1
-        Name or place of the column of the label, from 0, or from -1 at the end; None if there is none. A label is read
-        like other fields: a number if it is one.
+        Name or index of the label column; -1 is the last column. If None, rows have no label. A numeric label becomes a
+        number, like any other field.
     weight : str, int or None, default=None
-        Name or place of the column with the weight of a row.
+        Name or index of the column with the row weights. If None, all weights are 1.
     delimiter : str, default=","
-        What parts fields; "\t" for TSV.
+        Field separator; "\t" for TSV.
     header : bool or sequence of str, default=True
-        Whether the first row has the names of the columns; without it they are "0", "1" and so on. Or the names.
+        Whether the first row has the names of the columns. If False, the names are "0", "1" and so on. If a sequence,
+        these are the names and the file has no header.
     text : sequence of str, default=()
-        Names of columns that hold strings even where they look like numbers, such as postcodes.
+        Names of columns to keep as strings even if they look like numbers, such as postal codes.
     quote : str or None, default='"'
-        The character around fields that contain a delimiter. If None, a quote is a character like any other.
+        The character around fields that contain a delimiter. If None, quotes are ordinary characters.
     decimal : str, default="."
         The decimal mark of numbers.
     thousands : str or None, default=None
-        The mark between groups of three digits. If None, there is none.
+        The mark between groups of three digits. If None, there is no such mark.
     missing : sequence of str, default=("",)
-        Fields that stand for nothing and are left out, such as "NA" or "?". A label is missing if it is empty.
+        Fields that denote a missing value and are omitted, such as "NA" or "?". A label is missing only if it is empty.
 
     Returns
     -------
     records : Reader of Record
-        A dict of the other columns, the label and the weight of each row.
+        For each row, a dict of the other columns, the label and the weight.
 
     Raises
     ------
     ReadError
-        In the loop: if a row has more or fewer fields than the first, a column is missing, a label is empty, or a
+        During iteration, if a row has more or fewer fields than the first, a column is missing, a label is empty, or a
         number is not finite.
 
     Examples
@@ -80,7 +81,7 @@ def read_csv(
     parse_field = _plain if decimal == "." and thousands is None else _with_marks(decimal, thousands)
     strings, left_out = frozenset(text), frozenset(missing)
 
-    # Kept by the loops over one file: after a row that is skipped the names are known.
+    # at.kept holds the column names, so that parsing can restart after a skipped row.
     def parse(lines: Iterator[str], at: Place) -> Iterator[Record]:
         rows = _csv_rows(lines, delimiter, quote)
         names: Sequence[str] | None = at.kept
@@ -135,7 +136,7 @@ def _plain(name: str, field: str) -> float | str:
 
 
 def _with_marks(decimal: str, thousands: str | None) -> Callable[[str, str], float | str]:
-    """Numbers with other marks than a decimal point."""
+    """Return a parser of fields whose numbers have the given decimal and thousands marks."""
     groups = "" if thousands is None else rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+|"
     form = re.compile(rf"[-+]?(?:{groups}\d*)(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?")
 

@@ -1,4 +1,4 @@
-"""Text to classify: lines, folders of text files or e-mails, and mailboxes."""
+"""Text documents: one text per line, folders of text files or emails, and mailboxes."""
 
 import codecs
 import email
@@ -24,22 +24,22 @@ def read_folder(
     encoding: str = "utf-8",
     random_state: int | None = None,
 ) -> Reader[Record]:
-    """Texts of the files in the folders of a folder; the name of its folder is the label of a text.
+    """Read text files from a folder with one subfolder per label.
 
     Parameters
     ----------
     path : str or path-like
-        A folder with one folder a label. Files further down belong to the label above them; files and folders whose
-        names start with a dot are left out. A file may be compressed.
+        A folder with one subfolder per label. Files in deeper folders have the label of the subfolder. Files and
+        folders whose names start with a dot are skipped. Files may be compressed.
     mail : bool, default=False
-        Whether files are e-mails, of which the text is taken.
+        Whether the files are emails, from which the text is extracted.
     headers : sequence of str, default=()
         With ``mail=True``, headers to put before the text, such as "Subject".
     encoding : str, default="utf-8"
-        How texts are encoded. An e-mail says so itself.
+        Encoding of the texts. Emails declare their own encoding.
     random_state : int or None, default=None
-        None: in the order of the names, all texts of one label before the next. A number: in a random order, the same
-        for the same number. That is what an online learner wants.
+        If None, files are read in the order of their names, all texts of one label before the next. If an int, it is
+        the seed of a random order, which is better for an online learner.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def read_folder(
     Raises
     ------
     ReadError
-        In the loop: if a text is not in that encoding. It names the file.
+        During iteration, if a text is not in that encoding. The error names the file.
     """
     try:
         codecs.lookup(encoding)
@@ -71,27 +71,27 @@ def read_folder(
 
 
 def read_mbox(path: Source, *, label: str | None = None, headers: Sequence[str] = ()) -> Reader[Record]:
-    r"""Texts of the e-mails in a mailbox of the mbox format.
+    r"""Read the texts of the emails in an mbox mailbox.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : str or None, default=None
-        The header that has the label, such as "X-Gmail-Labels"; without it messages have none.
+        The header that contains the label, such as "X-Gmail-Labels". If None, messages have no label.
     headers : sequence of str, default=()
-        Headers to put before the text, such as "Subject"; by default there are none, since sender and date give away
-        what the text should tell.
+        Headers to put before the text, such as "Subject". The default is none, since the sender and date can give away
+        the label.
 
     Returns
     -------
     records : Reader of Record
-        The text of each message: its plain parts, or its HTML without the tags if there are none.
+        The text of each message: its plain text parts, or its HTML without tags if it has none.
 
     Raises
     ------
     ReadError
-        In the loop: if the file does not start with a line "From ...", or a message cannot be parsed.
+        During iteration, if the file does not start with a line "From ...", or a message cannot be parsed.
 
     Examples
     --------
@@ -112,24 +112,24 @@ def read_mbox(path: Source, *, label: str | None = None, headers: Sequence[str] 
 
 
 def read_text(path: Source, *, label: bool = True) -> Reader[Record]:
-    r"""Texts of a file with one a line, after its label and a tab.
+    r"""Read a file with one text per line, after its label and a tab.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : bool, default=True
-        Whether lines have labels; without them all of a line is the text. Blank lines are left out.
+        Whether lines have labels. If False, the whole line is the text. Blank lines are skipped.
 
     Returns
     -------
     records : Reader of Record
-        The text and the label, a string, of each line.
+        The text and the label (a string) of each line.
 
     Raises
     ------
     ReadError
-        In the loop: if a line has no tab, or nothing before it.
+        During iteration, if a line has no tab, or nothing before it.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def _decoded(data: bytes, encoding: str) -> str:
 
 
 def _messages(stream: BinaryIO, at: Place) -> Iterator[bytes]:
-    """The bytes of each message: up to a blank line and one that starts with "From "."""
+    """Yield the bytes of each message, which ends before a blank line followed by a line that starts with "From "."""
     message: list[bytes] | None = None
     blank = True
     for line in stream:
@@ -186,7 +186,7 @@ def _messages(stream: BinaryIO, at: Place) -> Iterator[bytes]:
                 yield b"".join(message)
             message = []
         elif message is not None:
-            # Writers put ">" before such a line of a text.
+            # Mailbox writers quote lines of a text that start with "From " with ">".
             message.append(line[1:] if line.startswith(b">") and line.lstrip(b">").startswith(b"From ") else line)
         elif line.strip():
             raise RecordError(f"a mailbox starts with a line 'From ...'; got {line[:60].decode(errors='replace')!r}")
@@ -209,7 +209,7 @@ def _header(message: Message, name: str) -> str | None:
         return None
     try:
         pieces = email.header.decode_header(value)
-    except email.errors.HeaderParseError:  # as it stands, then
+    except email.errors.HeaderParseError:  # keep the raw header
         return str(value)
     return "".join(text if isinstance(text, str) else _lenient(text, charset) for text, charset in pieces)
 
@@ -220,7 +220,7 @@ def _content(part: Message) -> str:
 
 
 def _lenient(data: bytes, charset: str | None) -> str:
-    """Mail often lies about its encoding: what does not fit is replaced, and an unknown one is taken for UTF-8."""
+    """Decode bytes whose declared encoding may be wrong: bad bytes are replaced, unknown encodings read as UTF-8."""
     try:
         return data.decode(charset or "utf-8", "replace")
     except (LookupError, ValueError):
@@ -228,7 +228,7 @@ def _lenient(data: bytes, charset: str | None) -> str:
 
 
 class _Stripper(HTMLParser):
-    """Collects the text of HTML."""
+    """Collector of the text of HTML."""
 
     def __init__(self, markup: str) -> None:
         super().__init__()
@@ -252,5 +252,5 @@ def _without_tags(markup: str) -> str:
     return "".join(_Stripper(markup).pieces)
 
 
-# Of these kinds of parts the first that a message has, and what makes text of them.
+# Content types in order of preference, with the function that converts a part to text.
 _KINDS: dict[str, Callable[[str], str]] = {"text/plain": str, "text/html": _without_tags}

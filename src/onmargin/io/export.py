@@ -1,4 +1,4 @@
-"""Models for other libraries."""
+"""Export of models to scikit-learn and ONNX."""
 
 import os
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Scores of these are linear in the features, one a class (one for two classes), and the highest wins.
+# Classifiers whose scores are linear in the features: one per class (one in total for two classes); the highest wins.
 CLASSIFIERS = {
     "AROWClassifier",
     "AutoClassifier",
@@ -20,7 +20,7 @@ CLASSIFIERS = {
     "SCWClassifier",
     "Winnow",
 }
-# Predictions of these are.
+# Regressors whose predictions are linear in the features.
 REGRESSORS = {
     "AROWRegressor",
     "AutoRegressor",
@@ -33,10 +33,10 @@ REGRESSORS = {
 
 
 def to_sklearn(model: Any) -> Any:
-    """Make a predictor of scikit-learn's own that scores as a fitted model does, to deploy where onmargin is not.
+    """Convert a fitted linear model to a scikit-learn predictor, for deployment without onmargin.
 
-    Classifiers become a ``LinearSVC``, regressors a ``LinearRegression``: plain linear predictors, whose weights
-    and intercepts are copies of the model's (averaged ones if it averages). It does not learn on.
+    Classifiers become a ``LinearSVC`` and regressors a ``LinearRegression``. Weights and intercepts are copies of the
+    model's (the averaged ones if the model averages). The predictor cannot be trained further.
 
     Parameters
     ----------
@@ -46,15 +46,15 @@ def to_sklearn(model: Any) -> Any:
     Returns
     -------
     predictor : LinearSVC or LinearRegression
-        With the same ``decision_function`` or ``predict`` up to rounding. A score of exactly zero between two classes
-        is the first class there, and the second here.
+        A predictor with the same ``decision_function`` or ``predict`` up to rounding. With two classes, scikit-learn
+        predicts the first class for a score of exactly zero, and onmargin the second.
 
     Raises
     ------
     TypeError
-        If scikit-learn has no predictor like it.
+        If scikit-learn has no equivalent predictor.
     ValueError
-        If it has met one class only.
+        If the model has seen only one class.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def to_sklearn(model: Any) -> Any:
     predictor = LinearRegression() if linear.classes is None else LinearSVC()
     if linear.classes is not None:
         predictor.classes_ = linear.classes
-    # A regressor has one column of weights, which scikit-learn keeps flat.
+    # A regressor has one column of weights, which scikit-learn stores as a flat array.
     predictor.coef_ = linear.coef.ravel() if linear.classes is None else linear.coef
     predictor.intercept_ = float(linear.intercept[0]) if linear.classes is None else linear.intercept
     for attribute in ("n_features_in_", "feature_names_in_"):
@@ -83,36 +83,36 @@ def to_sklearn(model: Any) -> Any:
 
 
 def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
-    """Make an ONNX model that scores as a fitted model does, to deploy where Python is not.
+    """Convert a fitted linear model to ONNX, for deployment without Python.
 
-    It takes ``X``, a matrix of as many columns as the model has features, in the type of its weights. Classifiers give
-    ``label``, the labels as they were learned, and ``scores``, what ``decision_function`` gives; regressors give
-    ``prediction``. It does not learn on.
+    The input is ``X``, a matrix with one column per feature, in the type of the model's weights. The outputs of
+    classifiers are ``label``, the original labels, and ``scores``, the values of ``decision_function``. The output of
+    regressors is ``prediction``. The ONNX model cannot be trained further.
 
     Parameters
     ----------
     model : object
         A fitted linear classifier or regressor of onmargin.
     path : str, path-like or None, default=None
-        Where to write it, too.
+        If given, the ONNX model is also written to this file.
 
     Returns
     -------
     graph : onnx.ModelProto
-        Operators of ONNX's own set alone, version 13: a product, a sum and a choice.
+        A model that uses only standard ONNX operators, version 13: a product, a sum and a selection.
 
     Raises
     ------
     TypeError
         If the scores of the model are not linear in the features, or its labels are neither strings nor numbers.
     ValueError
-        If it has met one class only.
+        If the model has seen only one class.
     ImportError
-        If there is no onnx: ``pip install '.[onnx]'`` in a clone.
+        If onnx is not installed: ``pip install '.[onnx]'`` in a clone.
 
     See Also
     --------
-    to_sklearn : A predictor of scikit-learn's own.
+    to_sklearn : Convert to a scikit-learn predictor.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
 
 
 class _Linear(NamedTuple):
-    """Scores of x: coef @ x + intercept, one a class, or one of the second of two; without classes a prediction."""
+    """Linear scores coef @ x + intercept: one per class, one for the second of two classes, or one prediction."""
 
     coef: NDArray[Any]
     intercept: NDArray[Any]
@@ -144,7 +144,7 @@ class _Linear(NamedTuple):
 
 
 def _linear_form(model: Any, refusal: str, function: str) -> _Linear:
-    """Copies of what a model has learned, if its scores are linear."""
+    """Return copies of the weights and intercepts of a model, if its scores are linear."""
     from scipy import sparse
     from sklearn.utils.validation import check_is_fitted
 
@@ -170,7 +170,7 @@ def _linear_form(model: Any, refusal: str, function: str) -> _Linear:
 
 
 def _onnx_graph(linear: _Linear, onnx: Any) -> Any:
-    """Scores, the place of the class that they choose, and the label at that place."""
+    """Return a graph that computes the scores, the index of the predicted class, and its label."""
     node, value = onnx.helper.make_node, onnx.helper.make_tensor_value_info
     kind = linear.coef.dtype if linear.coef.dtype == np.float32 else np.dtype(np.float64)
     number = onnx.helper.np_dtype_to_tensor_dtype(kind)
@@ -190,7 +190,7 @@ def _onnx_graph(linear: _Linear, onnx: Any) -> Any:
     outputs = [value(out, number, ["n"] if n_scores == 1 else ["n", n_scores])]
     if linear.classes is not None:
         constants["classes"] = _onnx_labels(linear.classes)
-        if n_scores == 1:  # a score of zero is the second class
+        if n_scores == 1:  # a score of zero predicts the second class
             nodes += [node("GreaterOrEqual", ["scores", "zero"], ["second"]), node("Cast", ["second"], ["place"], to=7)]
         else:
             nodes.append(node("ArgMax", ["scores"], ["place"], axis=1, keepdims=0))
@@ -200,12 +200,12 @@ def _onnx_graph(linear: _Linear, onnx: Any) -> Any:
     used = {name for one in nodes for name in one.input}
     tensors = [onnx.numpy_helper.from_array(array, name) for name, array in constants.items() if name in used]
     graph = onnx.helper.make_graph(nodes, "onmargin", [value("X", number, ["n", n_features])], outputs, tensors)
-    # Old enough for any runtime that has version 13 of the operators.
+    # This IR version is supported by every runtime with version 13 of the operators.
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
 
 
 def _onnx_labels(classes: NDArray[Any]) -> NDArray[Any]:
-    """Labels in a type that ONNX has."""
+    """Return the labels in a type that ONNX supports."""
     if classes.dtype.kind in "iub":
         return classes.astype(np.int64 if classes.dtype.kind in "iu" else np.bool_)
     if classes.dtype.kind == "f":

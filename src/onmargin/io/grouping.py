@@ -1,4 +1,4 @@
-"""Records in groups."""
+"""Grouping of records into lists."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -10,14 +10,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def grouped(items: Iterable[T_co], size: int) -> Iterator[list[T_co]]:
-    """Yield items in lists; those before a record that cannot be read come before its error.
+    """Yield items in lists; the items before an error are yielded before it is raised.
 
     Parameters
     ----------
     items : iterable
         The items.
     size : int
-        How many a list has; the last may have fewer.
+        Number of items per list; the last list may have fewer.
 
     Yields
     ------
@@ -28,7 +28,7 @@ def grouped(items: Iterable[T_co], size: int) -> Iterator[list[T_co]]:
     while True:
         group: list[T_co] = []
         try:
-            group.extend(islice(rest, size))  # which keeps what came before an error
+            group.extend(islice(rest, size))  # extend keeps the items before an error
         except ReadError:
             if group:
                 yield group

@@ -1,4 +1,4 @@
-"""Which format a file has, by its name and its first bytes."""
+"""Detection of file formats by name and first bytes."""
 
 import io
 import os
@@ -10,9 +10,9 @@ from onmargin.io._reader import ReadError
 from onmargin.io._source import RecordError, opened
 from onmargin.io.csv_look import DELIMITERS
 
-_HEAD = 1 << 16  # bytes that a guess looks at
+_HEAD = 1 << 16  # number of bytes to look at
 
-# What names end with, before the ending of a compressed file. Files named .json have an array or lines.
+# File name endings, without the ending of a compressed file. A .json file holds an array or one object per line.
 ENDINGS = {
     "svmlight": (".svm", ".svmlight", ".libsvm"),
     "csv": (".csv", ".tsv"),
@@ -29,14 +29,14 @@ FORMATS = (*ENDINGS, "json", "text", "folder")
 _PACKED = (".gz", ".xz", ".zst")
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-# What the first line looks like, tried in turn. Patterns are compiled when they are used.
+# Patterns for the first line, tried in this order and compiled on use.
 _FIRST = {
     "mbox": r"From ",
     "jsonl": r"\s*\{",
     "json": r"\s*\[",
     "arff": r"(?i)\s*(?:%|@relation\b)",
 }
-# What the lines of the first block look like, tried in turn.
+# Patterns for the lines of the first block, tried in this order.
 _EACH = {
     "svmlight": rf"#|(?:{_NUMBER}(?:,{_NUMBER})*)?\s*(?:qid:\d+\s+)?(?:\d+:{_NUMBER}(?:\s+|$))*(?:#|$)",
     "vw": rf"(?:{_NUMBER}(?:\s+{_NUMBER}){{0,2}}\s+(?:'?[^\s|]*\s*)|'[^\s|]*\s*)?\|(?:[^|]|$)",
@@ -45,25 +45,25 @@ _EACH = {
 
 
 def guess_format(path: str | os.PathLike[str]) -> str:
-    """Guess the format of a file by its name, or by its first block if the name does not tell.
+    """Guess the format of a file by its name, or by its first block if the name is not conclusive.
 
     Parameters
     ----------
     path : str or path-like
-        The file, compressed or not, or a folder; "-" is the standard input, of which nothing is used up.
+        The file, compressed or not, or a folder. "-" is standard input, from which no bytes are consumed.
 
     Returns
     -------
     format : str
         "svmlight", "csv" (or TSV), "jsonl", "json", "vw", "arrow" (or Parquet), "arff", "mbox", "conll", "conllu",
-        "crfsuite", "text" or "folder": that of the reader ``read_...`` of this name.
+        "crfsuite", "text" or "folder". Each corresponds to the reader ``read_...`` of this name.
 
     Raises
     ------
     ValueError
-        If it is empty, damaged or looks like none of them.
+        If the file is empty, damaged or in none of these formats.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     path = os.fspath(path)
     if os.path.isdir(path):
@@ -91,11 +91,11 @@ def guess_format(path: str | os.PathLike[str]) -> str:
 
 
 def _by_lines(lines: list[str], filled: list[str]) -> str | None:
-    """Guess the format by all lines of the first block, of which some are `filled`."""
+    """Guess the format from the lines of the first block; `filled` are those that are not blank."""
     if _mostly("svmlight", filled) and any(":" in line for line in filled):
         return "svmlight"
     blank = [k for k, line in enumerate(lines) if not line.strip()]
-    # A table may have a blank line at its end.
+    # A blank line at the end of a table does not separate sentences.
     parted = blank and (blank[0] < len(filled) or not any(mark in filled[0] for mark in DELIMITERS))
     if parted and len(filled) > 1 and (found := _sequences(filled)) is not None:
         return found
@@ -107,16 +107,16 @@ def _by_lines(lines: list[str], filled: list[str]) -> str | None:
 
 
 def _mostly(format: str, filled: list[str]) -> bool:
-    """Whether lines look like those of a format; a few may be damaged, but not the first."""
+    """Return whether lines match a format; a few may be damaged, but not the first."""
     matches = [re.match(_EACH[format], line) is not None for line in filled]
     return matches[0] and sum(matches) >= 0.9 * len(matches)
 
 
 def _sequences(filled: list[str]) -> str | None:
-    """Guess which sequences have tokens like these lines, with blank lines between them; None: they have not.
+    """Guess the sequence format of lines with blank lines between them; return None if they match neither.
 
-    CoNLL has as many columns in each line, and a few labels in the last one. CRFsuite has the label first, then names
-    of features, such as "w=the".
+    CoNLL has the same number of columns in each line, and a few labels in the last one. CRFsuite has the label first,
+    then names of features, such as "w=the".
     """
     words = [line for line in filled if not line.startswith("#")] or filled
     rows = [line.split("\t" if "\t" in line else None) for line in words]
@@ -134,17 +134,17 @@ def _sequences(filled: list[str]) -> str | None:
 
 
 def head(path: str) -> bytes:
-    """The first bytes of a file, unpacked; those of the standard input can still be read.
+    """Return the first bytes of a file, decompressed; those of standard input can still be read afterwards.
 
     Parameters
     ----------
     path : str
-        The file; "-" is the standard input.
+        The file. "-" is standard input.
 
     Returns
     -------
     data : bytes
-        As many as a guess looks at.
+        The first bytes.
     """
     source: Any = path
     if path == "-":
@@ -156,14 +156,14 @@ def head(path: str) -> bytes:
             while len(data) < _HEAD and (more := stream.read1(_HEAD)):  # type: ignore[attr-defined]
                 data += more
         except RecordError as error:
-            # The bytes that have come through a pipe may end within compressed data.
+            # The bytes received through a pipe so far may end within compressed data.
             if not data:
                 raise ReadError(str(error), path, 1) from error.__cause__
     return data
 
 
 def _unread(stream: Any) -> io.BytesIO:
-    """The same bytes for somebody else, of a stream that stands in for the standard input."""
+    """Read the first bytes of a seekable stream that replaces standard input, and rewind it."""
     place = stream.tell()
     data = stream.read(_HEAD)
     stream.seek(place)
@@ -171,7 +171,7 @@ def _unread(stream: Any) -> io.BytesIO:
 
 
 def first_lines(data: bytes) -> list[str]:
-    """Whole lines of a head; the last one may go on, but one there is.
+    """Return the complete lines of the first bytes of a file, and at least one line if there are any bytes.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def first_lines(data: bytes) -> list[str]:
     Returns
     -------
     lines : list of str
-        Without their ends.
+        The lines, without line endings.
     """
     lines = re.split(r"\r\n|\n|\r", data.decode("utf-8-sig", "replace"))
     if lines[-1] == "":

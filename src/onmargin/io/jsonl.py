@@ -13,25 +13,25 @@ from onmargin.io._source import DamageError, Place, RecordError, Source
 _FEATURES = ("x", "features", "text")
 _TARGETS = ("y", "label")
 _WHITESPACE = " \t\n\r"  # of JSON
-_BUFFER = 1 << 16  # characters of an array that are read at a time
+_BUFFER = 1 << 16  # characters of an array to read at a time
 
 
 def read_jsonl(
     path: Source, *, label: str | None = None, weight: str | None = None, flat: bool = False
 ) -> Reader[Record]:
-    r"""Records of a file with one JSON object per line.
+    r"""Read a JSON Lines file: one JSON object per line.
 
-    An object has the features as "x", "features" or "text": an object of numbers and strings, a list of strings, or a
-    string. It may have the label as "y" or "label": a string, a number, true or false, or a list of those for several;
-    and a number as "weight". Other keys are left out, blank lines too.
+    An object has its features under "x", "features" or "text": an object of numbers and strings, a list of strings, or
+    a string. It may have a label under "y" or "label": a string, a number, true or false, or a list of these for
+    several labels. It may have a number under "weight". Other keys and blank lines are ignored.
 
-    A flat object has features next to the label: ``{"message": "Hello", "length": 5, "category": "ham"}``. An object
-    or a list of strings among them is the features "key:name"; null is left out.
+    A flat object has its features next to the label: ``{"message": "Hello", "length": 5, "category": "ham"}``. A nested
+    object or list of strings becomes the features "key:name". A null is omitted.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : str or None, default=None
         The key of the label. If None, it is "y" or "label".
     weight : str or None, default=None
@@ -47,11 +47,11 @@ def read_jsonl(
     Raises
     ------
     ReadError
-        In the loop: if a line is not such an object, or a number is NaN or infinite.
+        During iteration, if a line is not such an object, or a number is NaN or infinite.
 
     See Also
     --------
-    read_json : For an array of such objects.
+    read_json : Read an array of such objects.
 
     Examples
     --------
@@ -89,12 +89,12 @@ def read_jsonl(
 def read_json(
     path: Source, *, label: str | None = None, weight: str | None = None, flat: bool = False
 ) -> Reader[Record]:
-    r"""Records of a file with one JSON array of objects, one object at a time.
+    r"""Read a JSON file with one array of objects, one object at a time.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     label : str or None, default=None
         The key of the label, as for :func:`read_jsonl`.
     weight : str or None, default=None
@@ -110,11 +110,11 @@ def read_json(
     Raises
     ------
     ReadError
-        In the loop: if the file is not an array of such objects.
+        During iteration, if the file is not an array of such objects.
 
     See Also
     --------
-    read_jsonl : For one object per line.
+    read_jsonl : Read one object per line.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def read_json(
 
 
 def items(text: io.TextIOWrapper) -> Iterator[Any]:
-    """Yield the items of an array, parsed as soon as they are whole.
+    """Yield the items of an array, each as soon as it is complete.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def items(text: io.TextIOWrapper) -> Iterator[Any]:
     Yields
     ------
     item : object
-        The next one.
+        The next item.
     """
     decoder = json.JSONDecoder(parse_constant=_refuse_constant)
     buffer, begun, first = "", False, True
@@ -177,7 +177,7 @@ def items(text: io.TextIOWrapper) -> Iterator[Any]:
                     entry, end = decoder.raw_decode(buffer)
                 except (ValueError, RecursionError) as error:
                     if more:
-                        break  # it may go on
+                        break  # the item may continue in the next buffer
                     raise DamageError(f"the file is not a JSON array: {error}") from error
                 yield entry
                 buffer, first = buffer[end:].lstrip(_WHITESPACE), False
@@ -192,7 +192,7 @@ def items(text: io.TextIOWrapper) -> Iterator[Any]:
 
 
 def first_objects(data: bytes, *, array: bool) -> list[dict[str, Any]]:
-    """Return the objects at the start of a file; the last one may go on, and damaged ones are left out.
+    """Return the complete objects at the start of a file; damaged ones are skipped.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def first_objects(data: bytes, *, array: bool) -> list[dict[str, Any]]:
     Returns
     -------
     objects : list of dict
-        Those that are whole.
+        The objects.
     """
     found: list[Any] = []
     text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace")
@@ -219,7 +219,7 @@ def first_objects(data: bytes, *, array: bool) -> list[dict[str, Any]]:
 
 
 def _nested(label: str | None, weight: str | None) -> Callable[[dict[str, Any]], Record]:
-    """Records whose features have a key of their own."""
+    """Return a parser of records whose features have their own key."""
     targets, weight_key = _TARGETS if label is None else (label,), weight or "weight"
 
     def record(entry: dict[str, Any]) -> Record:
@@ -240,7 +240,7 @@ def _nested(label: str | None, weight: str | None) -> Callable[[dict[str, Any]],
 
 
 def _flat(label: str | None, weight: str | None) -> Callable[[dict[str, Any]], Record]:
-    """Records whose features are next to the label."""
+    """Return a parser of records whose features are next to the label."""
     targets, weight_key = _TARGETS if label is None else (label,), weight or "weight"
 
     def record(entry: dict[str, Any]) -> Record:
@@ -282,7 +282,7 @@ def _features(x: Any) -> Any:
 
 
 def _fields(x: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Features by name; those of an object, and the strings of a list, after the name of the object or the list."""
+    """Return the features by name; those in a nested object or list are prefixed with its name."""
     fields: dict[str, Any] = {}
     for name, value in x.items():
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Models as files: safetensors, with all that is not an array as JSON in its one metadata entry.
+"""Model files: safetensors, with everything that is not an array as JSON in the single metadata entry.
 
 The format is described in docs/model_files.rst.
 """
@@ -19,30 +19,30 @@ from onmargin._core.restore import at_most, whole
 from onmargin.io._replacing import replace_file
 from onmargin.io._values import DTYPES, Reader, Writer, public_name, sha256
 
-# Raised when files are written that earlier versions of the library would misread.
+# Incremented when new files would be misread by earlier versions of the library.
 SCHEMA = 1
 KEY = "onmargin"
-# Arrays come in the order of their types: numbers of many bytes first, so that each is aligned.
+# Arrays are ordered by type, larger numbers first, so that each array is aligned.
 ORDER = (
     *("uint64", "int64", "float64", "float32", "uint32", "int32"),
     *("float16", "uint16", "int16", "int8", "uint8", "bool"),
 )
 # The longest header that safetensors reads.
 MAX_HEADER = 100_000_000
-# A model takes at most so many bytes of memory for each byte of its file, and so many more, as it is loaded. Columns of
-# weights are padded, and a model that has learned nothing is made next to it.
+# While loading, a model takes at most MEMORY_PER_BYTE bytes of memory per byte of its file, plus MORE_MEMORY bytes.
+# Columns of weights are padded, and an untrained model is constructed as well.
 MEMORY_PER_BYTE, MORE_MEMORY = 100, 1 << 24
 
 
 class ModelFileError(ValueError):
-    """A file that no model can be loaded from: damaged, foreign, or of a later version of the library."""
+    """Error for a file that cannot be loaded: damaged, not a model file, or from a later version of the library."""
 
 
 def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
-    """Write a model to a file, from which `load` makes one that goes on as if nothing had happened.
+    """Save a model to a file, so that `load` returns a model that continues exactly where this one stopped.
 
-    A file that is there is replaced in one step: whatever happens, it holds the old model or the new one. The same
-    model makes the same bytes.
+    An existing file is replaced atomically: it always holds the old model or the new one. The same model always gives
+    the same bytes.
 
     Parameters
     ----------
@@ -50,27 +50,28 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
         An estimator of onmargin, a model of ``onmargin.stream`` or a transformer of ``onmargin.features``; fitted or
         not.
     path : str or path-like
-        Where to write it; by custom the name ends in ".safetensors".
+        The file to write; its name usually ends in ".safetensors".
     notes : dict or None, default=None
-        What else the file should say, such as where its examples come from: what JSON can hold, for `load_with_notes`.
+        JSON-serializable notes to store in the file, such as the origin of the training data; see `load_with_notes`.
 
     Raises
     ------
     TypeError
-        If it is none, if it has learned something that a file cannot hold, or if JSON cannot hold the notes.
+        If `model` is not a model, if it has learned something that a file cannot hold, or if the notes are not
+        JSON-serializable.
     ValueError
-        If a parameter is not one that the model accepts, or that it can go on with.
+        If the value of a parameter is invalid, or was changed so that the model cannot continue with it.
     OSError
         If the file cannot be written.
 
     See Also
     --------
-    load : Read it again.
+    load : Load a saved model.
 
     Notes
     -----
     A parameter that is a function, or another object that is neither a number, a string, an array nor a part of
-    onmargin, is left out. `load` asks for it.
+    onmargin, is not saved. It must be passed to `load`.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def save(model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] |
 
 
 def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
-    """The bytes of the file that `save` would write, for another process.
+    """Return the bytes of the file that `save` would write, to send to another process.
 
     Parameters
     ----------
@@ -105,25 +106,25 @@ def to_bytes(model: Any, notes: Mapping[str, Any] | None = None) -> bytes:
 
 
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write what `to_bytes` made as `save` writes a model: a file that is there is replaced in one step.
+    """Write the result of `to_bytes` to a file, atomically as `save` does.
 
     Parameters
     ----------
     data : bytes
-        The file.
+        The content of the file.
     path : str or path-like
-        Where to write it.
+        The file to write.
     """
     replace_file(path, [data])
 
 
 def from_bytes(data: bytes | memoryview) -> Any:
-    """The model of `to_bytes`, checked as `load` checks a file.
+    """Return the model from the result of `to_bytes`, with the same checks as `load`.
 
     Parameters
     ----------
     data : bytes or memoryview
-        The file.
+        The content of the file.
 
     Returns
     -------
@@ -137,12 +138,12 @@ def from_bytes(data: bytes | memoryview) -> Any:
     """
     try:
         return _model(_Tensors(memoryview(data)), len(data), {})[0]
-    except Exception as error:  # as a file
+    except Exception as error:  # the data may be arbitrary
         raise ModelFileError(f"cannot load a model from bytes: {error or type(error).__name__}") from error
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as those of `save` do; it may be damaged.
+    """Return whether a file starts like one written by `save`; it may still be damaged.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 
 
 def _described(model: Any, notes: Mapping[str, Any] | None) -> tuple[str, dict[str, NDArray[Any]]]:
-    """What goes into the file of a model: its description, and its arrays by name."""
+    """Return the content of a model file: the description of the model, and its arrays by name."""
     if public_name(type(model)) is None:
         raise TypeError(
             f"save takes an estimator of onmargin; got a {type(model).__name__}. Of a pipeline or a search save the "
@@ -180,10 +181,10 @@ def _described(model: Any, notes: Mapping[str, Any] | None) -> tuple[str, dict[s
 
 
 def _pieces(text: str, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Any]:
-    """The bytes of a safetensors file: the length of the header, the header, and the arrays where it says.
+    """Yield the bytes of a safetensors file: the length of the header, the header, and the arrays at its offsets.
 
-    They are those that the library of that name would write, arrays of longer numbers first, but without its copy of
-    all of them in memory, and into a file of our own.
+    The bytes are the same as the safetensors library would write, arrays of larger numbers first. Unlike the library,
+    this does not copy all arrays in memory, and it can write to any file.
     """
     order = sorted(arrays, key=lambda name: (ORDER.index(arrays[name].dtype.name), name))
     ends = list(accumulate((arrays[name].nbytes for name in order), initial=0))
@@ -198,7 +199,7 @@ def _pieces(text: str, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Any]:
 
 
 class _Tensors:
-    """The tensors of a safetensors file in memory, not copied, as `safe_open` gives those of one on the disk."""
+    """The tensors of a safetensors file in memory, without copies; same interface as `safe_open` for files on disk."""
 
     def __init__(self, data: memoryview) -> None:
         self._start = 8 + int.from_bytes(data[:8], "little")
@@ -210,7 +211,7 @@ class _Tensors:
         ends = [0, len(data) - self._start]
         for entry in self._header.values():
             ends += entry["data_offsets"]
-        # From the first array to the end of the file, each begins where another one ends.
+        # The arrays must be contiguous: each begins where another one ends, up to the end of the file.
         if sorted(ends)[::2] != sorted(ends)[1::2] or any(a > b for a, b in map(_offsets, self._header.values())):
             raise ValueError("it is not a whole safetensors file: its arrays do not follow each other up to its end")
 
@@ -229,40 +230,40 @@ class _Tensors:
 
 
 def _offsets(entry: Mapping[str, Any]) -> tuple[int, int]:
-    """Return where an array begins and ends."""
+    """Return the start and end offsets of an array."""
     first, last = entry["data_offsets"]
     return whole(first, "data_offsets"), whole(last, "data_offsets")
 
 
 def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None = None) -> Any:
-    """Read a model that `save` wrote.
+    """Load a model that `save` wrote.
 
-    Every byte that means something is checked, all parts of the model must fit together, a small file takes little
-    memory, and nothing in the file is executed: it is safe to load a file from anyone.
+    It is safe to load an untrusted file: every significant byte is checked, the parts of the model must be consistent,
+    a small file takes little memory, and nothing in the file is executed.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     parameters : dict or None, default=None
-        The parameters that the file does not hold, by name: functions and foreign objects.
+        The parameters that are not in the file, by name: functions and objects of other libraries.
 
     Returns
     -------
     model : object
-        The model. It predicts and learns on as the saved one would have, bit for bit.
+        The model. It predicts and continues to learn bit for bit as the saved one would have.
 
     Raises
     ------
     ModelFileError
         If the file is damaged, is not a model file or was written by a later version of onmargin, or if `parameters`
-        are not what it asks for.
+        are not exactly those missing from the file.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
 
     See Also
     --------
-    save : Write it.
+    save : Save a model to a file.
     """
     return load_with_notes(path, parameters=parameters)[0]
 
@@ -270,7 +271,7 @@ def load(path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None =
 def load_with_notes(
     path: str | os.PathLike[str], *, parameters: Mapping[str, Any] | None = None
 ) -> tuple[Any, dict[str, Any]]:
-    """Read a model, and the notes that `save` put next to it.
+    """Load a model together with its notes.
 
     Parameters
     ----------
@@ -284,7 +285,7 @@ def load_with_notes(
     model : object
         As from `load`.
     notes : dict
-        The notes, empty if there are none.
+        The notes passed to `save`; empty if there are none.
 
     Raises
     ------
@@ -303,12 +304,12 @@ def load_with_notes(
         raise ModelFileError(
             f"cannot load a model from {path!r}: not an onmargin model file, or a damaged one: {error}"
         ) from error
-    except Exception as error:  # a file may hold anything
+    except Exception as error:  # the file may hold arbitrary data
         raise ModelFileError(f"cannot load a model from {path!r}: {error or type(error).__name__}") from error
 
 
 def _model(file: Any, size: int, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the model of a file of so many bytes, and its notes."""
+    """Return the model and the notes of a file of `size` bytes."""
     document = _read_document(file.metadata())
     arrays = _Arrays(file, document["arrays"])
     with at_most(MEMORY_PER_BYTE * size + MORE_MEMORY):
@@ -328,7 +329,7 @@ def _canonical(document: Mapping[str, Any]) -> str:
 
 
 def _check_notes(notes: Mapping[str, Any]) -> Any:
-    """The notes, which are the same when they have been JSON."""
+    """Return the notes, after checking that they survive a round trip through JSON."""
     try:
         if (read := json.loads(_canonical(notes))) == notes:
             return read
@@ -343,12 +344,12 @@ def _digest(document: Mapping[str, Any]) -> str:
 
 
 def _entry(array: NDArray[Any]) -> dict[str, Any]:
-    """An array as safetensors lists it."""
+    """Return the entry of an array in the document of the file."""
     return {"dtype": DTYPES[array.dtype.name], "shape": list(array.shape)}
 
 
 def _read_document(metadata: Mapping[str, str] | None) -> dict[str, Any]:
-    """The JSON of a file, once it is known to be what was written."""
+    """Return the JSON document of a file, after checking that it is exactly what was written."""
     if not metadata or KEY not in metadata:
         raise ValueError("it is a safetensors file, but not one of a model of onmargin")
     document: dict[str, Any] = {}
@@ -360,7 +361,7 @@ def _read_document(metadata: Mapping[str, str] | None) -> dict[str, Any]:
             f"it was written by onmargin {document.get('version')} in schema {schema}, and onmargin {_version()} reads "
             f"schemas up to {SCHEMA}: upgrade onmargin"
         )
-    # One number can be written in many ways: only one of them was.
+    # The same number has several JSON spellings; only the canonical one is accepted.
     whole = metadata == {KEY: _canonical(document)}
     if document.pop("sha256", None) != _digest(document) or not whole:
         raise ValueError("its description is damaged: the checksum does not agree")
@@ -368,7 +369,7 @@ def _read_document(metadata: Mapping[str, str] | None) -> dict[str, Any]:
 
 
 class _Arrays:
-    """Gives the arrays of a file by name, each once, and checked when it is asked for."""
+    """Access to the arrays of a file by name; each can be used once and is checked on access."""
 
     def __init__(self, file: Any, entries: Mapping[str, Any]) -> None:
         if set(file.keys()) != set(entries):
@@ -391,7 +392,7 @@ class _Arrays:
 
 
 def _check_given(described: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters given are those that are missing."""
+    """Check that the parameters passed are exactly those missing from the file."""
     missing = {name for name, content in described.items() if content == {"given": name}}
     if missing - given.keys():
         names = ", ".join(f"{name!r}: ..." for name in sorted(missing))

@@ -1,4 +1,4 @@
-"""Read ahead in a thread."""
+"""Reading ahead in a background thread."""
 
 from collections.abc import Iterable, Iterator
 from queue import Full, Queue
@@ -7,18 +7,18 @@ from typing import Generic, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 
-_POLL = 0.1  # seconds after which a thread that waits looks whether anybody still listens
+_POLL = 0.1  # seconds between checks of a waiting thread for whether the consumer still exists
 
 
 class _Prefetched(Generic[T_co]):
-    """The items of an iterable, read ahead in a thread; each loop over it starts one."""
+    """Iterable whose items are read ahead in a thread; each loop starts its own thread."""
 
     def __init__(self, items: Iterable[T_co], ahead: int) -> None:
         self._items = items
         self._ahead = ahead
 
     def __iter__(self) -> Iterator[T_co]:
-        # What goes through is (item, None), or (None, why there are no more).
+        # Entries are (item, None), or (None, the exception that ended the iteration).
         queue: Queue[tuple[T_co | None, BaseException | None]] = Queue(self._ahead)
         abandoned = Event()
 
@@ -37,7 +37,7 @@ class _Prefetched(Generic[T_co]):
                     if not put((item, None)):
                         return
                 put((None, StopIteration()))
-            except BaseException as error:  # raised again where the items are used
+            except BaseException as error:  # raised again in the consumer's thread
                 put((None, error))
 
         thread = Thread(target=run, name="onmargin-prefetch", daemon=True)
@@ -56,22 +56,22 @@ class _Prefetched(Generic[T_co]):
 
 
 def prefetch(items: Iterable[T_co], ahead: int = 2) -> Iterable[T_co]:
-    r"""Read the next items while the last one is being used.
+    r"""Read the next items in a background thread while the current one is used.
 
-    Use it around a reader whose work runs without the global lock, such as :func:`read_svmlight`: text is then parsed
-    while a model learns. Readers in plain Python gain nothing but waiting for the disk.
+    Use it with a reader that releases the global interpreter lock, such as :func:`read_svmlight`: the next block is
+    then parsed while a model learns. For readers in pure Python it only hides the time spent waiting for the disk.
 
     Parameters
     ----------
     items : iterable
-        What to read, in another thread.
+        The items to read.
     ahead : int, default=2
-        How many items may wait.
+        Maximum number of items read ahead.
 
     Returns
     -------
     items : iterable
-        The same, in the same order, with the same error at the same place.
+        The same items in the same order, with the same error at the same position.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Data in parts: files that are learned in parallel, each in its own order."""
+"""Shards: parts of the data for parallel training, each read in its own order."""
 
 import glob
 import os
@@ -12,20 +12,20 @@ from onmargin.io import prefetch
 from onmargin.io.grouping import grouped
 from onmargin.io.guess import FORMATS, guess_format
 
-_BATCH = 1000  # records of formats that have them one at a time
+_BATCH = 1000  # records per batch, for formats that are read one record at a time
 
 
 class Batch(NamedTuple):
-    """Some examples of a shard, one after the other.
+    """A batch of consecutive examples of a shard.
 
     Attributes
     ----------
     X : csr_matrix or list
         Rows of numbers; or dicts, lists of names, texts, or sequences of tokens.
     y : ndarray, list or None
-        The label or target of each; None if there are none.
+        The label or target of each example. None if there are none.
     weights : list of float or None, default=None
-        How much each counts; None: as much as any other.
+        The weight of each example. If None, all have the same weight.
     """
 
     X: Any
@@ -34,19 +34,19 @@ class Batch(NamedTuple):
 
 
 class Shard(Protocol):
-    """A part of the data, which another process may read: it is sent there, and must be one that pickle can send."""
+    """A part of the data. It must be picklable, since it is sent to the worker process that reads it."""
 
     @property
     def name(self) -> str:
-        """What errors and reports call it."""
+        """Return the name of the shard in errors and reports."""
 
     def batches(self) -> Iterator[Batch]:
-        """Its examples in their order, the same each time."""
+        """Yield the examples in order; the order must be the same each time."""
 
 
 @dataclass(frozen=True)
 class _FileShard:
-    """The examples of some files, one file after the other."""
+    """Shard with the examples of some files, one file after the other."""
 
     paths: tuple[str, ...]
     format: str
@@ -80,12 +80,12 @@ def _batch(records: list[Any], features: Callable[[Any], Any] | None) -> Batch:
 
 
 class Shards(Sequence[Shard]):
-    """Parts of the data in a fixed order, for :func:`onmargin.scale.fit`.
+    """Sequence of shards in a fixed order, for :func:`onmargin.scale.fit`.
 
     Parameters
     ----------
     parts : iterable of shards
-        Objects with a `name` and `batches()`, such as those that :func:`shards` makes of files.
+        Objects with a `name` and `batches()`, such as those that :func:`shards` creates from files.
     """
 
     def __init__(self, parts: Iterable[Shard]) -> None:
@@ -117,37 +117,37 @@ def shards(
     features: Callable[[Any], Any] | None = None,
     **options: Any,
 ) -> Shards:
-    r"""Files as shards: parts of the data that are learned in parallel and mixed.
+    r"""Split files into shards for parallel training with averaged weights.
 
-    The order of the shards is that of the files, and with it what is learned is fixed, however many workers there are.
-    Examples within a shard are learned in their order: shuffle them when the files are written, and spread them so that
-    each file has something of everything.
+    The shards are in the order of the files. The result depends on this order, not on the number of workers. Examples
+    within a shard are learned in their order: shuffle the data when you write the files, so that each file is a sample
+    of all of it.
 
     Parameters
     ----------
     files : str, path-like or iterable of them
-        A pattern such as "data/\*.parquet", whose files are taken by name; or the files, in the order to take them.
+        A pattern such as "data/\*.parquet", whose files are sorted by name; or the files in the order to use.
     n_shards : int or None, default=None
-        How many shards to make, each of about as many files, one after the other. None: one a file. A shard costs a
-        copy of the weights an epoch, so that many small files are better put together.
+        Number of shards, each with about the same number of consecutive files. If None, one shard per file. Each shard
+        costs one copy of the weights per epoch, so combine many small files into fewer shards.
     format : str or None, default=None
-        That of all files, as :func:`guess_format` names them. None: guessed.
+        Format of all files, as named by :func:`guess_format`. If None, it is guessed.
     features : callable or None, default=None
-        Makes of what is read of an example what a model learns, such as :class:`onmargin.features.WindowFeatures` of
-        the tokens of a sentence. Workers are sent it. None: examples are learned as they are read.
+        Function from an example as read to the input of the model, such as :class:`onmargin.features.WindowFeatures`
+        for the tokens of a sentence. It is sent to the workers. If None, examples are used as they are read.
     **options : dict
-        What the reader ``read_...`` of the format is to be told, such as ``label="spam"``.
+        Options of the reader ``read_...`` of the format, such as ``label="spam"``.
 
     Returns
     -------
     shards : Shards
-        For ``model.fit(shards, ...)`` and :func:`onmargin.scale.fit`. Files are read when it learns from them, on the
-        machine that does: every worker must see them under these names.
+        The shards, for ``model.fit(shards, ...)`` and :func:`onmargin.scale.fit`. Files are read during training on the
+        machine of the worker: every worker must be able to open them under these names.
 
     Raises
     ------
     ValueError
-        If there is no such file, or their formats differ.
+        If there is no such file, or the formats of the files differ.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def _listed(files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) ->
 
 
 def _common_format(paths: list[str]) -> str:
-    """The one that all files have; those that are empty have any."""
+    """Return the format of all files; empty files match any format."""
     filled = [path for path in paths if os.path.isdir(path) or os.path.getsize(path)]
     if not filled:
         raise ValueError(f"{paths[0]} is empty{' and so are the others' if len(paths) > 1 else ''}")

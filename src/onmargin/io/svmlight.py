@@ -1,4 +1,4 @@
-"""Sparse rows in the text format of SVMlight and LIBSVM, parsed by compiled code in blocks."""
+"""Sparse rows in SVMlight and LIBSVM format, parsed in blocks by compiled code."""
 
 import re
 from collections.abc import Iterator
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 _END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# Features that a file may have without being asked: a model of one column has 8 bytes for each.
+# Largest index accepted if n_features is not given: a model with one column of weights takes 8 bytes per feature.
 MAX_FEATURES = 1 << 26
 
 
 class Block(NamedTuple):
-    """Some rows of a matrix.
+    """A block of consecutive rows.
 
     Attributes
     ----------
     X : csr_matrix of shape (n_rows, n_features)
         The rows.
     y : ndarray of shape (n_rows,), or list of tuples of int
-        The label of each row; its labels, if there may be several.
+        The label of each row, or its labels if ``multilabel=True``.
     qid : ndarray of shape (n_rows,) or None
-        The group of each row, if rows have one.
+        The group of each row. None if rows have no groups.
     """
 
     X: "sparse.csr_matrix"
@@ -49,51 +49,51 @@ def read_svmlight(
     dtype: DTypeLike = np.float64,
     block: int = 1 << 22,
 ) -> Reader[Block]:
-    r"""Rows of a file in the format of SVMlight and LIBSVM, in blocks.
+    r"""Read a file in SVMlight or LIBSVM format in blocks of sparse rows.
 
-    A line is a label, then features as pairs of an index and a value: ``1 3:0.5 8:2 # comment``. A group may come after
-    the label: ``qid:7``. Several labels have commas between them.
+    A line has a label and features as pairs of an index and a value: ``1 3:0.5 8:2 # comment``. A group may follow the
+    label: ``qid:7``. Several labels are separated by commas.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
     n_features : int or None, default=None
-        Number of columns. An index beyond it is an error. If None, each block is as wide as the rows so far need, which
-        is good for looking at a file; a model wants the same number of columns in every block. An index beyond 2**26 is
-        an error then, since one index would decide on the size of a model.
+        Number of columns. A larger index is an error. If None, each block is as wide as the rows so far require, which
+        is enough to inspect a file; a model needs the same number of columns in every block. An index beyond 2**26 is
+        then an error, since a single index would determine the size of a model.
     hashed : bool, default=False
-        Whether indices, however large, are hashed to ``n_features`` columns, a power of two. Values that share a column
-        are added up.
+        Whether indices of any size are hashed to ``n_features`` columns, a power of two. Values in the same column are
+        added.
     zero_based : bool, default=False
-        Whether the first feature has index 0; it has 1 in most files, and 0 in those that scikit-learn writes if it is
-        not told otherwise.
+        Whether the first feature has index 0. It is 1 in most files, and 0 in files written by scikit-learn with its
+        default settings.
     multilabel : bool, default=False
-        Whether a row has any number of labels, which are whole numbers then.
+        Whether rows may have any number of labels, which must be integers.
     dtype : dtype, default=numpy.float64
         Type of the values: float64 or float32.
     block : int, default=2**22
-        Characters of text that make a block, at least; a block ends with a row. It is what bounds the memory.
+        Minimum number of characters of text per block; a block ends with a complete row. It bounds the memory use.
 
     Returns
     -------
     blocks : Reader of Block
-        Rows, labels and groups. How a file is cut into blocks makes no difference to an online learner.
+        Rows, labels and groups. How a file is divided into blocks makes no difference to an online learner.
 
     Raises
     ------
     ReadError
-        In the loop, after a block with the rows before: if a line is not of that form, a number is not finite or the
-        indices of a row do not increase.
+        During iteration, after a block with the rows before the error: if a line is malformed, a number is not finite,
+        or the indices of a row do not increase.
 
     See Also
     --------
-    prefetch : Parses the next blocks while a model learns from this one.
-    sklearn.datasets.load_svmlight_file : Reads a whole file into memory.
+    prefetch : Parse the next blocks while a model learns from the current one.
+    sklearn.datasets.load_svmlight_file : Read a whole file into memory.
 
     Notes
     -----
-    The parser holds no lock. Values are rounded correctly: they are what Python's ``float`` makes of them.
+    The parser releases the global interpreter lock. Values are correctly rounded and equal those of Python's ``float``.
 
     Examples
     --------
@@ -122,14 +122,14 @@ def read_svmlight(
 
         for rows, y, qid in plain.records(at):
             X = sparse.csr_matrix((rows.data, rows.indices, rows.indptr), shape=rows.shape)
-            X.has_canonical_format = True  # the parser takes increasing indices only
+            X.has_canonical_format = True  # the parser accepts only increasing indices
             yield Block(X, y, qid)
 
     return Reader(plain.path, blocks)
 
 
 class SparseRows(NamedTuple):
-    """As much of a CSR matrix as learning needs, without scipy, which takes a quarter of a second to import."""
+    """Minimal CSR matrix for learning without scipy, which takes a quarter of a second to import."""
 
     data: NDArray[Any]
     indices: NDArray[np.int32]
@@ -147,7 +147,7 @@ class SparseRows(NamedTuple):
         return self._replace(data=self.data.astype(dtype, copy=copy))
 
     def part(self, start: int, stop: int) -> Self:
-        """The rows from start up to stop."""
+        """Return the rows from start up to stop."""
         first, last = self.indptr[start], self.indptr[stop]
         ends = self.indptr[start : stop + 1] - first
         return self._replace(
@@ -158,7 +158,7 @@ class SparseRows(NamedTuple):
         )
 
     def hashed(self, n_features: int) -> Self:
-        """The same rows with their indices hashed to so many, a power of two."""
+        """Return the rows with indices hashed to `n_features`, a power of two."""
         mixed = self.indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(33)
         places = mixed.astype(np.int64) >> (32 - n_features.bit_length())
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
@@ -173,7 +173,7 @@ class SparseRows(NamedTuple):
         )
 
     def fitted(self, n_features: int) -> Self:
-        """The same rows with so many features; those beyond are left out."""
+        """Return the rows with `n_features` columns; features beyond are dropped."""
         if self.shape[1] <= n_features:
             return self._replace(shape=(self.shape[0], n_features))
         kept = self.indices < n_features
@@ -193,7 +193,7 @@ def read_rows(
     dtype: DTypeLike = np.float64,
     block: int = 1 << 22,
 ) -> Reader[tuple[SparseRows, Any, NDArray[np.int64] | None]]:
-    """What `read_svmlight` reads, as arrays."""
+    """Read the same as `read_svmlight`, but as arrays."""
     for name, value, least in (("block", block, 1), ("n_features", n_features, 1)):
         if value is not None and value < least:
             raise ValueError(f"{name} must be at least {least}; got {value!r}")
@@ -205,7 +205,7 @@ def read_rows(
 
     def blocks(stream: BinaryIO, at: Place) -> Iterator[tuple[SparseRows, Any, NDArray[np.int64] | None]]:
         parser = Parser(zero_based, multilabel, limit)
-        at.max_record += block  # which is read ahead
+        at.max_record += block  # one block is read ahead
         at.record = 1
         for block_text, block_stop in _texts(stream, block):
             text, stop = block_text, block_stop
@@ -227,7 +227,7 @@ def read_rows(
                     raise RecordError(problem)
                 at.skip(RecordError(problem))
                 at.record += 1
-                # What comes after the line that is skipped.
+                # Continue after the skipped line.
                 start = next(islice(_END_OF_LINE.finditer(text, 0, stop), n_lines, None)).end()
                 text, stop = text[start:stop], stop - start
 
@@ -235,9 +235,9 @@ def read_rows(
 
 
 def _texts(stream: BinaryIO, size: int) -> Iterator[tuple[bytearray, int]]:
-    """Pieces of about `size` bytes, and where their last line ends; all whole lines before damaged data come first.
+    """Yield pieces of about `size` bytes and the end of their last complete line, also those before damaged data.
 
-    All are in the same memory: fresh memory costs as much as reading into it.
+    All pieces share one buffer: allocating new memory costs as much as reading into it.
     """
     text, used = bytearray(size + len(_BYTE_ORDER_MARK)), 0
     damage, more, started = None, True, False
@@ -261,14 +261,14 @@ def _texts(stream: BinaryIO, size: int) -> Iterator[tuple[bytearray, int]]:
             yield text, stop
             text[: used - stop] = text[stop:used]
             used -= stop
-        if more and used == len(text):  # a line that is longer than all this
+        if more and used == len(text):  # a line is longer than the buffer
             text.extend(bytes(used))
     if damage is not None:
         raise damage
 
 
 def _end_of_lines(text: bytearray, used: int) -> int:
-    r"""Where the last whole line ends; a final \r may be half of an end."""
+    r"""Return the end of the last complete line; a final \r may be half of a \r\n."""
     return text.rfind(b"\n", 0, used) + 1 or text.rfind(b"\r", 0, used - 1) + 1
 
 

@@ -9,27 +9,27 @@ from onmargin.io._source import Place, RecordError, Source
 
 
 def read_vw(path: Source) -> Reader[Record]:
-    r"""Examples of a file in the text format of Vowpal Wabbit.
+    r"""Read the examples of a file in Vowpal Wabbit's text format.
 
-    A line is ``label importance 'tag |namespace:scale name name:value |other name ...``, of which label, importance,
-    tag, namespaces, scales and values may be left out.
+    A line is ``label importance 'tag |namespace:scale name name:value |other name ...``, where label, importance, tag,
+    namespaces, scales and values are optional.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, compressed with gzip, xz or Zstandard or not; "-" is the standard input.
+        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
 
     Returns
     -------
     records : Reader of Record
-        A dict of the features of each example, its label, and its importance as the weight. A feature of a namespace is
-        called "namespace^name", as Vowpal Wabbit itself prints it. The values of one that comes twice add up.
+        For each example, a dict of its features, its label, and its importance as the weight. A feature of a namespace
+        is named "namespace^name", as Vowpal Wabbit prints it. The values of a feature that occurs twice are added.
 
     Raises
     ------
     ReadError
-        In the loop: if a line has no "|", a label or a value is not a finite number, or there is an initial prediction
-        after the importance. Labels of other kinds, such as costs of actions, are not read.
+        During iteration, if a line has no "|", a label or a value is not a finite number, or there is an initial
+        prediction after the importance. Other kinds of labels, such as costs of actions, are not supported.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def _examples(lines: Iterator[str], _: Place) -> Iterator[Record]:
         if not namespaces:
             raise RecordError(f"an example has its features after a '|'; got {line[:60]!r}")
         words = head.split()
-        # A tag has a quote before it, or stands close to the bar.
+        # A tag starts with a quote, or directly precedes the bar without a space.
         if words and (words[-1].startswith("'") or not head[-1].isspace()):
             words.pop()
         if len(words) > 2:
@@ -67,7 +67,7 @@ def _examples(lines: Iterator[str], _: Place) -> Iterator[Record]:
 
 
 def _features(namespace: str) -> dict[str, float]:
-    """Names and values of what follows a bar; the namespace, if it has a name, stands close to the bar."""
+    """Return the features after a bar by name; the name of the namespace, if any, directly follows the bar."""
     words = namespace.split()
     prefix, scale = "", 1.0
     if words and not namespace[0].isspace():

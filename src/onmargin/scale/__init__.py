@@ -1,4 +1,4 @@
-"""Training on shards of data, by processes of one machine or by a Ray cluster."""
+"""Parallel training on shards of data, with local processes or a Ray cluster."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from onmargin.scale.ray import RayEngine
     from onmargin.scale.training import Report, fit
 
-# Imported when first touched, as the names of `onmargin` are.
+# Imported on first use, as in `onmargin`.
 _HOME = {
     "Engine": "onmargin.scale.engine",
     "LocalEngine": "onmargin.scale.engine",

@@ -1,4 +1,4 @@
-"""How a model takes the batches of a shard, and how it is made ready for all of them."""
+"""Adapters that prepare a model for the shards and train it on their batches."""
 
 from itertools import chain
 from typing import Any
@@ -22,41 +22,41 @@ from onmargin.stream._learner import StreamLearner
 
 
 class BatchLearner:
-    """How one kind of model takes batches."""
+    """Adapter that trains one kind of model on batches."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
     def labels(self, y: Any) -> Any:
-        """Those of each example: an array of one each, or a list of lists; None if targets are not labels."""
+        """Return the labels of each example as an array, or a list of lists; None if targets are not labels."""
         raise NotImplementedError
 
     def read_names(self, X: Any, names: Names) -> None:
-        """Add the names of the features of examples to those known."""
+        """Add the feature names of examples to `names`."""
         raise NotImplementedError
 
     def learn(self, batch: Batch) -> None:
-        """Learn examples in their order."""
+        """Learn the examples of a batch in order."""
         raise NotImplementedError
 
     def begin(self, found: Findings) -> None:
-        """Meet all features and labels of the shards; what is learned by that does not matter."""
+        """Register all features and labels of the shards; the state this learns is discarded."""
         raise NotImplementedError
 
     def extend(self, found: Findings) -> None:
-        """Meet features of the shards that are new, and keep what was learned."""
+        """Register new features of the shards, and keep the learned state."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Leave the model as its user will find it."""
+        """Restore the attributes that users expect on the trained model."""
 
 
 class RowLearner(BatchLearner):
-    """Estimators of rows: rows of numbers as they are, and dicts or lists of names by their names."""
+    """Adapter for estimators of rows: numeric rows are used directly, dicts and lists of names by feature name."""
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
-        # scikit-learn would miss them in the rows, which are matrices.
+        # The rows are matrices without names, and scikit-learn would complain about the missing names.
         known = vars(model).pop("feature_names_in_", None)
         self._names = None if known is None else Names(known.tolist())
 
@@ -70,11 +70,11 @@ class RowLearner(BatchLearner):
 
     def learn(self, batch: Batch) -> None:
         weights = None if batch.weights is None else np.asarray(batch.weights, np.float64)
-        if weights is None or weights.any():  # nothing happens by examples that weigh nothing
+        if weights is None or weights.any():  # examples of weight 0 have no effect
             self.model.partial_fit(self._rows(batch.X, self.model.n_features_in_), batch.y, sample_weight=weights)
 
     def _rows(self, X: Any, n_features: int) -> Any:
-        """Examples as a matrix of all features."""
+        """Return the examples as a matrix with all features."""
         if hasattr(X, "indptr"):
             width = max(n_features, X.shape[1])
             return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
@@ -108,7 +108,7 @@ class RowLearner(BatchLearner):
 
 
 class SequenceLearner(BatchLearner):
-    """Taggers: sequences of tokens."""
+    """Adapter for taggers of token sequences."""
 
     def labels(self, y: Any) -> Any:
         return y
@@ -136,7 +136,7 @@ class SequenceLearner(BatchLearner):
 
 
 class RecordLearner(BatchLearner):
-    """Models of streams: whatever they read."""
+    """Adapter for the models of `onmargin.stream`."""
 
     def labels(self, y: Any) -> Any:
         return y if self.model.task in {"classify", "ordinal", "rank"} else None
@@ -160,7 +160,7 @@ class RecordLearner(BatchLearner):
         self._widen(found)
 
     def _widen(self, found: Findings) -> None:
-        """Know all features, in the order of the shards, after those that are known."""
+        """Append the features of the shards to the known ones, in the order of the shards."""
         model, n_features = self.model, found.n_features
         if found.names is not None and isinstance(model._names, Names):
             model._names = Names(dict.fromkeys([*model._names.names, *found.names]))
@@ -176,13 +176,13 @@ _LEARNERS: dict[type, type[BatchLearner]] = {
     SequenceTagger: SequenceLearner,
     Estimator: RowLearner,
 }
-# Estimators of trials and structures, whose examples are no rows.
+# Estimators of trials and structures, whose examples are not rows.
 _OTHERS = (BlockClassifier, ClassFeatureClassifier, StructuredPredictor)
 _MIXED = "There is a mix of plain weights, of ones with variances, and of geometry='adaptive' and 'normalized'"
 
 
 def batch_learner(model: Any) -> BatchLearner:
-    """Return how a model takes batches."""
+    """Return the adapter that trains a model on batches."""
     return _kind(model)(model)
 
 
@@ -197,7 +197,7 @@ def _kind(model: Any) -> type[BatchLearner]:
 
 
 def check_model(model: Any) -> None:
-    """Refuse a model whose parameters are wrong, or whose weights have no mix, before data are looked at."""
+    """Raise an error if parameters are invalid or the weights cannot be mixed, before any data is read."""
     _kind(model)
     model._check_parameters()
     name = type(model).__name__
@@ -211,7 +211,7 @@ def check_model(model: Any) -> None:
 
 
 def check_mixable(model: Any) -> None:
-    """Refuse a model that has begun, if there is no mix of its weights."""
+    """Raise an error if the weights of a model that has learned something cannot be mixed."""
     _check_geometry(type(model).__name__, model._learner.geometry)
 
 

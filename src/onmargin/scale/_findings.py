@@ -1,4 +1,4 @@
-"""What the shards hold, so that all of them are learned with the same features and labels from the start."""
+"""Survey of the features and labels of the shards, so that all are learned with the same ones from the start."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,21 +14,21 @@ from onmargin.io.svmlight import SparseRows
 
 @dataclass
 class Findings:
-    """What a shard holds, or several.
+    """Features and labels of one or several shards.
 
-    `firsts` are single examples: the first that has a feature, and each that brings a label which those before have
-    not. A model that learns them has met all labels.
+    `firsts` are single examples: the first that has a feature, and each with a label that no earlier example has. A
+    model that learns them has seen all labels.
     """
 
     n_examples: int = 0
-    n_features: int = 0  # where they go by number
-    names: list[str] | None = None  # in the order in which they are first met; None: features go by number
+    n_features: int = 0  # if features are identified by index
+    names: list[str] | None = None  # in order of first occurrence; None if features are identified by index
     firsts: list[Batch] = field(default_factory=list)
-    labels: dict[Any, str] = field(default_factory=dict)  # where each was first met
+    labels: dict[Any, str] = field(default_factory=dict)  # place of the first occurrence of each label
     begun: bool = False  # whether an example had a feature
 
     def note(self, batch: Batch, labels: Any, place: str) -> None:
-        """Take note of a batch; `labels` are those of its examples, None if they have none."""
+        """Record a batch; `labels` are those of its examples, or None if they have none."""
         self.n_examples += _length(batch.X)
         if hasattr(batch.X, "indptr"):
             self.n_features = max(self.n_features, batch.X.shape[1])
@@ -44,7 +44,7 @@ class Findings:
         self.firsts += [Batch(_one(batch.X, i), batch.y[i : i + 1]) for i in sorted(wanted)]
 
     def merge(self, other: "Findings") -> None:
-        """Take over what the next shard holds."""
+        """Add the findings of the next shard."""
         self.n_examples += other.n_examples
         self.n_features = max(self.n_features, other.n_features)
         if other.names is not None:
@@ -67,19 +67,19 @@ def _length(X: Any) -> int:
 
 
 def _one(X: Any, i: int) -> Any:
-    """An example as a batch."""
+    """Return one example as a batch."""
     return X.part(i, i + 1) if isinstance(X, SparseRows) else X[i : i + 1]
 
 
 def _filled(X: Any) -> Iterable[int]:
-    """The examples that have a feature."""
+    """Return the indices of the examples that have a feature."""
     if hasattr(X, "indptr"):
         return np.flatnonzero(np.diff(X.indptr) > 0).tolist()
     return (i for i, x in enumerate(X) if len(x))
 
 
 def _newcomers(labels: Any, live: NDArray[np.intp], known: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """Of the live examples those with labels that none before has, and their labels."""
+    """Yield the live examples that have labels not seen before, with their labels."""
     if isinstance(labels, np.ndarray):
         found, first = np.unique(labels[live], return_index=True)
         new = [(int(live[i]), [label]) for label, i in zip(found.tolist(), first, strict=True) if label not in known]

@@ -1,37 +1,38 @@
-"""What comes of the passes of several shards from the same weights: iterative parameter mixing ([IPM]).
+"""Iterative parameter mixing ([IPM]): the average of the weights of several shards after a pass from the same weights.
 
-Shard k of an epoch starts from the weights w that all share, and ends with w_k. The next epoch starts from
+Shard k of an epoch starts from the shared weights w, and ends with w_k. The next epoch starts from
 
     w + sum_k c_k (w_k - w) / sum_k c_k,
 
-where c_k is what the mixing counts: 1, the updates or the examples of the shard. A weight that no shard has moved stays
-as it is, to the last bit, and if one shard alone counts, its weights are taken as they are.
+where c_k depends on the mixing: 1, the updates or the examples of the shard. A weight that no shard has changed stays
+the same to the last bit, and if only one shard has c_k > 0, its weights are used unchanged.
 
-Where each weight has a metric A of its own, in which a move of it is measured, the mix is the point nearest to all,
+If each weight has its own metric A, in which its changes are measured, the mix is the point nearest to all shards,
 
     min_v  sum_k c_k <v - w_k, A_k^-1 (v - w_k)>,      v = sum_k c_k A_k^-1 w_k / sum_k c_k A_k^-1,
 
-and its A^-1 is their mean. For Gaussians of variance A that is the one of least mean divergence from those of the
-shards: precisions are averaged, means are averaged by their precisions. So a shard that has never seen a feature says
-little about it.
+and its A^-1 is their mean. For Gaussians of variance A, this is the Gaussian with the least mean divergence from those
+of the shards: precisions are averaged, and means are averaged with their precisions as weights. So a shard that has
+never seen a feature has little influence on its weight.
 
-Ridge regressions are added up, whatever is counted: with P = A^-1 the matrix of a shard,
+Ridge regressions are summed, for any c_k: with P = A^-1 the matrix of a shard,
 
     P = P_0 + sum_k (P_k - P_0),      P v = P w + sum_k P_k (w_k - w),
 
 which is the ridge regression on the rows of all shards.
 
-The averaged weights are the mean over all rounds of all shards, each counting once. With T rounds averaged a geometry
-keeps lag = T w - (the sum of the weights after each of them), from which sums are taken, added and put back.
+The averaged weights are the mean over all rounds of all shards, with equal weight. With T rounds averaged, a geometry
+keeps lag = T w - (the sum of the weights after each of them). The sums are recovered from the lags, added, and
+converted back.
 
-Models that learn side by side are mixed one by one, each as if it were alone, with the c_k of their shard. What each of
-them has lost is the sum over the shards, and their votes follow from these sums as in AdaHedge. For the regret bound to
-stay true, the gap of the mix is the sum of the gaps, or what the votes have lost more than the best model, if that is
-more: mixed <= min_m L_m + gap, and the bound adds to it. Models that sleep on a shard are mixed with the weights they
-have, and all are awake after the mixing.
+Models trained side by side are mixed one by one, as if each were alone, with the c_k of their shard. The loss of each
+model is the sum over the shards, and the votes follow from these sums as in AdaHedge. For the regret bound to stay
+true, the gap of the mix is the larger of the sum of the gaps and the excess loss of the votes over the best model:
+mixed <= min_m L_m + gap, and the bound adds to it. Models that sleep on a shard are mixed with their current weights,
+and all models are awake after the mixing.
 
-Probabilities of classes are calibrated by each shard. What the calibrations have learned is averaged as weights are;
-what they count, the squares of gradients among it, is summed.
+Class probabilities are calibrated on each shard. The learned parameters of the calibrations are averaged like weights;
+their counts, including the squares of gradients, are summed.
 """
 
 from collections.abc import Callable
@@ -59,9 +60,9 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Metric:
-    """How A^-1 is had from the metric that a geometry keeps: of the first columns as it is, of others as 1 / metric.
+    """Conversion of the metric that a geometry stores to A^-1: the same in the first columns, 1 / metric in the others.
 
-    The others are variances, which are at most 1.
+    The other columns are variances, which are at most 1.
     """
 
     as_it_is: int
@@ -72,13 +73,13 @@ class Metric:
         return precision
 
     def metric(self, precision: Array) -> Array:
-        """Return the metric of a mean precision, which may be rounded beyond what it is a mean of."""
+        """Return the metric of a mean precision, which rounding may put outside the range of the averaged values."""
         metric = precision.copy()
         metric[self.as_it_is :] = np.minimum(1 / metric[self.as_it_is :], 1)
         return metric
 
 
-# The geometries that can be mixed, and their metric; None: A is 1.
+# The geometries that can be mixed, and their metric. None means A = 1.
 _METRICS: dict[type, Callable[[Any], Metric | None]] = {
     Euclidean: lambda geometry: None,
     Thresholds: lambda geometry: None,
@@ -91,7 +92,7 @@ _METRICS: dict[type, Callable[[Any], Metric | None]] = {
     PackedColumns: lambda geometry: Metric(geometry.descents + geometry.adaptive + geometry.normalized),
 }
 _METRIC_OF = {"weights": "metric", "intercept": "metric_intercept"}
-# What averaging takes off, and off what.
+# The name of the lag array of each array that can be averaged.
 _LAG_OF = {
     "weights": "lag",
     "intercept": "lag_intercept",
@@ -101,7 +102,7 @@ _LAG_OF = {
 
 
 class Epoch(NamedTuple):
-    """What the rounds of an epoch came to."""
+    """Totals of the rounds of an epoch."""
 
     rounds: int
     mistakes: int
@@ -110,7 +111,7 @@ class Epoch(NamedTuple):
     squared_loss: float
 
 
-# What a shard counts in the mix.
+# The coefficient c_k of a shard for each mixing.
 MIXINGS: dict[str, Callable[[Epoch], float]] = {
     "uniform": lambda epoch: float(epoch.rounds > 0),
     "updates": lambda epoch: float(epoch.updates),
@@ -119,14 +120,14 @@ MIXINGS: dict[str, Callable[[Epoch], float]] = {
 
 
 def holders(geometry: Geometry) -> list[Any]:
-    """Return the geometries that hold the weights: the one itself, or those of models side by side."""
+    """Return the geometries that hold the weights: the geometry itself, or those of models side by side."""
     if isinstance(geometry, SideBySide | SeveralPaths):
         return [holder for leaf in geometry.leaves() for holder in holders(leaf)]
     return [geometry.inner] if isinstance(geometry, WithAverage | Featureless) else [geometry]
 
 
 def can_mix(geometry: Geometry) -> bool:
-    """Whether there is a mix of such weights. Ridge regressions that forget have none: the order of rows counts."""
+    """Return whether such weights can be mixed: not for ridge regression with forgetting, since row order matters."""
     return all(
         type(holder) in _METRICS or (isinstance(holder, Ridge) and not holder.forgetting)
         for holder in holders(geometry)
@@ -134,23 +135,23 @@ def can_mix(geometry: Geometry) -> bool:
 
 
 class Weights(NamedTuple):
-    """What a geometry has learned: its arrays by name, after so many rounds."""
+    """Learned state of a geometry: its arrays by name, and the number of rounds."""
 
     clock: int
     arrays: dict[str, Array]
 
     @staticmethod
     def of(geometry: Any) -> "Weights":
-        # In the order in which they lie in memory, they are sent as they are.
+        # Arrays keep their memory order, so that they can be sent without another copy.
         return Weights(geometry.clock, {name: np.array(array, order="K") for name, array in geometry.arrays().items()})
 
 
 @dataclass
 class Learned:
-    """What a model has learned: the weights that it holds, its totals, and what it has counted, by name.
+    """Learned state of a model: its weights, its totals, and its counts by name.
 
-    `votes` is the state of the task that combines models side by side; it is empty where there is one model.
-    `calibration` is what the probabilities of classes are made with; it is empty where there are no classes.
+    `votes` is the state of the task that combines models side by side; it is empty for a single model. `calibration` is
+    the state of the calibration of class probabilities; it is empty if there are no classes.
     """
 
     weights: list[Weights]
@@ -161,7 +162,7 @@ class Learned:
 
     @staticmethod
     def of(model: Any) -> "Learned":
-        """That of a model, copied."""
+        """Return a copy of the learned state of a model."""
         learner, tallies = model._learner, {}
         if hasattr(model, "class_counts_"):
             tallies["class_counts_"] = _counts(model)
@@ -179,7 +180,7 @@ class Learned:
 
     @staticmethod
     def nothing(model: Any) -> "Learned":
-        """That of a model which knows the same features and labels, and the size of the intercept, and no more."""
+        """Return the untrained state of a model with the same features, labels and size of the intercept."""
         known = Learned.of(model)
         votes = {name: np.zeros_like(value) for name, value in known.votes.items()}
         if votes:
@@ -196,7 +197,7 @@ class Learned:
         )
 
     def put_into(self, model: Any) -> None:
-        """Make it what a model of the same sizes has learned."""
+        """Store this state in a model with the same shapes."""
         learner = model._learner
         for holder, weights in zip(holders(learner.geometry), self.weights, strict=True):
             holder.__setstate__({"clock": weights.clock, **weights.arrays})
@@ -213,7 +214,7 @@ class Learned:
             model._frequencies.__setstate__(counts)
 
     def from_zero(self) -> "Learned":
-        """Return the same where targets are not taken from an origin: the intercepts have it."""
+        """Return the same state without an origin of the targets, which is added to the intercepts instead."""
         if "origin" not in self.votes or np.isnan(self.votes["origin"]):
             return self
         weights = [
@@ -223,24 +224,24 @@ class Learned:
         return replace(self, weights=weights, votes=self.votes | {"origin": np.array(0.0)})
 
     def shapes(self) -> list[dict[str, tuple[int, ...]]]:
-        """Return those of the arrays."""
+        """Return the shapes of the arrays."""
         return [{name: array.shape for name, array in weights.arrays.items()} for weights in self.weights]
 
     def since(self, start: "Learned") -> Epoch:
-        """The rounds that were played since."""
+        """Return the totals of the rounds since `start`."""
         return Epoch(*(self.totals[name] - start.totals[name] for name in Epoch._fields))
 
 
 def _fresh(geometry: Any) -> Weights:
-    """Return the weights that a geometry begins with."""
+    """Return the initial weights of a geometry."""
     arrays = put_together(take_apart(geometry)._replace(state=None)).arrays()
-    if "places" in arrays:  # of the features that weigh steps, which are no weights
+    if "places" in arrays:  # indices of the features that scale the steps; these are not weights
         arrays["places"] = geometry.places
     return Weights(0, arrays)
 
 
 def _counts(model: Any) -> Array:
-    """Return how many examples of each class were learned; streams count by label."""
+    """Return the number of examples learned per class; stream models count by label."""
     counts = model.class_counts_
     if isinstance(counts, dict):
         return np.array([counts.get(label, 0) for label in model.classes_], dtype=np.int64)
@@ -252,18 +253,18 @@ def _set_counts(model: Any, counts: Array) -> None:
         pairs = zip(model.classes_, counts.tolist(), strict=True)
         model.class_counts_ = {label: count for label, count in pairs if count}
     else:
-        model.class_counts_ = counts.copy()  # an engine may share it
+        model.class_counts_ = counts.copy()  # an engine may share the array
 
 
 class WeightsMixture:
-    """Takes the weights of shards that have learned something, one after the other, and mixes them.
+    """Mix of the weights of shards, added one after the other.
 
     Parameters
     ----------
     start : Weights
-        What all of them started from.
+        The weights that all shards started from.
     geometry : Geometry
-        What holds them.
+        The geometry of the weights.
     """
 
     def __init__(self, start: Weights, geometry: Any) -> None:
@@ -278,10 +279,10 @@ class WeightsMixture:
         self._clock = start.clock
         self._averaged = self._rounds(start.clock)
         self._arrays = dict(start.arrays)
-        self._counting: list[Weights] = []  # at most two of those that count
+        self._counting: list[Weights] = []  # at most two of the shards with a positive count
 
     def add(self, learned: Weights, count: float) -> None:
-        """Add those of a shard that counts so much."""
+        """Add the weights of a shard with coefficient `count`."""
         self._clock += learned.clock - self._start.clock
         self._averaged += self._rounds(learned.clock) - self._rounds(self._start.clock)
         if "scales" in self._arrays:
@@ -318,7 +319,7 @@ class WeightsMixture:
         return Weights(self._clock, arrays)
 
     def _mixed(self, name: str) -> Array:
-        """The weights of that name, and with them their metric."""
+        """Return the mixed weights of that name, and mix their metric."""
         arrays, before = self._arrays, self._start.arrays[name]
         if self._metric is None or name not in _METRIC_OF:
             return np.asarray(before + self._sums[name] / self._count, before.dtype)
@@ -328,25 +329,25 @@ class WeightsMixture:
         return np.asarray(before + move, before.dtype)
 
     def _rounds(self, clock: int) -> int:
-        """How many rounds are averaged."""
+        """Return the number of rounds that are averaged."""
         return max(clock - self._average + 1, 0) if self._average else 0
 
     def _total(self, learned: Weights, name: str) -> Array:
-        """The sum of the weights after each round that is averaged."""
+        """Return the sum of the weights after each averaged round."""
         weights = learned.arrays[name].astype(np.float64)
         total: Array = self._rounds(learned.clock) * weights - learned.arrays[_LAG_OF[name]]
         return total
 
 
 class RidgeMixture:
-    """Takes ridge regressions of shards that have learned something, one after the other, and adds them up.
+    """Sum of the ridge regressions of shards, added one after the other.
 
     Parameters
     ----------
     start : Weights
-        What all of them started from.
+        The weights that all shards started from.
     geometry : Ridge
-        What holds them.
+        The geometry of the weights.
     """
 
     def __init__(self, start: Weights, geometry: Ridge) -> None:
@@ -358,7 +359,7 @@ class RidgeMixture:
         self._moments: Any = 0.0  # sum of P_k (w_k - w)
 
     def add(self, learned: Weights, count: float) -> None:
-        """Add that of a shard; what it counts makes no difference."""
+        """Add the regression of a shard; `count` has no effect."""
         precision = _precision(learned)
         self._clock += learned.clock - self._start.clock
         self._precision += precision - self._before
@@ -374,13 +375,13 @@ class RidgeMixture:
         return Weights(self._clock, self._start.arrays | learned)
 
     def _coordinates(self, learned: Weights) -> Array:
-        """The weights, features by columns, after that of the intercept's coordinate."""
+        """Return the weights, features by columns, after the coordinate of the intercept."""
         intercept = learned.arrays["intercept"] / self._bias if self._bias else 0 * learned.arrays["intercept"]
         return np.vstack([intercept, learned.arrays["weights"].T])
 
 
 def _precision(learned: Weights) -> Array:
-    """P, of the inverse of which a half is kept."""
+    """Return P; the geometry stores one triangle of its inverse."""
     inverse = learned.arrays["inverse"]
     upper = np.triu(inverse[:, : len(inverse)])
     return np.linalg.inv(upper + np.triu(upper, 1).T)
@@ -392,15 +393,15 @@ def _mixture_of(start: Weights, geometry: Any) -> WeightsMixture | RidgeMixture:
 
 
 class CalibrationMixture:
-    """Takes the calibrations of shards, one after the other, and mixes them.
+    """Mix of the calibrations of shards, added one after the other.
 
     Parameters
     ----------
     start : dict
-        The state that all of them started from.
+        The state that all shards started from.
     """
 
-    # Of each array that has learned numbers, where these are; all other numbers are sums.
+    # The positions of learned parameters in each array that has some; all other numbers are sums.
     _LEARNED: ClassVar = {
         "best": slice(None),
         "factors": slice(2),
@@ -415,7 +416,7 @@ class CalibrationMixture:
         self._count = 0.0
 
     def add(self, state: dict[str, Any], count: float) -> None:
-        """Add that of a shard that counts so much."""
+        """Add the state of a shard with coefficient `count`."""
         self._count += count
         for name, value in state.items():
             self._summed[name] = self._summed[name] + (value - self._start[name])
@@ -423,7 +424,7 @@ class CalibrationMixture:
             self._moved[name] += count * (state[name] - self._start[name])
 
     def result(self) -> dict[str, Any]:
-        """Return the state of the mix."""
+        """Return the mixed state."""
         mixed = {name: value + self._summed[name] for name, value in self._start.items()}
         for name, moved in self._moved.items():
             part = self._LEARNED[name]
@@ -433,16 +434,16 @@ class CalibrationMixture:
 
 
 class Mixture:
-    """Takes what shards have learned from the same start, one after the other, and mixes it.
+    """Mix of the learned states of shards that started from the same state, added one after the other.
 
     Parameters
     ----------
     start : Learned
-        What all of them started from.
+        The state that all shards started from.
     geometry : Geometry
-        What holds their weights, or those of models side by side.
+        The geometry of the weights, or of models side by side.
     task : Task
-        What they learn, which combines models side by side.
+        The task, which combines models side by side.
     """
 
     def __init__(self, start: Learned, geometry: Geometry, task: Any) -> None:
@@ -453,11 +454,11 @@ class Mixture:
         self._calibrations = CalibrationMixture(start.calibration)
         self._sums: dict[str, Any] = {}
         self._count = 0.0
-        self._learners: list[Learned] = []  # at most two of those that have learned something
+        self._learners: list[Learned] = []  # at most two of the shards that have learned something
 
     def add(self, learned: Learned, count: float) -> None:
-        """Add a shard that counts so much."""
-        if learned.totals["rounds"] == self._start.totals["rounds"]:  # it has learned nothing
+        """Add the state of a shard with coefficient `count`."""
+        if learned.totals["rounds"] == self._start.totals["rounds"]:  # the shard has learned nothing
             return
         self._learners = [*self._learners, learned][:2]
         self._count += count
@@ -467,7 +468,7 @@ class Mixture:
             mixture.add(weights, count)
 
     def result(self) -> Learned:
-        """The mix."""
+        """Return the mixed state."""
         if len(self._learners) < 2:
             return self._learners[0] if self._learners else self._start
         if self._count:
@@ -477,7 +478,7 @@ class Mixture:
         return Learned(weights, self._totals, self._tallies, votes, self._calibrations.result())
 
     def _add_totals(self, learned: Learned, count: float) -> None:
-        """Add up what can be; the dual value grows by at least the mean of the growths, as it is concave."""
+        """Add the totals; the dual value is concave, so it grows by at least the mean growth of the shards."""
         start = self._start
         for name, value in learned.totals.items():
             if name == "dual_value":
@@ -491,7 +492,7 @@ class Mixture:
         for name, value in learned.votes.items():
             if name == "origin":
                 self._votes[name] = np.array(0.0)
-            elif name == "distances":  # from zero, then, and the largest
+            elif name == "distances":  # take the largest, measured from zero
                 reach = value[0] + abs(np.nan_to_num(learned.votes.get("origin", 0.0)))
                 self._votes[name] = np.array([max(self._votes[name][0], reach), 0.0, 0.0])
             else:
@@ -499,9 +500,9 @@ class Mixture:
 
 
 def combined_votes(task: Several, state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a task with these sums: votes as AdaHedge gives them after such losses, and its gap."""
+    """Return the state of a task with these sums: the votes of AdaHedge after these losses, and its gap."""
     lost = state["costs"] if "costs" in state else state["outcomes"][:, 1 if task.by_loss else 0]
-    state = {name: value for name, value in state.items() if name != "recent"}  # rounds of one shard have no sum
+    state = {name: value for name, value in state.items() if name != "recent"}  # recent rounds cannot be summed
     if "naps" in state:
         lost = lost + state["naps"][0]
         state["naps"] = state["naps"].copy()
@@ -523,7 +524,7 @@ def _sum(sums: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _counted(total: Array, after: Array, before: Array) -> Array:
-    """The total, and what was counted since; what is beyond the end of a tally was not counted yet."""
+    """Return the total plus the counts since `before`; missing entries at the end of an array are 0."""
     counted = np.zeros(max(map(len, (total, after, before))), total.dtype)
     counted[: len(total)] += total
     counted[: len(after)] += after

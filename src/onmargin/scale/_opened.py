@@ -1,4 +1,4 @@
-"""Engines by their names."""
+"""Engines by name."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from onmargin.scale.engine import Engine, LocalEngine
 
 @contextmanager
 def opened(engine: str | Engine, workers: int | None, address: str | None) -> Iterator[Engine]:
-    """An engine by its name, which is closed again; or one that is there, which is left as it is."""
+    """Yield an engine. One created by name is closed afterwards; one passed as an object stays open."""
     if not isinstance(engine, str):
         if not callable(getattr(engine, "map", None)):
             raise TypeError(f"engine must be 'local', 'ray' or an object with a method map; got {engine!r:.80}")

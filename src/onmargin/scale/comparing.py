@@ -1,4 +1,4 @@
-"""Many models at once, each trained by one worker."""
+"""Parallel training of several models, one worker per model."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from onmargin.scale.training import Report, fit
 
 
 class Outcome(NamedTuple):
-    """What a model came to.
+    """Result of training one model.
 
     Attributes
     ----------
     model : object
-        The model, trained.
+        The trained model.
     error : float
-        The part of the examples of the first epoch that it predicted wrong before it learned them.
+        The fraction of wrong predictions in the first epoch, each made before the example was learned.
     loss : float
-        The mean loss on them, before they were learned.
+        The mean loss in the first epoch, measured before each example was learned.
     reports : list of Report
-        One for each epoch.
+        One report per epoch.
     """
 
     model: Any
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class _Joined:
-    """Shards one after the other."""
+    """Several shards as one."""
 
     shards: Sequence[Shard]
 
@@ -63,21 +63,21 @@ def compare(
     workers: int | None = None,
     address: str | None = None,
 ) -> list[Outcome]:
-    """Train several models at the same time, each by one worker, over all shards one after the other.
+    """Train several models in parallel, each by one worker over all shards in order.
 
-    Use it to choose parameters, or for many tasks on the same machines. Nothing is mixed: each model is what a serial
-    run over the shards would have made of it.
+    Use it to compare parameters, or to train many tasks on the same machines. Nothing is mixed: each model is the same
+    as after a serial run over the shards.
 
     Parameters
     ----------
     models : sequence of objects
-        Models as :func:`fit` takes them. They stay as they are.
+        Models that :func:`fit` accepts. They are not modified.
     shards : Shards or sequence of Shards
-        The data of all models; or those of each, as many as there are models.
+        The data for all models, or a sequence with the data of each model.
     engine : "local", "ray" or Engine, default="local"
-        Who does the work, as for :func:`fit`.
+        The engine, as for :func:`fit`.
     epochs : int, default=1
-        How many passes to make.
+        Number of passes over the data.
     workers : int or None, default=None
         As for :func:`fit`.
     address : str or None, default=None
@@ -86,7 +86,7 @@ def compare(
     Returns
     -------
     outcomes : list of Outcome
-        One for each model, in their order.
+        One outcome per model, in the order of the models.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def compare(
 
 
 def _train(order: _Order, epochs: int) -> tuple[bytes, list[Report]]:
-    """In a worker: one model over all shards, which are one shard to it."""
+    """Train one model over all shards, treated as one shard; runs in a worker."""
     reports: list[Report] = []
     joined = [_Joined(order.shards)]
     model = fit(from_bytes(order.model), joined, engine=LocalEngine(1), epochs=epochs, progress=reports.append)

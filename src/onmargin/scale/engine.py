@@ -1,4 +1,4 @@
-"""Who does the work: a function of each item and of something that all share, by one process or by many."""
+"""Engines that map a function over items and a shared object, in one or many processes."""
 
 import os
 import pickle
@@ -19,48 +19,48 @@ Item = TypeVar("Item")
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
-# Workers that may die one after the other, with nothing done in between, before it is taken for no accident.
+# Number of consecutive worker deaths, with nothing done in between, after which the engine gives up.
 _DEATHS = 3
 
 
 class Engine(Protocol):
-    """Anything that maps."""
+    """Protocol of engines: any object with a method `map`."""
 
     def map(self, fn: Callable[[Item, Shared], Result], items: Sequence[Item], shared: Shared) -> Iterator[Result]:
-        """Give ``fn(item, shared)`` for each item, in the order of the items, whatever came first.
+        """Yield ``fn(item, shared)`` for each item, in the order of the items.
 
         Parameters
         ----------
         fn : callable
             A function of a module that workers can import. It may be called again for an item whose worker died.
         items : sequence
-            What there is one call for.
+            The items; the function is called once for each.
         shared : object
-            What all calls are given, sent to each worker or machine once.
+            The second argument of all calls, sent to each worker or machine once.
 
         Returns
         -------
         results : iterator
-            The results. What a call raises is raised when its turn comes, and the calls after it are given up.
+            The results. An exception in a call is raised in place of its result, and the later calls are canceled.
         """
 
 
 class LocalEngine:
-    """Processes of this machine.
+    """Engine that runs worker processes on this machine.
 
-    They are started when they are first needed and kept from one `map` to the next. If one dies, killed for want of
-    memory for example, or the server that they are forked from, the pool is rebuilt and what was not done is done
-    again. They end when this process does, even if it is killed, and remove its temporary files.
+    The processes are started on first use and kept between calls of `map`. If a worker or the fork server dies, for
+    example because memory runs out, the pool is rebuilt and unfinished calls are repeated. The workers end when this
+    process ends, even if it is killed, and remove its temporary files.
 
     Parameters
     ----------
     workers : int or None, default=None
-        How many processes. None: as many as there are cores. 1: this process does the work itself.
+        Number of processes. If None, one per core. If 1, the work is done in this process.
 
     Notes
     -----
-    Processes are made by a fork server or, where there is none, spawned: a script that is run from a file keeps its own
-    work under ``if __name__ == "__main__":``, as :mod:`multiprocessing` asks.
+    Processes are started by a fork server or, where there is none, spawned. A script must therefore keep its own work
+    under ``if __name__ == "__main__":``, as :mod:`multiprocessing` requires.
 
     Examples
     --------
@@ -77,16 +77,16 @@ class LocalEngine:
         self._pool: _Pool | None = None
 
     def map(self, fn: Callable[[Item, Shared], Result], items: Sequence[Item], shared: Shared) -> Iterator[Result]:
-        """As :class:`Engine` says.
+        """Yield ``fn(item, shared)`` for each item; see :class:`Engine`.
 
         Parameters
         ----------
         fn : callable
             A function of a module that workers can import.
         items : sequence
-            What there is one call for.
+            The items; the function is called once for each.
         shared : object
-            What all calls are given.
+            The second argument of all calls.
 
         Returns
         -------
@@ -101,7 +101,7 @@ class LocalEngine:
 
     def _map(self, fn: Callable[..., Result], items: Sequence[Any], shared: "_Shared") -> Iterator[Result]:
         calls: dict[int, Future[Result]] = {}
-        deaths, ahead = 0, 2 * self.workers  # results that wait for their turn take memory
+        deaths, ahead = 0, 2 * self.workers  # limit the calls ahead, since waiting results take memory
         try:
             for turn in range(len(items)):
                 while True:
@@ -142,13 +142,13 @@ class LocalEngine:
 
 
 class _Pool:
-    """Processes that share a folder, and end with this one."""
+    """Worker processes that share a folder and end with this process."""
 
     def __init__(self, workers: int) -> None:
         method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
         context = get_context(method)
         if method == "forkserver":
-            context.set_forkserver_preload(["onmargin.scale._batches"])  # which is slow to import
+            context.set_forkserver_preload(["onmargin.scale._batches"])  # it is slow to import
         self._folder = TemporaryDirectory(prefix="onmargin-", ignore_cleanup_errors=True)
         self._ends = context.Pipe(duplex=False)
         self._executor = ProcessPoolExecutor(
@@ -156,7 +156,7 @@ class _Pool:
         )
 
     def submit(self, fn: Callable[[Any, Any], Result], item: Any, shared: "_Shared") -> "Future[Result]":
-        """Have a process call a function. It reads what is shared from a file, once, which stays in memory."""
+        """Call a function in a worker, which reads the shared object from a file once and keeps it in memory."""
         path = self._path(shared)
         if not path.exists():
             with path.open("wb") as file:
@@ -167,14 +167,14 @@ class _Pool:
             raise BrokenProcessPool("the server that processes are forked from has died") from error
 
     def forget(self, shared: "_Shared") -> None:
-        """There will be no more calls that are given this."""
+        """Delete the file of a shared object that no more calls will use."""
         self._path(shared).unlink(missing_ok=True)
 
     def _path(self, shared: "_Shared") -> Path:
         return Path(self._folder.name, str(shared.number))
 
     def close(self) -> None:
-        """End the processes, also those that the executor has lost sight of."""
+        """End the processes, including those that the executor has lost track of."""
         self._executor.shutdown(wait=True, cancel_futures=True)
         for end in reversed(self._ends):
             end.close()
@@ -182,7 +182,7 @@ class _Pool:
 
 
 class _Shared:
-    """What all calls of a `map` are given, with a number of its own."""
+    """The shared object of one `map`, with a unique number."""
 
     _numbers = count()
 
@@ -192,7 +192,7 @@ class _Shared:
 
 
 def _watch(end: Connection, folder: str) -> None:
-    """In a worker: end with the process that holds the other end of a pipe, however that ends."""
+    """End this worker when the process at the other end of a pipe ends, for any reason."""
     threading.Thread(target=_end_with, args=(end, folder), daemon=True).start()
 
 
@@ -204,7 +204,7 @@ def _end_with(end: Connection, folder: str) -> None:
 
 
 def _cores() -> int:
-    """Those that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -214,14 +214,14 @@ def _failure(call: "Future[Any]") -> BaseException | None:
     return call.exception() if call.done() and not call.cancelled() else None
 
 
-# What this process was given last, by the file it came in.
+# The shared object that this process received last, by its file.
 _known: dict[str, Any] = {}
 
 
 def _call(fn: Callable[[Any, Any], Result], item: Any, path: str) -> Result:
-    """In a worker: call the function."""
+    """Call the function; runs in a worker."""
     if path not in _known:
         _known.clear()
-        # Our own process wrote it, into a folder that nobody else may write to.
+        # Unpickling is safe: the parent process wrote the file, in a folder that no other user can write to.
         _known[path] = pickle.loads(Path(path).read_bytes())
     return fn(item, _known[path])

@@ -1,4 +1,4 @@
-"""Ray as an engine: tasks on the machines of a cluster."""
+"""Engine that runs tasks on a Ray cluster."""
 
 import os
 import socket
@@ -10,9 +10,9 @@ Item = TypeVar("Item")
 Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
-_PATIENCE = 5.0  # seconds in which a cluster must answer
+_PATIENCE = 5.0  # seconds within which a cluster must answer
 
-# A node that does not answer so often, at this interval, is dead: after seconds, not after Ray's half minute.
+# A node that fails this many health checks at this interval is dead: after seconds, not after Ray's half minute.
 _HEALTH = {
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 1000,
@@ -22,37 +22,40 @@ _HEALTH = {
 
 
 class RayEngine:
-    """Tasks of a Ray cluster.
+    """Engine that runs tasks on a Ray cluster.
 
-    Each call is a task of one core. What is shared goes into Ray's object store once a `map`, and each machine fetches
-    it once. A task whose worker or machine dies is run again, as often as it takes; what a function raises is raised
-    here, and not tried again. Needs Ray: ``pip install '.[ray]'`` in a clone, on every machine.
+    Each call is a task on one core. The shared object is put into Ray's object store once per `map`, and each machine
+    fetches it once. A task whose worker or machine dies is repeated as often as needed; an exception raised by the
+    function is raised here, and the task is not repeated. Requires Ray on every machine: ``pip install '.[ray]'`` in a
+    clone.
 
-    Use it when one machine is not enough, or a cluster is there. On one machine :class:`LocalEngine` does the same with
-    less. The results are the same, bit for bit, if the machines are of one kind.
+    Use it if one machine is not enough, or if you have a cluster. On one machine, :class:`LocalEngine` does the same
+    with less overhead. The results are the same, bit for bit, if the machines are of the same kind.
 
     Parameters
     ----------
     address : str or None, default=None
-        Of a cluster that runs, such as "10.0.0.1:6379", or "auto" for the one that this machine belongs to. None: the
-        cluster that this process is connected to already or, if it is not, one is started on this machine.
+        Address of a running cluster, such as "10.0.0.1:6379", or "auto" for the one that this machine belongs to. If
+        None, the cluster that this process is already connected to; if there is none, a cluster is started on this
+        machine.
     workers : int or None, default=None
-        How many tasks may run at the same time. None: one a core.
+        Maximum number of tasks that run at the same time. If None, one per core.
     memory : int or None, default=None
-        For a cluster that is started: bytes of its object store. None: Ray's default, a third of the memory.
+        Size in bytes of the object store of a cluster that is started. If None, Ray's default, a third of the memory.
 
     Notes
     -----
-    Ray's statistics of usage are switched off. Machines that stop answering are given up after some three seconds where
-    this class starts the cluster; for others set ``RAY_health_check_period_ms`` and the like before ``ray start``. Ray
-    kills tasks when a machine runs out of memory, and they are run again: see ``RAY_memory_usage_threshold``.
+    Ray's usage statistics are switched off. If this class starts the cluster, machines that stop answering are given up
+    after about three seconds; for other clusters, set ``RAY_health_check_period_ms`` and related variables before
+    ``ray start``. Ray kills tasks when a machine runs out of memory, and they are repeated: see
+    ``RAY_memory_usage_threshold``.
     """
 
     def __init__(self, address: str | None = None, *, workers: int | None = None, memory: int | None = None) -> None:
         if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
             raise ValueError(f"workers must be an integer at least 1, or None for one a core; got {workers!r}")
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # which Ray reads when it is imported
-        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of several shards, the first to fail is raised
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reads this when it is imported
+        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # if several shards fail, only the first is raised
         try:
             self._ray: Any = import_module("ray")
         except ImportError as error:
@@ -64,12 +67,12 @@ class RayEngine:
             raise ValueError(
                 f"this process is connected to the Ray cluster at {here!r} already: call ray.shutdown() first"
             )
-        # Of a cluster that is started for it, the cores say how many.
+        # In a cluster that is started here, the number of its cores limits the tasks.
         self._at_once = None if self._own and address is None else workers
 
     def _connect(self, address: str | None, workers: int | None, memory: int | None) -> None:
         if address is None:
-            # Ray would join a cluster that runs here already: who wants that says "auto".
+            # By default Ray would join a cluster that already runs here; users request that with "auto".
             where: dict[str, Any] = {
                 "address": "local",
                 "num_cpus": workers,
@@ -86,16 +89,16 @@ class RayEngine:
             raise ConnectionError(_no_cluster(str(address), str(error))) from error
 
     def map(self, fn: Callable[[Item, Shared], Result], items: Sequence[Item], shared: Shared) -> Iterator[Result]:
-        """As :class:`Engine` says.
+        """Yield ``fn(item, shared)`` for each item; see :class:`Engine`.
 
         Parameters
         ----------
         fn : callable
             A function of a module that workers can import, or one that Ray can send.
         items : sequence
-            What there is one task for.
+            The items; there is one task for each.
         shared : object
-            What all tasks are given. Arrays in it are not copied: tasks must not write to them.
+            The second argument of all calls. Arrays in it are not copied: tasks must not write to them.
 
         Returns
         -------
@@ -122,19 +125,19 @@ class RayEngine:
                 ray.cancel(call, force=True)
 
     def close(self) -> None:
-        """Leave the cluster, if this object joined it; end it, if it was started for it."""
+        """Disconnect from the cluster if this object joined it; stop the cluster if this object started it."""
         if self._own:
             self._ray.shutdown()
             self._own = False
 
 
 def _call(fn: Callable[[Item, Shared], Result], item: Item, shared: Shared) -> Result:
-    """In a worker: call the function, which may be of any kind; Ray takes plain ones only."""
+    """Call any callable; runs in a worker. Ray itself accepts only plain functions."""
     return fn(item, shared)
 
 
 def _check_answer(address: str) -> None:
-    """Ray would go on trying for a minute where nobody listens."""
+    """Raise an error if nothing listens at the address; Ray itself would retry for a minute."""
     host, colon, port = address.rpartition("://")[2].rpartition(":")
     if not colon or not port.isdecimal():
         return

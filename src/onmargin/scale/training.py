@@ -1,4 +1,4 @@
-"""Training on shards: epochs of parallel passes, mixed, with a checkpoint after each."""
+"""Parallel training on shards: epochs of passes with averaged weights, and a checkpoint after each epoch."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,22 +22,22 @@ Bytes = NDArray[np.uint8]
 
 
 class Report(NamedTuple):
-    """What the pass of a shard came to.
+    """Report of one pass over a shard.
 
     Attributes
     ----------
     epoch : int
-        Which epoch it was, from 1.
+        Number of the epoch, from 1.
     shard : str
         The name of the shard.
     place : int
-        Its place among the shards, from 0.
+        Index of the shard, from 0.
     rounds, mistakes, updates : int
-        Examples learned, those predicted wrong before, and those that moved the weights.
+        Numbers of examples learned, of wrong predictions before learning, and of updates of the weights.
     loss, squared_loss : float
         Sums of the losses before each update, and of their squares.
     weight : float
-        How much the shard counts in the mix, relative to the others.
+        Weight of the shard in the average, relative to the others.
     """
 
     epoch: int
@@ -67,73 +67,76 @@ def fit(
 ) -> Any:
     r"""Train a model on shards in parallel, by iterative parameter mixing.
 
-    In each epoch every shard is learned in its order, online, from the weights that all share; the result is
-    mixed in the order of the shards, and the next epoch starts from the mix,
+    In each epoch every shard is learned online, in its own order, starting from the same weights. The results are
+    averaged in the order of the shards, and the next epoch starts from the average,
 
     .. math:: w \leftarrow w + \sum_k \mu_k (w_k - w), \qquad \sum_k \mu_k = 1.
 
-    The result depends on the shards and their order alone: any number of workers and any engine give the same, bit for
-    bit, and so does a run in which workers died or that was resumed. Before the first epoch the shards are read once to
-    find what features and labels there are, and files that cannot be read.
+    The result depends only on the shards and their order: it is the same, bit for bit, for any number of workers and
+    any engine, and also if workers died or the run was resumed. Before the first epoch the shards are read once, to
+    find all features and labels, and files that cannot be read.
 
-    Use it when one machine does not suffice. An epoch over S shards often does not get as far as a serial pass over the
-    same examples, because what the shards have learned is averaged: with the data on one machine try `partial_fit` in
-    a loop, or ``onmargin train``, first. One shard gives what a serial run does.
+    Use it if one machine is not enough. An epoch over S shards often makes less progress than a serial pass over the
+    same examples, because the weights of the shards are averaged. If the data is on one machine, first try
+    `partial_fit` in a loop, or ``onmargin train``. With one shard, the result is that of a serial run.
 
     Parameters
     ----------
     model : object
         A classifier, regressor, label ranker or tagger with plain weights, with variances, or with an adaptive or
         normalized geometry; or such a learner of ``onmargin.stream``. It may train several models at once: experts,
-        several C, ``average="best"``. With ``warm_start=True``, and of streams, it goes on from what it has learned.
+        several C, ``average="best"``. With ``warm_start=True``, and for stream learners, training continues from the
+        current state.
     shards : sequence of shards
-        Such as :func:`onmargin.io.shards` makes of files.
+        The data, such as :func:`onmargin.io.shards` returns for files.
     engine : "local", "ray" or Engine, default="local"
-        Who does the work: processes of this machine, a Ray cluster, or an object with a method `map` as
-        :class:`Engine` has it.
+        The engine that runs the workers: processes on this machine, a Ray cluster, or an object with the method `map`
+        of :class:`Engine`.
     epochs : int, default=5
-        How many passes to make over each shard.
+        Number of passes over each shard.
     mixing : "updates", "uniform" or "examples", default="updates"
-        What a shard counts: how often it moved the weights, the same as others, or how many examples it has.
+        Weight of a shard in the average: its number of updates, the same for all shards, or its number of examples.
     workers : int or None, default=None
-        Processes, or tasks of Ray that run at the same time. None: one a core.
+        Number of processes, or of Ray tasks that run at the same time. If None, one per core.
     address : str or None, default=None
-        For Ray: that of a cluster. None: the one this process is connected to, or else one is started here.
+        Address of a Ray cluster. If None, the cluster this process is connected to; if there is none, one is started
+        here.
     checkpoint : str, path-like or None, default=None
-        A model file that is written after each epoch, in one step.
+        A model file that is written atomically after each epoch.
     resume : bool, default=False
-        Whether to go on from the checkpoint, if it is there. Its shards and mixing must be these; there may be more
-        epochs.
+        Whether to continue from the checkpoint, if it exists. Its shards and mixing must be the same; the number of
+        epochs may be larger.
     notes : dict or None, default=None
-        What else the checkpoint should say, as for :func:`onmargin.save`.
+        Notes to store in the checkpoint, as for :func:`onmargin.save`.
     progress : callable or None, default=None
-        Called with a :class:`Report` when a shard was learned, in the order of the shards.
+        Function called with a :class:`Report` after each shard, in the order of the shards.
 
     Returns
     -------
     model : object
-        The same model, having learned. If anything raises, it is as it was, and the checkpoint is that of the last
-        epoch that was whole.
+        The same model, trained. If anything raises, it is unchanged, and the checkpoint is that of the last complete
+        epoch.
 
     Raises
     ------
     ReadError
         If a file cannot be read; the error names it.
     ValueError
-        If the shards do not go together or with the model, or a checkpoint does not with them; and, before any shard
-        is read, if the weights of the model cannot be mixed.
+        If the shards do not match each other, the model or the checkpoint; and, before any shard is read, if the
+        weights of the model cannot be mixed.
     ConnectionError
         If there is no cluster at the address.
 
     See Also
     --------
-    compare : Trains many models at the same time.
+    compare : Train several models in parallel.
 
     Notes
     -----
-    [IPM]. If some u has margin 1 on all examples, the squared losses of PA over all epochs, those of shard k in an
-    epoch weighed by its :math:`\mu_k`, are at most :math:`R^2 \|u\|^2`, whatever the mixing; so are the mistakes of the
-    Perceptron. With "uniform" the mistakes are at most S times those that are guaranteed to a serial run.
+    The algorithm is that of [IPM]. If some u has margin 1 on all examples, the sum of the squared losses of PA over all
+    epochs, with those of shard k weighted by its :math:`\mu_k`, is at most :math:`R^2 \|u\|^2` for any mixing; so is
+    the number of mistakes of the Perceptron. With "uniform", the number of mistakes is at most S times the bound of a
+    serial run.
 
     ``totals_`` are those of all shards. Their dual value is a lower bound of that of the mixed weights. Averaged
     weights are the mean over all rounds of all shards; with ``average=N`` each shard counts N rounds of its own.
@@ -142,7 +145,7 @@ def fit(
     rounds in which any of them was updated. Their mistakes and losses are sums over the shards, and their votes follow
     from these sums.
 
-    Parameters about passes, such as ``max_iter``, ``tol``, ``shuffle`` and ``early_stopping``, have no effect.
+    Parameters that control passes, such as ``max_iter``, ``tol``, ``shuffle`` and ``early_stopping``, have no effect.
 
     References
     ----------
@@ -177,7 +180,7 @@ def fit(
 
 
 class _Run:
-    """What stays the same from epoch to epoch."""
+    """The settings of a run, which are the same in all epochs."""
 
     def __init__(
         self,
@@ -198,7 +201,7 @@ class _Run:
         self._progress = progress
 
     def prepared(self, model: Any, engine: Engine) -> Any:
-        """A copy of the model that knows all features and labels, and has learned what it may keep."""
+        """Return a copy of the model with all features and labels, and the learned state if it is kept."""
         begin = not hasattr(model, "_learner") or not getattr(model, "warm_start", True)
         trained = type(model)(**deepcopy(model.get_params(deep=False))) if begin else deepcopy(model)
         found = Findings()
@@ -227,7 +230,7 @@ class _Run:
         return trained
 
     def epoch(self, trained: Any, epoch: int, engine: Engine) -> None:
-        """One pass over every shard, mixed into the trained model."""
+        """Make one pass over every shard, and mix the results into the trained model."""
         start = Learned.of(trained)
         mixture = Mixture(start, trained._learner.geometry, trained._learner.task)
         for place, learned in enumerate(engine.map(_learn, self._shards, _sent(trained))):
@@ -247,7 +250,7 @@ class _Run:
             write_bytes(to_bytes(trained, notes), self._checkpoint)
 
     def resumed(self, model: Any) -> tuple[Any, int]:
-        """The model of the checkpoint, and how many epochs it has learned."""
+        """Return the model of the checkpoint and its number of epochs."""
         trained, notes = load_with_notes(self._checkpoint or "")
         path = os.fspath(self._checkpoint or "")
         if "scale" not in notes:
@@ -264,18 +267,18 @@ class _Run:
         return trained, notes["scale"]["epochs"]
 
     def _identity(self) -> dict[str, Any]:
-        """What a run must have in common with one that it goes on from."""
+        """Return the settings that a run must share with the checkpoint it continues from."""
         return {"shards": [shard.name for shard in self._shards], "mixing": self._mixing}
 
 
 def _sent(trained: Any) -> Bytes:
-    """A model as workers are sent it: the bytes of a model file, as an array, which engines do not copy."""
+    """Return the bytes of a model file as an array, which engines send without a copy."""
     return np.frombuffer(to_bytes(trained), np.uint8)
 
 
 @contextmanager
 def _naming(shard: Shard) -> Iterator[None]:
-    """Say in which shard something was wrong, unless that was said."""
+    """Add the name of the shard to errors that do not have it."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -285,7 +288,7 @@ def _naming(shard: Shard) -> Iterator[None]:
 
 
 def _survey(shard: Shard, sent: Bytes) -> Findings:
-    """In a worker: what a shard holds."""
+    """Return the features and labels of a shard; runs in a worker."""
     learner = batch_learner(from_bytes(sent.data))
     found, names = Findings(), Names()
     with _naming(shard):
@@ -300,7 +303,7 @@ def _survey(shard: Shard, sent: Bytes) -> Findings:
 
 
 def _learn(shard: Shard, sent: Bytes) -> Learned:
-    """In a worker: one pass over a shard, from the model that all share."""
+    """Make one pass over a shard, starting from the shared model; runs in a worker."""
     learner = batch_learner(from_bytes(sent.data))
     with _naming(shard):
         for batch in shard.batches():
@@ -309,7 +312,7 @@ def _learn(shard: Shard, sent: Bytes) -> Learned:
 
 
 def _hand_over(trained: Any, model: Any) -> None:
-    """Put what was trained into the model of the caller."""
+    """Copy the trained state into the caller's model."""
     vars(model).clear()
     vars(model).update(vars(trained))
     if hasattr(type(model), "_player"):

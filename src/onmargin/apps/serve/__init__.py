@@ -1,1 +1,1 @@
-"""A service that learns what is posted to it, keeps all of it, and shows how it goes: `onmargin serve`."""
+"""HTTP service (`onmargin serve`): learns posted examples, journals them, and shows progress on a page."""

@@ -1,4 +1,4 @@
-"""The access log: one line of JSON per answered request, without anything that was sent or answered."""
+"""Access log: one line of JSON per answered request, without the content of requests or answers."""
 
 import logging
 import sys
@@ -9,14 +9,14 @@ import msgspec
 
 
 class AccessLog:
-    """Writes lines to a file, which may be rotated, or to the standard output if the path is "-"."""
+    """Access log in a file, which may be rotated, or on standard output if the path is "-"."""
 
     def __init__(self, path: str) -> None:
         handler = logging.StreamHandler(sys.stdout) if path == "-" else WatchedFileHandler(path, encoding="utf-8")
         self._handler: logging.Handler = handler
 
     def write(self, client: str, method: str, path: str, status: int, seconds: float) -> None:
-        """Log an answer. The query is left out: it may name a label."""
+        """Log an answer. The query is omitted, since it may contain a label."""
         line = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "client": client,

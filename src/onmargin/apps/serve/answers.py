@@ -1,4 +1,4 @@
-"""What each operation of the service does: one function per operation, and the table of them all."""
+"""The operations of the service: one function per operation, and a table of all operations."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ def json(answer: Any, status: int = 200) -> Response:
 
 @dataclass
 class Context:
-    """What the operations work with."""
+    """Shared objects of the operations."""
 
     service: Service
     limits: Limits
@@ -50,7 +50,7 @@ async def predict(context: Context, name: str, sent: schema.Predict) -> schema.P
     if model.state.learner.costs.total([example.x for example in sent.examples]) <= SLICE:
         answer = at_once(_predicting(context, model, sent))
     else:
-        async with context.service.turn:  # all by the same state
+        async with context.service.turn:  # all examples with the same state
             answer = await in_slices(_predicting(context, model, sent), context.limits.computing)
     if sent.keep:
         answer.ids = await context.service.keep(model, [example.x for example in sent.examples], answer.predictions)
@@ -92,7 +92,7 @@ def _predicting(context: Context, model: ServedModel, sent: schema.Predict) -> G
 
 
 async def explain(context: Context, name: str, sent: schema.Explain) -> schema.Explained:
-    async with context.service.turn:  # all by the same state
+    async with context.service.turn:  # all examples with the same state
         return await in_slices(_explaining(context, name, sent), context.limits.computing)
 
 
@@ -129,7 +129,7 @@ async def clone(context: Context, name: str, sent: schema.Named) -> schema.Model
 
 
 async def upload(context: Context, name: str, sent: bytes) -> schema.Model:
-    """Make a model of a file."""
+    """Create a model from a file."""
     try:
         msgspec.convert(name, schema.Name)
     except msgspec.ValidationError as error:
@@ -151,7 +151,7 @@ async def _uploaded(service: Service, name: str, sent: bytes) -> schema.Model:
 
 
 async def download(context: Context, request: Request) -> Response:
-    """A model as a file, and the number of its last example."""
+    """Return a model as a file, and the number of its last example."""
     name = request.path_params["name"]
     path, seq = await context.service.to_the_end(context.service.copy(name))
     headers = {"onmargin-seq": str(seq)}
@@ -165,7 +165,7 @@ async def download(context: Context, request: Request) -> Response:
 
 
 async def backup(context: Context, request: Request) -> Response:
-    """All files of the folder as they are after the last request, in one tar file."""
+    """Return all files of the folder, as they are after the last request, in one tar file."""
     if context.backing_up.locked():
         raise BusyError("another backup is being made: try again later", 10)
     async with context.backing_up:
@@ -202,7 +202,7 @@ async def health(context: Context, name: str, sent: None) -> schema.Health:
 
 
 async def certificate(context: Context, name: str, sent: None) -> schema.Certificate:
-    """Takes as long as it takes, but the end of the service does not wait for it."""
+    """Return a certificate, without a time limit; the service does not wait for it when it shuts down."""
     found = asyncio.create_task(context.service.certificate(context.service.get(name), context.limits.certified))
     stopped = asyncio.create_task(context.stopping.wait())
     try:
@@ -216,7 +216,7 @@ async def certificate(context: Context, name: str, sent: None) -> schema.Certifi
 
 
 async def weights(context: Context, request: Request) -> Response:
-    """Of a label that is given as it is written in JSON, or as a plain string."""
+    """Return the weights of a label, which is given as JSON or as a plain string."""
     learner = context.service.get(request.path_params["name"]).state.learner
     text = request.query_params.get("label")
     top = request.query_params.get("top", "20")
@@ -236,7 +236,7 @@ async def metrics(context: Context, request: Request) -> Response:
 async def journal(context: Context, request: Request) -> Response:
     model = context.service.get(request.path_params["name"])
     lines = context.service.export(model)
-    first = await anext(lines, b"")  # what is damaged is said before the answer has begun
+    first = await anext(lines, b"")  # report damage before the answer has begun
 
     async def all_lines() -> AsyncIterator[bytes]:
         yield first
@@ -265,7 +265,7 @@ async def events(context: Context, request: Request) -> Response:
 
 
 async def _watch(context: Context, model: ServedModel) -> AsyncIterator[bytes]:
-    """Progress every second, until somebody stops."""
+    """Yield the progress every second, until the client or the service stops."""
     metrics = context.service.metrics
     watched = {kind: metrics.requests[kind] for kind in ("learn", "predict")}
     before = {kind: list(times.counts) for kind, times in watched.items()}
@@ -298,26 +298,26 @@ def _latency(times: Times, before: list[int]) -> tuple[float | None, float | Non
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation: where it is, who may ask for it, what it is sent and what it answers.
+    """An operation: its path, required scope, request type and answer type.
 
-    One that answers a type of `schema` is called with the context, the name of the model and what was sent; others,
-    with the context and the request.
+    An operation whose answer is a type of `schema` is called with the context, the name of the model and the parsed
+    request; others are called with the context and the raw request.
     """
 
     method: str
     path: str
-    scope: int | None  # of `tokens.SCOPES`; None: anybody's
+    scope: int | None  # index of `tokens.SCOPES`; None if no token is needed
     run: Callable[..., Awaitable[Any]]
     sent: type | None
     answer: type | str | None
     words: str
     status: int = 200
     query: tuple[str, ...] = ()
-    patient: bool = False  # takes as long as it takes
+    patient: bool = False  # has no time limit
 
     @property
     def reads(self) -> bool:
-        """Whether a reader can answer it."""
+        """Whether a reader process can answer it."""
         return self.run in READS
 
 

@@ -1,6 +1,6 @@
-"""HTTP: behind the gate that every request passes are the operations and the page.
+"""ASGI application: every request passes the gate, and then goes to an operation or the page.
 
-Requests to learn and to predict go straight to their operation. All others go through Starlette.
+Requests to learn and to predict go directly to their operation. All others go through Starlette.
 """
 
 import asyncio
@@ -89,7 +89,7 @@ class App:
         await self._behind_counted(scope, receive, send)
 
     async def _quickly(self, operation: Operation, name: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Learn or predict. The limit of time is asyncio.timeout's, for a fifth of what that takes."""
+        """Learn or predict. The time limit works like asyncio.timeout, at a fifth of its cost."""
         started = time.perf_counter()
         status = 500
         task = asyncio.current_task()
@@ -122,7 +122,7 @@ class App:
             task.cancel()
 
     async def _behind_counted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Through Starlette."""
+        """Answer a request through Starlette, and count it."""
         started = time.perf_counter()
         status = 500
 
@@ -148,7 +148,7 @@ class App:
             self._log.write(client, scope["method"], scope["path"], status, elapsed)
 
     async def _sent(self, operation: Operation, scope: Scope, receive: Receive, held: Held) -> Any:
-        """What a request is about, checked; None: it says it all by its path."""
+        """Return the validated body of a request, or None if the operation has no body."""
         headers = dict(scope["headers"])
         if self._reads_only and not operation.reads:
             raise ProblemError(f"a reader only reads: send {operation.method} requests to the port of the service", 405)
@@ -180,7 +180,7 @@ class App:
         return sent
 
     def _endpoint(self, operation: Operation) -> Any:
-        """An operation behind Starlette."""
+        """Return the Starlette endpoint of an operation."""
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -216,7 +216,7 @@ def _response(answer: Answer) -> Response:
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
-    """Say which methods a path accepts, or which paths there are."""
+    """Answer with the methods that a path accepts, or with the existing paths."""
     path = request.url.path
     accepted = allowed(path)
     if accepted:

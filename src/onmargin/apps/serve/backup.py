@@ -1,6 +1,6 @@
 """Backups of a folder while its service runs: one consistent copy of journal, snapshots and witnesses, as a tar file.
 
-The copy is made between two groups: learning waits for it, and predictions go on.
+The copy is made between two groups: learning waits for it, and predictions continue.
 """
 
 import os
@@ -22,13 +22,13 @@ _PREFIX = ".backup-"
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove what a service that was killed has left."""
+    """Remove the temporary files of a service that was killed."""
     for path in folder.glob(f"{_PREFIX}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 async def backup(service: "Service") -> Path:
-    """Make a tar file of a folder, which the caller removes with the folder that it is in."""
+    """Create a tar file of a folder; the caller removes it together with the folder that contains it."""
     target = service.folder / f"{_PREFIX}{secrets.token_hex(4)}"
     try:
         async with service.turn:
@@ -57,7 +57,7 @@ def _copy(service: "Service", target: Path) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Make a file appear in another folder: snapshots are never written to again."""
+    """Link a file into another folder, which is safe because snapshots are never modified."""
     try:
         os.link(source, target)
     except OSError:
@@ -72,7 +72,7 @@ def _pack(folder: Path, path: Path) -> None:
 
 
 def unpack(path: Path, folder: Path, room: Room) -> Report:
-    """Unpack a backup to a new folder, and check all of it."""
+    """Unpack a backup to a new folder, and check its content."""
     if folder.exists() and any(folder.iterdir()):
         raise JournalError(f"{folder} must be a folder that is empty or does not exist")
     folder.mkdir(0o700, parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Certificates of what the journal holds: the same learner on the same stream, as a matrix.
+"""Certificates for the examples in the journal: the same learner on the same stream, as a matrix.
 
-To find the best competitor takes a while and a whole core: it is done by a process of its own, which reads the name
-of the learner, its task and parameters, and then the examples as lines of JSON, and is gone when it has answered.
+Finding the best competitor takes time and a whole core, so it runs in a separate process, which reads the name of the
+learner, its task and parameters, and then the examples as lines of JSON, and exits after its answer.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from onmargin.apps.serve.problems import ConflictError
 from onmargin.apps.serve.restoring import learner_of
 from onmargin.apps.serve.state import decode
 
-N_POINTS = 200  # of the curve
+N_POINTS = 200  # number of points of the curve
 
 
 async def certify_beside(kept: Kept, bodies: list[bytes]) -> schema.Certificate:
-    """A certificate from a process of its own; it ends with whoever waits for it."""
-    # -P: modules of the folder in which the service was started are not taken for those of Python.
+    """Return a certificate from a separate process, which is ended if the caller is canceled."""
+    # -P: do not import modules from the folder in which the service was started.
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
@@ -42,7 +42,7 @@ async def certify_beside(kept: Kept, bodies: list[bytes]) -> schema.Certificate:
 
 
 def main() -> None:
-    """The process: from the standard input to the standard output."""
+    """Run the process, from standard input to standard output."""
     if hasattr(os, "nice"):
         os.nice(10)
     first, *bodies = sys.stdin.buffer.read().split(b"\n")
@@ -57,14 +57,14 @@ def main() -> None:
 
 
 def certificate(learner: JsonLearner, examples: list[schema.Example]) -> schema.Certificate:
-    """What a theorem allows on these examples, and what the learner suffers on them."""
+    """Return the bound of a theorem on these examples, and the result of the learner on them."""
     if any(example.weight != 1 for example in examples):
         raise ConflictError("no theorem speaks of examples with weights")
     if learner.reading.idf:
         raise ConflictError("no theorem speaks of texts whose features change what they count (idf)")
     if learner.abreast > 1:
         raise ConflictError("of several models at once no theorem speaks: how each does is in the progress")
-    learner.learn(examples[0])  # which says what its examples are
+    learner.learn(examples[0])  # determines the kind of the examples
     import onmargin
     from onmargin.theory import certify
 
@@ -75,7 +75,7 @@ def certificate(learner: JsonLearner, examples: list[schema.Example]) -> schema.
     y = None if learner.task == "novelty" else [example.y for example in examples]
     try:
         found = certify(model, X, y, classes=getattr(learner.model, "ranks", None))
-    except ValueError as error:  # no theorem, or no stream for one: of a single class, say
+    except ValueError as error:  # no theorem, or a stream without one, such as a single class
         raise ConflictError(str(error)) from error
     bounds = found.along()
     rounds = np.unique(np.linspace(min(1, len(bounds)), len(bounds), N_POINTS).astype(int))
@@ -92,7 +92,7 @@ def certificate(learner: JsonLearner, examples: list[schema.Example]) -> schema.
 
 
 def _matrix(learner: JsonLearner, X: list[Any]) -> Any:
-    """Examples as rows; sequences as they are."""
+    """Return the examples as rows; sequences are unchanged."""
     if learner.task == "tag":
         return X
     if isinstance(X[0], np.ndarray):

@@ -1,4 +1,4 @@
-"""A client of the service that needs nothing but Python."""
+"""HTTP client for the service, with no dependencies."""
 
 import json
 import os
@@ -13,28 +13,28 @@ from onmargin.apps.serve.connection import Connection
 
 
 class Client:
-    """Learn and predict with a model of a service, `onmargin serve`.
+    """HTTP client for the models of a service started with `onmargin serve`.
 
-    A request to learn carries a key, and is sent again if the connection breaks or the service is busy: what was
-    learned is learned once. A client is used by one thread at a time.
+    A request to learn has a key and is sent again if the connection breaks or the service is busy; the service learns
+    its examples only once. A client must be used by one thread at a time.
 
-    Use it where many programs share a model. One that has the model to itself is a thousand times as fast with
-    ``onmargin.stream``.
+    Use it when many programs share a model. If only one program uses the model, ``onmargin.stream`` is a thousand times
+    as fast.
 
     Parameters
     ----------
     url : str, default="http://127.0.0.1:8700"
-        Where the service is.
+        Address of the service.
     token : str or None, default=None
-        The bearer token, if it asks for one.
+        The bearer token, if the service requires one.
     timeout : float, default=30.0
         Seconds to wait for an answer.
     retries : int, default=3
-        How often to ask again.
+        Number of times to retry a request.
 
     See Also
     --------
-    onmargin.stream.PassiveAggressiveClassifier : The model in this program.
+    onmargin.stream.PassiveAggressiveClassifier : A model in the same program.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Client:
         self._connection = Connection(url, token, timeout, retries)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -79,15 +79,15 @@ class Client:
         Parameters
         ----------
         name : str
-            Its name: letters, digits, "_", "." and "-".
+            Name of the model: letters, digits, "_", "." and "-".
         task : {"classify", "regress", "rank", "ordinal", "novelty", "tag"} or None, default=None
-            What it learns. If None, the task of the learner; without a learner, "classify".
+            The task. If None, the task of the learner, or "classify" if no learner is given.
         model : str or None, default=None
-            The learner: a name of ``onmargin.stream``, such as "AROWClassifier" or "AutoClassifier", or
-            "SequenceTagger". If None, the passive-aggressive learner of the task.
+            The learner: a name in ``onmargin.stream``, such as "AROWClassifier" or "AutoClassifier", or
+            "SequenceTagger". If None, the passive-aggressive learner for the task.
         coverage : float or None, default=None
-            How often the sets of labels of a classifier, or the intervals of a regressor, contain the target: see
-            `predict_sets`. If None, there are no sets.
+            Fraction of the examples whose target is in the prediction set of a classifier, or in the prediction
+            interval of a regressor; see `predict_sets`. If None, there are no sets or intervals.
         **parameters : object
             Parameters of the learner, such as ``C=0.1``, and of :class:`onmargin.features.RecordFeatures`, such as
             ``n_features=2**18``.
@@ -95,7 +95,7 @@ class Client:
         Returns
         -------
         model : dict
-            The model, as `model` gives it.
+            The description of the model, as returned by `model`.
         """
         if parameters.get("C") == float("inf"):
             parameters["C"] = "inf"
@@ -105,81 +105,81 @@ class Client:
         return self._ask("POST", "/v1/models", sent)
 
     def models(self) -> list[dict[str, Any]]:
-        """All models.
+        """Return all models.
 
         Returns
         -------
         models : list of dict
-            Each as `model` gives it.
+            The description of each model, as returned by `model`.
         """
         return list(self._ask("GET", "/v1/models")["models"])
 
     def model(self, name: str) -> dict[str, Any]:
-        """A model: parameters, sequence number, classes and totals.
+        """Return the parameters, sequence number, classes and totals of a model.
 
         Parameters
         ----------
         name : str
-            Its name.
+            The model.
 
         Returns
         -------
         model : dict
-            What is known of it.
+            The description of the model.
         """
         return self._ask("GET", _one(name))
 
     def delete(self, name: str) -> None:
-        """Delete a model with all its examples.
+        """Delete a model and all its examples.
 
         Parameters
         ----------
         name : str
-            Its name.
+            The model.
         """
         self._ask("DELETE", _one(name))
 
     def learn(self, name: str, x: Any, y: Any = None, weight: float = 1.0) -> Any:
-        """Have an example learned.
+        """Update a model with an example.
 
         Parameters
         ----------
         name : str
             The model.
         x : dict, list, str or vector
-            The example, as for the models of ``onmargin.stream``; for "tag" a list of tokens.
+            The example, as for the models of ``onmargin.stream``. For "tag", a list of tokens.
         y : str, int, float or list
             Its target.
         weight : float, default=1.0
-            Factor on C, at least 0.
+            Weight of the example, which multiplies C; at least 0.
 
         Returns
         -------
         prediction : object
-            What the model predicted before it learned; None for the first example.
+            The prediction before the update; None for the first example.
         """
         return self.learn_many(name, [x], [y], [weight])[0]
 
     def learn_many(
         self, name: str, X: Iterable[Any], y: Iterable[Any] | None = None, weights: Iterable[float] | None = None
     ) -> list[Any]:
-        """Have examples learned in this order, all or none.
+        """Update a model with examples in this order; either all or none of them are learned.
 
         Parameters
         ----------
         name : str
             The model.
         X : iterable
-            Examples, as `learn` takes them.
+            Examples, as for `learn`.
         y : iterable or None, default=None
             Their targets.
         weights : iterable of float or None, default=None
-            Their factors on C.
+            Their weights. If None, all weights are 1.
 
         Returns
         -------
         predictions : list
-            What the model predicted of each before it learned it.
+            The prediction for each example before it was learned.
         """
         examples = [{"x": _plain(x)} for x in X]
         for field, values in (("y", y), ("weight", weights)):
@@ -190,7 +190,7 @@ class Client:
         return list(answer["predictions"] or [None] * len(examples))
 
     def predict(self, name: str, x: Any) -> Any:
-        """Predict an example.
+        """Return the prediction for an example.
 
         Parameters
         ----------
@@ -202,12 +202,12 @@ class Client:
         Returns
         -------
         prediction : object
-            A label, a number, or a list of labels; None: nothing was learned yet.
+            A label, a number, or a list of labels. None if nothing was learned yet.
         """
         return self.predict_many(name, [x])[0]
 
     def predict_many(self, name: str, X: Iterable[Any]) -> list[Any]:
-        """Predict examples.
+        """Return the predictions for examples.
 
         Parameters
         ----------
@@ -219,32 +219,32 @@ class Client:
         Returns
         -------
         predictions : list
-            One for each.
+            One prediction per example.
         """
         answer = self._ask("POST", f"{_one(name)}/predict", {"examples": [{"x": _plain(x)} for x in X]})
         return list(answer["predictions"])
 
     def predict_sets(self, name: str, X: Iterable[Any]) -> list[Any]:
-        """Return a set of labels, or an interval, for each example.
+        """Return the prediction set or prediction interval of each example.
 
         Parameters
         ----------
         name : str
-            The model, which was created with a coverage.
+            The model, which must have been created with `coverage`.
         X : iterable
             The examples.
 
         Returns
         -------
         sets : list
-            For a classifier the labels that may be right, the most likely first; for a regressor the two ends of an
-            interval, which are None where it has no end. None for each example before anything was learned.
+            For a classifier, the labels in each set, the most likely first. For a regressor, the two ends of each
+            interval, where None is an infinite end. If nothing was learned yet, None for each example.
         """
         sent = {"examples": [{"x": _plain(x)} for x in X], "sets": True}
         return list(self._ask("POST", f"{_one(name)}/predict", sent)["sets"])
 
     def predict_later(self, name: str, X: Iterable[Any]) -> tuple[list[Any], list[str]]:
-        """Predict examples whose labels will come later.
+        """Return predictions for examples whose labels will arrive later.
 
         Parameters
         ----------
@@ -256,37 +256,37 @@ class Client:
         Returns
         -------
         predictions : list
-            One for each.
+            One prediction per example.
         ids : list of str
-            One for each, under which `label` gives its label.
+            One id per example, to pass to `label` with its label.
         """
         sent = {"examples": [{"x": _plain(x)} for x in X], "keep": True}
         answer = self._ask("POST", f"{_one(name)}/predict", sent)
         return list(answer["predictions"]), list(answer["ids"])
 
     def label(self, name: str, ids: Iterable[str], y: Iterable[Any]) -> list[Any]:
-        """Have examples learned whose predictions were kept, in this order, all or none.
+        """Learn the labels of examples passed to `predict_later`, in this order; either all or none are learned.
 
         Parameters
         ----------
         name : str
             The model.
         ids : iterable of str
-            The ids, as `predict_later` returned them.
+            The ids that `predict_later` returned.
         y : iterable
             Their targets.
 
         Returns
         -------
         predictions : list
-            What was predicted then.
+            The earlier predictions.
         """
         examples = [{"id": one, "y": _plain(value)} for one, value in zip(ids, y, strict=True)]
         answer = self._ask("POST", f"{_one(name)}/learn", {"examples": examples, "key": uuid4().hex})
         return list(answer["predictions"] or [None] * len(examples))
 
     def explain(self, name: str, x: Any, label: Any = None, top: int = 20) -> dict[str, Any]:
-        """Take the score of an example apart.
+        """Return the contribution of each feature to the score of an example.
 
         Parameters
         ----------
@@ -295,42 +295,42 @@ class Client:
         x : dict, list, str or vector
             The example.
         label : str or int or None, default=None
-            Whose score; None: that of the label predicted.
+            The label whose score to explain. If None, the predicted label.
         top : int, default=20
-            How many features, at most.
+            Maximum number of features.
 
         Returns
         -------
         explanation : dict
-            The prediction, the intercept, and under "parts" what each feature adds.
+            The prediction, the intercept, and under "parts" the contribution of each feature.
         """
         sent = {"examples": [{"x": _plain(x)}], "label": _plain(label), "top": top}
         answer = self._ask("POST", f"{_one(name)}/explain", sent)
         return {"seq": answer["seq"], **answer["explanations"][0]}
 
     def weights(self, name: str, label: Any = None, top: int = 20) -> dict[Any, float]:
-        """The heaviest features of a label.
+        """Return the features of a label with the largest weights.
 
         Parameters
         ----------
         name : str
             The model.
         label : str or int or None, default=None
-            The label, where each has weights of its own.
+            The label, if each label has its own weights.
         top : int, default=20
-            How many, at most.
+            Maximum number of features.
 
         Returns
         -------
         weights : dict
-            Weights by feature, the heaviest first.
+            Weights by feature, the largest first.
         """
         query = {"top": top} if label is None else {"top": top, "label": label}
         answer = self._ask("GET", f"{_one(name)}/weights?{urlencode(query)}")
         return {part["feature"]: part["value"] for part in answer["parts"]}
 
     def certificate(self, name: str) -> dict[str, Any]:
-        """What a theorem allows on the examples of a model.
+        """Return a certificate: the bound of a theorem on the examples of a model.
 
         Parameters
         ----------
@@ -340,12 +340,12 @@ class Client:
         Returns
         -------
         certificate : dict
-            The theorem, what was suffered, the bound and the conditions.
+            The theorem, the observed losses or mistakes, the bound and the conditions.
         """
         return self._ask("GET", f"{_one(name)}/certificate")
 
     def rewind(self, name: str, seq: int | None = None, *, time: datetime | None = None) -> dict[str, Any]:
-        """Go back to an earlier state; what was learned after it is forgotten.
+        """Return a model to an earlier state; later examples are removed.
 
         Parameters
         ----------
@@ -354,19 +354,18 @@ class Client:
         seq : int or None, default=None
             The sequence number of the last example to keep.
         time : datetime or None, default=None
-            In the place of `seq`: examples that were learned after this time are forgotten. Without a time zone it is
-            local time.
+            Instead of `seq`: examples learned after this time are removed. A time without a time zone is local time.
 
         Returns
         -------
         model : dict
-            The model, as `model` gives it.
+            The description of the model, as returned by `model`.
         """
         sent = {"seq": seq} if time is None else {"seq": seq, "time": time.astimezone().isoformat()}
         return self._ask("POST", f"{_one(name)}/rewind", sent)
 
     def clone(self, name: str, new: str) -> dict[str, Any]:
-        """Copy a model, as it is now, to another name.
+        """Copy the current state of a model to a new name.
 
         Parameters
         ----------
@@ -378,12 +377,12 @@ class Client:
         Returns
         -------
         model : dict
-            The copy, as `model` gives it.
+            The description of the copy, as returned by `model`.
         """
         return self._ask("POST", f"{_one(name)}/clone", {"name": new})
 
     def rename(self, name: str, new: str) -> dict[str, Any]:
-        """Give a model another name.
+        """Rename a model.
 
         Parameters
         ----------
@@ -395,12 +394,12 @@ class Client:
         Returns
         -------
         model : dict
-            The model, as `model` gives it.
+            The description of the model, as returned by `model`.
         """
         return self._ask("POST", f"{_one(name)}/rename", {"name": new})
 
     def upload(self, name: str, path: str | os.PathLike[str]) -> dict[str, Any]:
-        """Create a model from a model file, as ``onmargin train`` and `download` write it.
+        """Create a model from a model file written by ``onmargin train`` or `download`.
 
         Parameters
         ----------
@@ -412,7 +411,7 @@ class Client:
         Returns
         -------
         model : dict
-            The model, as `model` gives it.
+            The description of the model, as returned by `model`.
         """
         content = Path(path).read_bytes()
         answer = self._connection.exchange("PUT", f"{_one(name)}/file", content, "application/octet-stream")
@@ -420,14 +419,14 @@ class Client:
         return found
 
     def download(self, name: str, path: str | os.PathLike[str]) -> int:
-        """Write a model to a file, which `onmargin.load` and ``onmargin predict`` read.
+        """Save a model to a file for `onmargin.load` and ``onmargin predict``.
 
         Parameters
         ----------
         name : str
             The model.
         path : str or path-like
-            The file; one that is there is replaced.
+            The file; an existing file is replaced.
 
         Returns
         -------
@@ -438,19 +437,19 @@ class Client:
         return int(headers["onmargin-seq"])
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Write a copy of the folder of the service, as it is after the last request, to a tar file.
+        """Save a copy of the service's data folder, as it is after the last request, to a tar file.
 
-        Unpacked, it is a folder for ``onmargin serve --data``.
+        The unpacked folder can be used with ``onmargin serve --data``.
 
         Parameters
         ----------
         path : str or path-like
-            The file; one that is there is replaced.
+            The file; an existing file is replaced.
         """
         self._connection.save("/v1/backup", Path(path))
 
     def compact(self, name: str) -> dict[str, Any]:
-        """Put a snapshot in the place of the examples learned so far.
+        """Replace the examples learned so far with a snapshot.
 
         Parameters
         ----------
@@ -460,12 +459,12 @@ class Client:
         Returns
         -------
         model : dict
-            The model, as `model` gives it.
+            The description of the model, as returned by `model`.
         """
         return self._ask("POST", f"{_one(name)}/compact", {})
 
     def journal(self, name: str) -> Iterator[dict[str, Any]]:
-        """The examples that the journal has, in order.
+        """Yield the examples in the journal, in order.
 
         Parameters
         ----------
@@ -475,27 +474,27 @@ class Client:
         Yields
         ------
         example : dict
-            Its number, when it came, x, y and weight.
+            The number, time, x, y and weight of the example.
         """
         yield from map(json.loads, self._connection.lines(f"{_one(name)}/journal"))
 
     def health(self) -> dict[str, Any]:
-        """Whether the service learns.
+        """Return whether the service can learn.
 
         Returns
         -------
         health : dict
-            Whether it does, and if not, why.
+            The state of the service, with the reason if it cannot learn.
         """
         return self._ask("GET", "/health")
 
     def metrics(self) -> str:
-        """What the service counts, for Prometheus.
+        """Return the metrics of the service in Prometheus format.
 
         Returns
         -------
         text : str
-            Lines of text.
+            The metrics, as lines of text.
         """
         return self._connection.exchange("GET", "/metrics", None).decode()
 
@@ -511,7 +510,7 @@ def _one(name: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold: arrays and sets as lists."""
+    """Convert a value for JSON; arrays and sets become lists."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, set | frozenset | tuple):

@@ -1,4 +1,4 @@
-"""Requests over one connection that is kept, and what is done when it breaks."""
+"""Requests over a persistent connection, with retries."""
 
 import http.client
 import json
@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 
 
 class ServiceError(Exception):
-    """What a service answered to a request that it did not grant.
+    """Error answer of the service to a request.
 
     Parameters
     ----------
     status : int
         The HTTP status, kept as an attribute.
     message : str
-        What was wrong.
+        The problem.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -27,7 +27,7 @@ class ServiceError(Exception):
 
 
 class Connection:
-    """Sends requests until they are answered: those that change nothing, or are learned once, are sent again."""
+    """Connection that repeats requests until they are answered, if repeating them is safe."""
 
     def __init__(self, url: str, token: str | None, timeout: float, retries: int) -> None:
         parts = urlsplit(url)
@@ -50,7 +50,7 @@ class Connection:
         again = method == "GET" or path.endswith(("/learn", "/predict", "/explain"))
         left = self._retries if again else 0
         if not again:
-            self._connection.close()  # the service may have closed it, which would be known too late
+            self._connection.close()  # the service may have closed it, which would be noticed too late
         while True:
             try:
                 answer = self._send(self._connection, method, path, body, media)
@@ -70,7 +70,7 @@ class Connection:
             time.sleep(wait)
 
     def save(self, path: str, file: Path) -> Mapping[str, str]:
-        """Write a long answer to a file, which is replaced when all of it is there; return its headers."""
+        """Write a long answer to a file, which is replaced once the answer is complete; return its headers."""
         connection = self._new()
         part = file.with_name(f"{file.name}.part")
         try:
@@ -89,7 +89,7 @@ class Connection:
             part.unlink(missing_ok=True)
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """The lines of a long answer, as they come, over a connection of its own: others need not wait for its end."""
+        """Yield the lines of a long answer as they arrive, over a separate connection, so that others need not wait."""
         connection = self._new()
         try:
             answer = self._send(connection, "GET", path, None)

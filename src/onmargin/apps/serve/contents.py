@@ -1,4 +1,4 @@
-"""What the folder of a service holds, read without any change: each model as it was, or why it cannot be used."""
+"""Read-only inspection of the folder of a service: each model, or the reason why it cannot be used."""
 
 import re
 import sqlite3
@@ -20,7 +20,7 @@ UNFINISHED = re.compile(r"\.?\d+-\d+-[0-9a-f]{8}\.safetensors\.[0-9a-f]+\.tmp")
 
 
 def snapshot_files(folder: Path) -> dict[int, list[Path]]:
-    """Return the snapshots that are there by the number of their model, the latest first; other files are not ours."""
+    """Return the existing snapshots by the number of their model, the latest first; other files are ignored."""
     found: dict[int, list[Path]] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if (match := SNAPSHOT.fullmatch(path.name)) is not None:
@@ -32,7 +32,7 @@ def snapshot_files(folder: Path) -> dict[int, list[Path]]:
 
 @dataclass
 class Found:
-    """A model in a folder: as it was, or the problem with it. One that is `gone` was not yet created, or deleted."""
+    """A model in a folder, or the problem with it. If `gone`, it was deleted or not completely created."""
 
     id: int
     name: str
@@ -65,7 +65,7 @@ def _name(number: int, seen: Seen | WitnessError | None) -> str:
 
 
 def read_folder(journal: Journal, room: Room, *, thorough: bool = False) -> list[Found]:
-    """Return all models of a folder; if `thorough`, after a look at every example and snapshot."""
+    """Return all models of a folder; if `thorough`, check every example and snapshot."""
     snapshots = snapshot_files(journal.path.parent / "snapshots")
     witnessed = Journal.seen(journal.path.parent)
     try:
@@ -102,7 +102,7 @@ def read_folder(journal: Journal, room: Room, *, thorough: bool = False) -> list
 
 
 def _state(journal: Journal, kept: Kept, seen: Seen, files: Iterable[Path], room: Room) -> State:
-    """Return the state of a model, which is all that was acknowledged."""
+    """Return the state of a model after all acknowledged examples."""
     state = restore(journal, kept, journal.path.parent / "snapshots", room)
     check_witness(journal, kept, state, seen)
     check_ahead(state.seq, kept.rewinds, files, room)
@@ -121,9 +121,9 @@ def _look_through(journal: Journal, kept: Kept, last: int, room: Room) -> None:
 
 
 def open_to_read(folder: Path) -> Journal | None:
-    """Return the journal of a folder, open to be read only; None if it has never been begun.
+    """Return the journal of a folder, opened read-only; None if it was never begun.
 
-    A journal of an earlier version is upgraded before.
+    A journal of an earlier version is upgraded first.
     """
     path = folder / "journal.sqlite"
     journal = _readable(path) if path.exists() and path.stat().st_size else None
@@ -150,10 +150,10 @@ def open_to_read(folder: Path) -> Journal | None:
 
 
 def _readable(path: Path) -> Journal:
-    """Return a journal to be read only.
+    """Return a journal for reading.
 
-    On a full disk it is one to be written, which needs no room for an index; and so it is where the power was cut while
-    SQLite made the file, which it has to undo.
+    If the disk is full, it is opened for writing, which needs no room for an index. The same is done if the power was
+    cut while SQLite created the file, since SQLite must roll that back.
     """
     try:
         return Journal(path, writable=False)

@@ -1,7 +1,7 @@
-"""What an example costs to compute and an answer to send, known before it is done.
+"""Estimates of the time to compute an example and the size of an answer, made in advance.
 
-One example is computed in one step, which nothing can interrupt: one that would take too long is refused. Requests of
-many examples are computed in slices, between which others have their turn, up to a limit of time.
+One example is computed in one step that cannot be interrupted: one that would take too long is refused. Requests with
+many examples are computed in slices, between which other requests run, up to a time limit.
 """
 
 from itertools import chain
@@ -11,20 +11,20 @@ from msgspec.json import encode
 
 from onmargin.apps.serve.problems import BadExampleError, ProblemError
 
-MOST_WORK = 250_000_000  # of one example, in units of about a nanosecond
-SLICE = 5_000_000  # the same for what is computed before others have their turn
+MOST_WORK = 250_000_000  # maximum work of one example, in units of about a nanosecond
+SLICE = 5_000_000  # maximum work before other requests run, in the same units
 MOST_ANSWER = 2**26  # bytes
 LONGEST_NAME = 512  # characters, also of a word in a text
 LONGEST_LABEL = 256
 LONGEST_NGRAM = 10  # words
-# Upper ends of what was measured, in nanoseconds: a feature read, one looked up for a label, a word of an n-gram, a
-# pair of labels of a token, an example of one of several models, an example of a kernel, a support of it, and a number
-# that a support has.
+# Upper bounds of measured times in nanoseconds: a feature read, a feature looked up for a label, a word of an n-gram, a
+# pair of labels of a token, an example of one of several models, an example of a kernel, a support vector, and a number
+# in a support vector.
 READ, SCORED, WORD, PAIR, BASE, KERNEL, SUPPORT, VALUE = 75, 2, 25, 0.5, 10_000, 1_000_000, 1000, 25
 
 
 class Costs:
-    """Upper bounds for the model of a learner, as it is."""
+    """Upper bounds of costs for the current model of a learner."""
 
     def __init__(self, learner: Any) -> None:
         self._learner = learner
@@ -32,7 +32,7 @@ class Costs:
         self._prices: tuple[int, float, float, float, float] = (-1, 0.0, 0.0, 0.0, 0.0)
 
     def work(self, x: Any) -> float:
-        """Return what it takes to predict an example."""
+        """Return the work to predict an example."""
         _, base, feature, words, token = self._current()
         base += self.of_supports(*self._supports())
         if isinstance(x, str):
@@ -42,7 +42,7 @@ class Costs:
         return base + len(x) * feature
 
     def total(self, examples: list[Any]) -> float:
-        """Return what it takes to predict examples; one that takes too long is refused."""
+        """Return the work to predict examples; an example that takes too long is refused."""
         total = sum(map(self.work, examples))
         if total > MOST_WORK:
             for k, x in enumerate(examples):
@@ -53,7 +53,7 @@ class Costs:
         return total
 
     def _current(self) -> tuple[int, float, float, float, float]:
-        """Return for how many labels, and what an example, a feature, a word of a text and a token cost."""
+        """Return the number of labels, and the costs of an example, a feature, a word of a text and a token."""
         learner = self._learner
         columns = len(getattr(learner.model, "classes_", ())) or 1
         if self._prices[0] == columns:
@@ -67,15 +67,15 @@ class Costs:
         return self._prices
 
     def _supports(self) -> tuple[int, int]:
-        """Return how many supports a kernel has, and how many numbers they hold; sequences have no kernel."""
+        """Return the number of support vectors of a kernel, and of the numbers in them; sequences have no kernel."""
         return (0, 0) if self._learner.task == "tag" else self._learner.model.support_size_
 
     def of_supports(self, n: int, values: int) -> float:
-        """Return what it takes to compare an example with so many supports of a kernel."""
+        """Return the work to compare an example with `n` support vectors of a kernel."""
         return KERNEL + n * (SUPPORT + SCORED * self._current()[0]) + values * VALUE if n else 0.0
 
     def check_supports(self, n_new: int, n_numbers: int, most: int) -> None:
-        """Refuse so many supports more of a kernel, if there is no time or memory for the numbers that they have."""
+        """Refuse new support vectors of a kernel, if their numbers would take too much time or memory."""
         model = self._learner.model
         if getattr(model, "kernel", None) is None:
             return
@@ -114,7 +114,7 @@ class Costs:
             self._measured = len(classes), sum(sizes), max(sizes, default=0)
         _, total, longest = self._measured
         if scores or learner.task == "rank":
-            n, size = len(examples), total + 28 * len(classes)  # a score has up to 24 characters
+            n, size = len(examples), total + 28 * len(classes)  # a score takes up to 24 characters
         elif learner.task == "tag":
             n, size = sum(map(len, examples)), longest + 1
         else:

@@ -1,7 +1,7 @@
-"""What a service tells its readers, in the order in which it happened: states, examples, and the time.
+"""Messages from a service to its reader processes, in order: states, examples, and the time.
 
-Messages go over a socket, each with its length before it. A reader applies them in order: after a `Beat` it has learned
-everything that was acknowledged before the beat was sent. Times are those of the monotonic clock of the machine.
+Messages are sent over a socket, each preceded by its length. A reader applies them in order: after a `Beat` it has
+learned everything that was acknowledged before the beat was sent. Times are those of the machine's monotonic clock.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from onmargin.apps.serve.json_learner import Room
 from onmargin.apps.serve.limits import Limits
 from onmargin.apps.serve.tokens import Tokens
 
-LAG = 1.0  # seconds that a reader may be behind
+LAG = 1.0  # maximum delay of a reader in seconds
 BEAT = 0.2  # seconds between beats
 
 
 class Begin(msgspec.Struct, tag=True):
-    """How a reader answers: who is let in, and how much. `listen` is the descriptor of its socket."""
+    """Configuration of a reader: tokens and limits. `listen` is the descriptor of its socket."""
 
     listen: int
     tokens: list[tuple[bytes, int]] | None
@@ -38,7 +38,7 @@ class Begin(msgspec.Struct, tag=True):
 
 
 class Loaded(msgspec.Struct, tag=True):
-    """A model as a snapshot in a file, which the reader removes; another state of the same number is replaced."""
+    """A model as a snapshot in a file, which the reader removes; it replaces the state with the same number."""
 
     id: int
     name: str
@@ -55,7 +55,7 @@ class Gone(msgspec.Struct, tag=True):
 
 
 class Learned(msgspec.Struct, tag=True):
-    """Examples of a model, after the first of that number."""
+    """Learned examples of a model, and the number of the first one."""
 
     id: int
     first: int
@@ -63,7 +63,7 @@ class Learned(msgspec.Struct, tag=True):
 
 
 class Beat(msgspec.Struct, tag=True):
-    """The time."""
+    """The current time."""
 
     at: float
 

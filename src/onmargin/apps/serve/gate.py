@@ -1,4 +1,4 @@
-"""The gate: who asks, how often, and how much; and the answers to those who are let in, and to those who are not."""
+"""The gate: authorization, rate limits and size limits of requests, and their answers."""
 
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ _DECODERS: dict[type, Any] = {kind: msgspec.json.Decoder(kind) for kind in schem
 
 
 class Answer(NamedTuple):
-    """What is answered: status, headers and body."""
+    """An answer: status, headers and body."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -25,12 +25,12 @@ class Answer(NamedTuple):
 
 
 def granted(answer: Any, status: int = 200) -> Answer:
-    """What was asked for, as JSON."""
+    """Return a successful answer as JSON."""
     return _sized(status, _JSON, _encode(answer))
 
 
 def refused(problem: ProblemError) -> Answer:
-    """What was wrong."""
+    """Return the answer for a problem."""
     headers = list(_JSON)
     if problem.retry_after is not None:
         headers.append((b"retry-after", b"%d" % problem.retry_after))
@@ -44,18 +44,18 @@ def _sized(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> Answ
 
 
 def _local(host: str) -> bool:
-    """Whether this is a name of this machine, with a port or without."""
+    """Return whether this is a name of this machine, with or without a port."""
     return host in LOCAL or host.rpartition(":")[0] in LOCAL
 
 
 def allow(level: int, needed: int) -> None:
-    """Refuse a token whose scope is too small."""
+    """Refuse a token whose scope is not sufficient."""
     if level < needed:
         raise ProblemError(f"this token may {SCOPES[level]}, and {SCOPES[needed]} is needed", 403)
 
 
 class Gate:
-    """Lets requests in, or raises the problem. Without tokens only this machine is answered, by its own names."""
+    """Check of requests, which raises problems. Without tokens, only requests from and to this machine are accepted."""
 
     def __init__(self, tokens: Tokens, limits: Limits) -> None:
         self._tokens = tokens
@@ -63,12 +63,12 @@ class Gate:
         self._rate = Rate(limits.rate)
 
     def let_in(self, headers: dict[bytes, bytes], client: tuple[str, int] | None, needed: int | None) -> int:
-        """Refuse those who may not, or who ask too often; return how far the scope of the others goes."""
+        """Refuse clients that are not authorized or exceed the rate; return the scope of the others."""
         if self._limits.rate:
             self._rate.take(self.address(headers, client))
         if not self._tokens:
-            # A page of another site can give this machine a name of its own, and ask in its visitor's name; or it uses
-            # the name of this machine, and the browser says whose page it is.
+            # A page of another site can point its own host name to this machine and send requests on behalf of its
+            # visitor (DNS rebinding). If it uses a name of this machine, the browser sends the origin of the page.
             host = headers.get(b"host", b"").decode("latin-1")
             if not _local(host):
                 raise ProblemError(f"this service answers as localhost or 127.0.0.1 only; got Host {host!r:.80}", 421)
@@ -87,7 +87,7 @@ class Gate:
         return len(SCOPES) - 1
 
     def address(self, headers: dict[bytes, bytes], client: tuple[str, int] | None) -> str:
-        """Return the address of a client: behind trusted proxies, the last one that is not a proxy's."""
+        """Return the address of a client: behind trusted proxies, the last address that is not a trusted proxy."""
         address = client[0] if client else ""
         forwarded = headers.get(b"x-forwarded-for", b"").decode("latin-1").split(",")
         while self._limits.trusts(address) and forwarded and (before := forwarded.pop().strip()):
@@ -95,7 +95,7 @@ class Gate:
         return address
 
     def announced(self, headers: dict[bytes, bytes], kind: type) -> int:
-        """Refuse a body by what is said of it; return how many bytes it may have."""
+        """Check the headers of a body; return its maximum number of bytes."""
         most, media = (
             (self._limits.file, b"application/octet-stream")
             if kind is bytes
@@ -105,14 +105,14 @@ class Gate:
         if not length.isdigit() or int(length) > most:
             words = f"a request has at most {most} bytes; got {length.decode('latin-1'):.40}"
             raise ProblemError(words, 413)
-        # Browsers ask before they send either to another origin, and are refused.
+        # Browsers send a preflight request for either media type to another origin, and it is refused.
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != media:
             what = "a model file" if kind is bytes else "JSON"
             raise ProblemError(f"the body must be {what}, with Content-Type: {media.decode()}", 415)
         return most
 
     def decoded(self, kind: type[schema.Request], body: bytes) -> Any:
-        """What was sent, checked."""
+        """Return the parsed and validated body."""
         try:
             return _DECODERS[kind].decode(body)
         except msgspec.ValidationError as error:

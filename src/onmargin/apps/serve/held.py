@@ -1,8 +1,7 @@
-"""Predictions that are kept for labels that come later: the features and what was predicted, by number.
+"""Predictions kept for labels that arrive later: the features and the prediction, by number.
 
-Each model has the rows of the table `held`, and in `held_counts` the number of the last one, which the witness has as
-well: kept predictions that are lost are noticed. What is kept is bounded in time, number and bytes: the oldest are
-dropped.
+Each model has rows in the table `held`, and in `held_counts` the number of the last one, which the witness has as well,
+so that lost predictions are noticed. Kept predictions are limited in time, number and bytes: the oldest are dropped.
 """
 
 import time
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HeldLimits:
-    """How long predictions are kept for their labels, and how many."""
+    """Limits on the time, number and bytes of kept predictions."""
 
     seconds: float = 7 * 86400.0
     number: int = 100_000
@@ -42,7 +41,7 @@ def _check_count(model: int, last: int) -> int:
 
 
 class HeldTable:
-    """The kept predictions of a journal. Journals of earlier versions have none."""
+    """The table of kept predictions of a journal. Journals of earlier versions have none."""
 
     def __init__(self, file: "JournalFile") -> None:
         self._file = file
@@ -65,7 +64,7 @@ class HeldTable:
             return int(row[0])
 
     def body(self, model: int, number: int) -> bytes | None:
-        """Return what is kept under a number; None if it was labeled, has expired or was never there."""
+        """Return the kept prediction with a number; None if it was labeled, has expired or never existed."""
         if not self._there:
             return None
         with self._file.reading():
@@ -79,7 +78,7 @@ class HeldTable:
             return bytes(row[0])
 
     def rows(self, model: int) -> list[tuple[int, float, bytes]]:
-        """Return all that is kept and is what it was: numbers, times and bodies."""
+        """Return the numbers, times and bodies of all kept predictions that are not damaged."""
         if not self._there:
             return []
         with self._file.reading():
@@ -89,7 +88,7 @@ class HeldTable:
         return [(number, at, body) for number, at, body, check in rows if check == _check(model, number, body)]
 
     def size(self, model: int) -> tuple[int, int]:
-        """Return how many predictions are kept, and their bytes."""
+        """Return the number of kept predictions, and their bytes."""
         if model not in self._sizes and self._there:
             with self._file.reading():
                 found = self._file.db.execute(
@@ -99,11 +98,11 @@ class HeldTable:
         return self._sizes.get(model, (0, 0))
 
     def forget_sizes(self) -> None:
-        """Count again: a transaction was undone."""
+        """Discard the cached sizes after a transaction was rolled back."""
         self._sizes.clear()
 
     def add(self, holds: Iterable[Hold], now: float) -> None:
-        """Keep predictions, within a transaction."""
+        """Store predictions, within a transaction."""
         lasts: dict[int, int] = {}
         for hold in holds:
             n, size = self.size(hold.model)
@@ -117,7 +116,7 @@ class HeldTable:
             self.count(model, last)
 
     def count(self, model: int, last: int) -> None:
-        """Note the number of the last prediction that was kept, within a transaction."""
+        """Store the number of the last kept prediction, within a transaction."""
         self._file.db.execute(
             "insert or replace into held_counts values (?, ?, ?)", (model, last, _check_count(model, last))
         )
@@ -130,7 +129,7 @@ class HeldTable:
         self._sizes.pop(model, None)
 
     def expire(self, model: int, limits: HeldLimits) -> int:
-        """Drop what is too old or too much, the oldest first, within a transaction; return how many."""
+        """Drop predictions beyond the limits, the oldest first, within a transaction; return their number."""
         n, size = self.size(model)
         db, dropped, freed = self._file.db, 0, 0
         oldest = time.time() - limits.seconds

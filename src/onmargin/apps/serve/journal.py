@@ -1,8 +1,8 @@
-"""The journal: every example in the order in which it was learned, on the disk before it is learned.
+"""The journal: every example in the order in which it was learned, on disk before it is learned.
 
-Everything stored has a checksum: each example has one of its body and of all examples before it (`chain`), and each row
-of every table one of itself. Beside the file, a witness per model says how far its journal has come. Times are for
-people: order is by number alone.
+Everything stored has a checksum: each example has one of its body and all examples before it (`chain`), and each row of
+every table has its own. Next to the file, one witness per model records the position of its journal. Times are for
+people only: the order is given by the numbers.
 """
 
 import struct
@@ -29,12 +29,12 @@ from onmargin.apps.serve.problems import ConflictError, DiskError
 from onmargin.apps.serve.witness import Point, Seen, Witness, WitnessError, read_witness
 
 MOST_EXAMPLES = 2**63 - 1
-MOST_BYTES = 2**22  # read at a time, and what one example more may bring
+MOST_BYTES = 2**22  # bytes to read at a time, plus at most one example
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Examples of one request: the model, the number of the first, their bodies with checksums, and a key.
+    """Examples of one request: the model, the number of the first example, the bodies with checksums, and a key.
 
     `keys` is the number of requests with a key up to this one.
     """
@@ -44,11 +44,11 @@ class Entry:
     bodies: list[tuple[int, bytes]]
     key: str | None = None
     keys: int = 0
-    at: float | None = None  # now, if it is not given
+    at: float | None = None  # time; the current time if None
     labeled: list[int] = field(default_factory=list)  # numbers of kept predictions whose labels these are
 
     def rows(self, now: float) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of the journal. A key counts from the last example of its request on: see `rewind`."""
+        """Yield the rows of the journal. A key is counted at the last example of its request: see `rewind`."""
         at = now if self.at is None else self.at
         last = self.first + len(self.bodies) - 1
         model, seq, keys = self.model, self.first, self.keys - (self.key is not None)
@@ -60,7 +60,7 @@ class Entry:
 
 
 class Row(NamedTuple):
-    """An example in the journal: its number, when it came, the checksum of all up to it, and what it is."""
+    """An example in the journal: its number, its time, the checksum of all examples up to it, and its body."""
 
     seq: int
     at: float
@@ -70,10 +70,10 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Kept:
-    """A model as the journal has it.
+    """A model in the journal.
 
-    The examples up to `earliest` are no longer there. It was rewound `rewinds` times. Of the requests with a key, which
-    are counted from 1, those from `keys_from` on are known; `keys` is their number where the journal has no examples.
+    The examples up to `earliest` were removed. The model was rewound `rewinds` times. Requests with a key are counted
+    from 1, and the keys from `keys_from` on are stored; `keys` is their number where the journal has no examples.
     """
 
     id: int
@@ -92,22 +92,22 @@ class Kept:
 
 
 class Start(NamedTuple):
-    """The state that a model begins with: how many examples it has learned, and their checksum."""
+    """The initial state of a model: the number of examples it has learned, and their checksum."""
 
     seq: int
     chain: int
 
 
 def chained(previous: int, body: bytes) -> int:
-    """Return the checksum of a row and of all before it."""
+    """Return the checksum of a row and all rows before it."""
     return crc32(body, previous)
 
 
-_head = struct.Struct("<qqdqq").pack  # of a row of the journal, for its checksum: all but the body
+_head = struct.Struct("<qqdqq").pack  # packs a row of the journal without the body, for its checksum
 
 
 class Journal(JournalFile):
-    """All that a service keeps of its models, but for snapshots, which are files of their own."""
+    """Storage of the models of a service, except for snapshots, which are separate files."""
 
     def __init__(self, path: Path, *, writable: bool = True) -> None:
         self._witnesses: dict[int, Witness] = {}
@@ -123,7 +123,7 @@ class Journal(JournalFile):
         super().close()
 
     def upgrade(self) -> None:
-        """Bring a journal of an earlier version to this version, in one step."""
+        """Upgrade a journal of an earlier version, in one transaction."""
         if self.version == 1:
             self._watch_all()
         with self.writing():
@@ -139,9 +139,9 @@ class Journal(JournalFile):
         return self.db.execute("select id, name, task, parameters, earliest from models").fetchall()
 
     def _watch_all(self) -> None:
-        """Begin the witnesses of a journal of version 1.
+        """Create the witnesses of a journal of version 1.
 
-        It has none: what it has lost before is not known, unless there is a snapshot of it.
+        It has none, so earlier losses of examples are not noticed, unless there is a snapshot with more examples.
         """
         for row in self._models_1():
             last = self.last(row[0])
@@ -167,7 +167,7 @@ class Journal(JournalFile):
 
     @staticmethod
     def seen(folder: Path) -> dict[int, Seen | WitnessError]:
-        """Return what every witness in a folder says, by the number of its model."""
+        """Return the content of every witness in a folder, by the number of its model."""
         found: dict[int, Seen | WitnessError] = {}
         folder = folder / "witness"
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -182,7 +182,7 @@ class Journal(JournalFile):
         return self.path.parent / "witness" / str(model)
 
     def watch(self, kept: Kept, seq: int, chain: int) -> None:
-        """Keep a witness of a model, which is at this example now."""
+        """Create a witness of a model, which is at this example now."""
         path = self._witness_path(kept.id)
         with witnessing():
             try:
@@ -195,7 +195,7 @@ class Journal(JournalFile):
                 witness.settle(point, name=kept.name)
 
     def unwatch(self, model: int) -> None:
-        """Remove the witness of a model that is gone."""
+        """Remove the witness of a deleted model."""
         with witnessing():
             if (witness := self._witnesses.pop(model, None)) is not None:
                 witness.remove()
@@ -203,7 +203,7 @@ class Journal(JournalFile):
                 self._witness_path(model).unlink(missing_ok=True)
 
     def sync(self) -> None:
-        """Bring all witnesses to the disk."""
+        """Flush all witnesses to disk."""
         with witnessing():
             for witness in self._witnesses.values():
                 witness.sync()
@@ -211,9 +211,9 @@ class Journal(JournalFile):
     # Examples
 
     def append(self, entries: list[Entry], holds: Iterable[Hold] = (), limits: HeldLimits | None = None) -> int:
-        """Write examples and predictions to keep, and return when all of them are on the disk.
+        """Write examples and predictions to keep, and return when all of them are on disk.
 
-        Returns how many kept predictions were dropped, because there are more than `limits` allow.
+        Returns the number of kept predictions that were dropped because of `limits`.
         """
         now = time.time()
         holds = list(holds)
@@ -258,14 +258,13 @@ class Journal(JournalFile):
             return int(found or 0)
 
     def rows(self, model: int, after: int, chain: int | None, until: int = MOST_EXAMPLES) -> list[Row]:
-        """Return the next examples after a number, in order, as many as are read at a time; an empty list at the end.
+        """Return the next examples after a number, in order, up to the read limit; an empty list at the end.
 
-        They follow each other without a gap, and their checksums are right; `chain` is that of the example `after`, if
-        it is known.
+        They have consecutive numbers and correct checksums; `chain` is that of the example `after`, if it is known.
         """
         rows: list[Row] = []
         size = 0
-        # A cursor that is not at its end would keep the file locked for as long as an error refers to it.
+        # An unfinished cursor would keep the file locked for as long as an error refers to it.
         with self.reading(), closing(self.db.cursor()) as found:
             found.execute(
                 "select seq, at, chain, cast(body as blob), keys, hash from journal "
@@ -274,7 +273,7 @@ class Journal(JournalFile):
             )
             for seq, at, found_chain, body, keys, check in found:
                 good = seq == after + len(rows) + 1 and (chain is None or found_chain == chained(chain, body))
-                # A row of version 1 has no checksum of its own.
+                # A row of version 1 does not have its own checksum.
                 if check is not None or keys is not None:
                     good = good and check == crc32(body, crc32(_head(model, seq, at, keys, found_chain)))
                 if not good:
@@ -299,7 +298,7 @@ class Journal(JournalFile):
             return int(found[0] or 0)
 
     def at(self, model: int, moment: float) -> int | None:
-        """Return the number of the last example that was learned at a time or before; None if there is none."""
+        """Return the number of the last example learned at or before a time; None if there is none."""
         with self.reading():
             row = self.db.execute(
                 "select max(seq) from journal where model = ? and at <= ?", (model, moment)
@@ -307,7 +306,7 @@ class Journal(JournalFile):
             return None if row[0] is None else int(row[0])
 
     def chain(self, model: int, seq: int) -> int | None:
-        """Return the checksum of an example and all before it, or None if it is not in the journal."""
+        """Return the checksum of an example and all examples before it, or None if it is not in the journal."""
         with self.reading():
             row = self.db.execute("select chain from journal where model = ? and seq = ?", (model, seq)).fetchone()
             return None if row is None else int(row[0])
@@ -349,10 +348,10 @@ class Journal(JournalFile):
         start: "Start | None" = None,
         after: Callable[[int], str] | None = None,
     ) -> Kept:
-        """Make room for a model; its number is never used again.
+        """Add a model; its number is never used again.
 
-        A model that begins with a state, as one that is cloned does, has a `start`: `after` is called with the number
-        of the model, and brings the snapshot of that state to its place, whose name it returns.
+        A model with an initial state, such as a clone, has a `start`: `after` is called with the number of the model,
+        moves the snapshot of that state to its place, and returns its name.
         """
         with self.writing():
             if self.db.execute("select 1 from models where name = ?", (name,)).fetchone():
@@ -380,7 +379,7 @@ class Journal(JournalFile):
         return kept
 
     def rename(self, kept: Kept, name: str) -> Kept:
-        """Give a model another name."""
+        """Rename a model."""
         new = replace(kept, name=name)
         witness = self._witnesses[kept.id]
         with witnessing():
@@ -405,7 +404,7 @@ class Journal(JournalFile):
     def _changing(self, model: int, point: Point | None) -> Iterator[None]:
         """Announce a change to the witness, and confirm it.
 
-        If the commit fails, what the disk has kept is not known, and the witness goes on to accept both states.
+        If the commit fails, it is not known what is on disk, and the witness continues to accept both states.
         """
         witness = self._witnesses[model]
         with witnessing():
@@ -416,9 +415,9 @@ class Journal(JournalFile):
                 witness.settle(point)
 
     def rewind(self, kept: Kept, seq: int, chain: int, keys: int, keys_from: int) -> Kept:
-        """Remove all after a number. The caller then removes the snapshots that are no longer listed.
+        """Remove all examples after a number. The caller then removes the snapshots that are no longer listed.
 
-        Up to that number there were so many requests with a key, of which those from `keys_from` on are known.
+        Up to that number there were `keys` requests with a key, of which those from `keys_from` on are stored.
         """
         new = replace(kept, rewinds=kept.rewinds + 1, keys=keys, keys_from=keys_from)
         with self._changing(kept.id, Point(seq, chain, new.rewinds, self.held.last(kept.id))), self.writing():
@@ -429,7 +428,7 @@ class Journal(JournalFile):
         return new
 
     def keys(self, kept: Kept, most: int) -> tuple[int, list[tuple[str, int, int]]]:
-        """Return how many requests had a key, and the last of them with the numbers of their examples, oldest first."""
+        """Return the number of requests with a key, and the last keys with their example numbers, oldest first."""
         with self.reading():
             row = self.db.execute(
                 "select keys from journal where model = ? order by seq desc limit 1", (kept.id,)
@@ -449,12 +448,12 @@ class Journal(JournalFile):
             return n, [(key.decode(), first, last) for _, key, first, last, _ in rows]
 
     def add_keys(self, model: int, keys: Iterable[tuple[str, int, int]]) -> None:
-        """Write keys of requests whose examples are no longer in the journal; there must be none yet."""
+        """Write keys of requests whose examples are no longer in the journal; no keys may be stored yet."""
         with self.writing():
             self._add_keys(model, ((number, *key) for number, key in enumerate(keys, 1)))
 
     def sound_keys(self, model: int) -> list[tuple[str, int, int]]:
-        """Return the keys of a damaged journal that are what they were, oldest first."""
+        """Return the undamaged keys of a damaged journal, oldest first."""
         found: list[tuple[str, int, int]] = []
         with suppress(JournalError), self.reading(), closing(self.db.cursor()) as rows:
             rows.execute(
@@ -481,10 +480,10 @@ class Journal(JournalFile):
             return [(seq, file.decode()) for seq, file, _ in rows]
 
     def add_snapshot(self, kept: Kept, seq: int, file: str, *, compact: int, keys: int, keys_from: int) -> Kept:
-        """Count on a snapshot that is on the disk, and remove the examples up to `compact`.
+        """List a snapshot that is on disk, and remove the examples up to `compact`.
 
-        The caller then removes the snapshots that are no longer listed. Two are kept, and the one that
-        stands for the examples that are removed. One before that would need examples that are no longer there.
+        The caller then removes the snapshots that are no longer listed. Two are kept, and the one that replaces the
+        removed examples. An earlier one would need examples that were removed.
         """
         self.sync()
         new = replace(kept, earliest=max(kept.earliest, compact), keys=keys, keys_from=keys_from)
@@ -504,7 +503,7 @@ class Journal(JournalFile):
 
 @contextmanager
 def witnessing() -> Iterator[None]:
-    """A witness that cannot be written ends learning: a later start could not tell what was lost."""
+    """Convert errors of writing a witness: learning must end, since a later start could not detect lost examples."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
 """The SQLite file of a journal: opening, versions and transactions.
 
-The file is in WAL mode with synchronous=FULL: a transaction that is committed is on the disk. It has one connection,
-held by one process and used by one thread at a time.
+The file is in WAL mode with synchronous=FULL: a committed transaction is on disk. It has one connection, held by one
+process and used by one thread at a time.
 """
 
 import sqlite3
@@ -15,7 +15,7 @@ from zlib import crc32
 from onmargin.apps.serve.problems import DiskError
 
 VERSION = 3
-APPLICATION = 0x6F6E6D67  # "onmg", for tools that look at files
+APPLICATION = 0x6F6E6D67  # "onmg", the SQLite application id
 TABLES_1 = """
 create table models (
     id integer primary key autoincrement, name text not null unique, task text not null, parameters blob not null,
@@ -32,7 +32,7 @@ create table snapshots (
     model integer not null, seq integer not null, file text not null, primary key (model, seq)
 ) without rowid;
 """
-# From version 1 to 2. Rows of the journal that are older than this have no checksum of their own, and only a chain.
+# From version 1 to 2. Older rows of the journal have only a chain checksum, and not their own.
 UPGRADE_1 = """
 alter table models add column rewinds integer not null default 0;
 alter table models add column keys integer not null default 0;
@@ -48,7 +48,7 @@ create table keys (
 ) without rowid;
 """
 UPGRADED_1 = "drop table keys_1;"
-# From version 2 to 3: predictions that are kept for labels that come later.
+# From version 2 to 3: predictions kept for labels that arrive later.
 UPGRADE_2 = """
 create table held (
     model integer not null, number integer not null, at real not null, body blob not null, hash integer not null,
@@ -60,11 +60,11 @@ SCRIPTS = {1: TABLES_1, 2: TABLES_1 + UPGRADE_1 + UPGRADED_1, 3: TABLES_1 + UPGR
 
 
 class JournalError(Exception):
-    """A journal that cannot be used as it is: damaged, foreign, or in use."""
+    """Error for a journal that cannot be used: damaged, not a journal, or in use."""
 
 
 class FullError(DiskError):
-    """There is no room on the disk; with more room it goes on."""
+    """The disk is full; learning continues when there is room."""
 
     status = 507
 
@@ -87,7 +87,7 @@ def _schema(db: sqlite3.Connection) -> list[Any]:
 
 
 def _expected(version: int) -> list[Any]:
-    """Return the schema of a version, as SQLite writes it."""
+    """Return the schema of a version, as SQLite stores it."""
     db = sqlite3.connect(":memory:")
     try:
         for statement in statements(SCRIPTS[version]):
@@ -98,10 +98,10 @@ def _expected(version: int) -> list[Any]:
 
 
 class JournalFile:
-    """The file, opened or begun; with `writable=False`, opened to read it, without any change.
+    """The file of a journal, opened or created; with `writable=False`, opened for reading without any change.
 
-    `sound` is false if the structure of the file is damaged: what can be read of it can still be checked, but nothing
-    must be written.
+    `sound` is false if the structure of the file is damaged: readable content can still be checked, but nothing must be
+    written.
     """
 
     def __init__(self, path: Path, *, writable: bool = True) -> None:
@@ -133,11 +133,11 @@ class JournalFile:
             db.execute("pragma journal_mode = wal")
             db.execute("pragma synchronous = full")
             db.execute("pragma journal_size_limit = 67108864")
-            with self._transaction():  # takes the lock, which is kept
+            with self._transaction():  # takes the lock, which is then held
                 if not db.execute("select count(*) from sqlite_master").fetchone()[0]:
                     self._begin()
         self.begun = bool(db.execute("select count(*) from sqlite_master").fetchone()[0])
-        if not self.begun:  # the power was cut before the first start was done
+        if not self.begun:  # the power was cut during the first start
             return
         self.version = db.execute("pragma user_version").fetchone()[0]
         application = db.execute("pragma application_id").fetchone()[0]
@@ -150,7 +150,7 @@ class JournalFile:
         ):
             raise JournalError(f"{self.path} is damaged: its tables are not what they were. Restore it from a copy")
         if self.writable:
-            with suppress(sqlite3.OperationalError):  # no room: it stays in the write-ahead log
+            with suppress(sqlite3.OperationalError):  # if the disk is full, the data stays in the write-ahead log
                 db.execute("pragma wal_checkpoint(truncate)")
 
     def _begin(self) -> None:
@@ -160,7 +160,7 @@ class JournalFile:
         self.db.execute(f"pragma application_id = {APPLICATION}")
 
     def inspect(self) -> None:
-        """Check the structure of the file: whether every page is in its place."""
+        """Check the structure of the file."""
         try:
             found = [row[0] for row in self.db.execute("pragma quick_check(1)")]
             size = self.db.execute("pragma page_count").fetchone()[0]
@@ -179,7 +179,7 @@ class JournalFile:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn whatever a damaged file makes of a row into a JournalError."""
+        """Convert any error from the rows of a damaged file to a JournalError."""
         try:
             yield
         except sqlite3.Error as error:
@@ -189,7 +189,7 @@ class JournalFile:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All or nothing, and on the disk."""
+        """Run a transaction: all or nothing, and on disk after the commit."""
         self.db.execute("begin immediate")
         try:
             yield
@@ -216,7 +216,7 @@ class JournalFile:
 
 
 def _words(error: sqlite3.Error) -> str:
-    """What SQLite says, and what to do about it."""
+    """Return the message of SQLite, with advice."""
     hints = {
         sqlite3.SQLITE_BUSY: "another onmargin serve uses this folder",
         sqlite3.SQLITE_LOCKED: "another onmargin serve uses this folder",

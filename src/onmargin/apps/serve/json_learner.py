@@ -1,10 +1,10 @@
-"""A learner of examples in JSON: they are checked before they are learned, and its size is bounded."""
+"""Learner of JSON examples, which are checked before they are learned; its size is limited."""
 
 from collections.abc import Callable, Generator
 from copy import deepcopy
 from dataclasses import dataclass
 from math import inf, isqrt
-from reprlib import repr as shown  # of something that may be long
+from reprlib import repr as shown  # shortens long values
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,13 @@ from onmargin.apps.serve.problems import BadExampleError, ProblemError
 from onmargin.apps.serve.schema import Example, Expert
 from onmargin.apps.serve.slices import at_once
 
-LARGEST = 1e100  # of numbers, as for those that are not written in names
-SINGLE = 1e15  # the same where weights have single precision
+LARGEST = 1e100  # largest number in names, as for other numbers
+SINGLE = 1e15  # largest number for weights in single precision
 
 
 @dataclass(frozen=True)
 class Room:
-    """How large a model may become."""
+    """Limits on the size of a model."""
 
     features: int = 2**20
     classes: int = 1000
@@ -29,7 +29,7 @@ class Room:
 
 
 def read(task: str, x: Any) -> Any:
-    """An example as the model of a task takes it: a list of numbers is a vector, one of lists or dicts a sequence."""
+    """Convert an example for the model of a task: a list of numbers is a vector, one of lists or dicts a sequence."""
     sequence = isinstance(x, list) and set(map(type, x)) <= {list, dict}
     if task == "tag":
         if not sequence:
@@ -43,27 +43,27 @@ def read(task: str, x: Any) -> Any:
     return x
 
 
-# Tasks whose labels are met as they come, and those that an example brings.
+# The labels in the target of an example, for tasks that add new labels during learning.
 LABELS: dict[str, Callable[[Any], set[Any]]] = {"classify": lambda y: {y}, "rank": set, "tag": set}
 
 
 def _python(value: Any) -> Any:
-    """A parameter in JSON as Python has it: sequences are tuples, and infinity is a word."""
+    """Convert a JSON parameter to Python: sequences become tuples, and "inf" becomes infinity."""
     if isinstance(value, list):
         return tuple(map(_python, value))
     return inf if value == "inf" else value
 
 
 class NotYetError(Exception):
-    """Whether examples can be learned is known once those before them are."""
+    """Whether examples can be learned is not known until the examples before them are learned."""
 
 
 class JsonLearner:
-    """A learner whose examples come as JSON; its memory is bounded by `room`.
+    """Learner of JSON examples, with memory limited by `room`.
 
-    `check` refuses what `learn` would refuse, and learns nothing, so it speaks of the model as it is now. If it returns
-    True, the examples must be learned before others are checked. If it raises `NotYetError`, the examples that were
-    checked before must be learned first. `promised` is the most names that examples which are checked and not yet
+    `check` refuses whatever `learn` would refuse, without learning, so it applies to the current model. If it returns
+    True, the examples must be learned before others are checked. If it raises `NotYetError`, the examples checked
+    before must be learned first. `promised` is the maximum number of names that examples which are checked but not yet
     learned may add; a caller that drops them sets it to 0.
     """
 
@@ -74,12 +74,12 @@ class JsonLearner:
         self.reading = model.features_  # how examples are read, or the tokens of sequences
         self.promised = 0
         self.costs = Costs(self)
-        self._abreast = 0  # until the model has begun
+        self._abreast = 0  # 0 until the model has learned something
         self._known: set[Any] = set()
 
     @classmethod
     def begin(cls, model: str | None, task: str | None, parameters: dict[str, Any], room: Room) -> "JsonLearner":
-        """A learner of that name, or the usual one of a task, that has learned nothing."""
+        """Create an untrained learner by name, or the default learner of a task."""
         given = {name: _python(value) for name, value in parameters.items()}
         try:
             made = make_learner(learner_class(model, task), given)
@@ -100,7 +100,7 @@ class JsonLearner:
 
     @property
     def abreast(self) -> int:
-        """How many models learn side by side; vectors may have more than the names that are expected before."""
+        """Number of models trained side by side; vectors may have more than the names that are expected before."""
         if self._abreast:
             return self._abreast
         count = max(1, len(self.model.models_))
@@ -118,15 +118,15 @@ class JsonLearner:
         return n_features(self.model)
 
     def experts(self) -> list[Expert]:
-        """How models that learn side by side stand, if there are several."""
+        """State of the models trained side by side, if there are several."""
         return [Expert(*one) for one in self.model.model_outcomes_] if self.begun else []
 
     def check(self, examples: list[Example]) -> bool:
-        """Refuse examples that cannot all be learned; whether they must be learned before others are checked."""
+        """Refuse examples that cannot all be learned; return whether they must be learned before others are checked."""
         return at_once(self.checking(examples))
 
     def checking(self, examples: list[Example]) -> Generator[None, None, bool]:
-        """Do what `check` does, and yield after each example."""
+        """Check examples as `check` does, and yield after each."""
         if not self.begun or (self.task in LABELS and len(self.model.classes_) == 0):
             yield from self._rehearse(examples)
             return True
@@ -144,14 +144,14 @@ class JsonLearner:
         return bool(new) or close
 
     def _check(self, example: Example) -> set[Any]:
-        """Refuse an example that a model which has begun cannot learn; its labels, where labels are met."""
+        """Refuse an example that a trained model cannot learn; return its labels, if the task adds labels."""
         self._check_numbers(example)
         self.costs.check_lengths(example.x, example.y)
         self.costs.check(example.x)
         x = read(self.task, example.x)
         self.model.check_one(x, example.y, example.weight)
         if self.task == "tag":
-            self.answer(x)  # the time of a check, which is limited, stands for the time of learning
+            self.answer(x)  # predicting takes about as long as learning, and the time of a check is limited
         if self.reading.separator is not None and isinstance(x, list):
             self._check_written(x if self.task == "tag" else [x])
         return LABELS[self.task](example.y) if self.task in LABELS else set()
@@ -166,7 +166,7 @@ class JsonLearner:
                     raise ValueError(f"numbers are at most {SINGLE:g} where weights are float32; got {value!r}")
 
     def _rehearse(self, examples: list[Example]) -> Generator[None, None, None]:
-        """Learn examples on a copy, which is small: the model has yet to learn what its examples are."""
+        """Learn examples on a copy, which is small because the model is still untrained."""
         copy = JsonLearner(self.task, deepcopy(self.model), self.room)
         for k, example in enumerate(examples):
             try:
@@ -182,7 +182,7 @@ class JsonLearner:
         copy._check_size(copy.features, len(copy.classes))
 
     def _check_room(self, examples: list[Example], n_new: int) -> bool:
-        """Refuse what would make the model too large; whether it comes close."""
+        """Refuse examples that would make the model too large; return whether it comes close to the limit."""
         columns = len(self.classes) + n_new
         most = sum(self._most(example.x) for example in examples)
         self.costs.check_supports(len(examples), most, self.room.weights)
@@ -192,7 +192,7 @@ class JsonLearner:
             return False
         limit = min(self.room.features, self.room.weights // (self.abreast * max(1, columns)))
         if self.task != "tag" and self.model.matrix_size(limit) > 0:
-            limit = min(limit, isqrt(self.room.weights) // (2 * self.abreast))  # beyond it, count one by one
+            limit = min(limit, isqrt(self.room.weights) // (2 * self.abreast))  # beyond it, examples are counted singly
         if self.features + self.promised + most <= limit:
             self.promised += most
             return False
@@ -235,20 +235,20 @@ class JsonLearner:
             )
 
     def _named(self) -> bool:
-        """Whether features go by names that are kept."""
+        """Whether features are identified by stored names."""
         if self.task == "tag" or not self.begun:
             return True
         return self.reading.n_features is None and self.model.feature_names_ is not None
 
     def _most(self, x: Any) -> int:
-        """The most names that an example can have."""
+        """Return the maximum number of names in an example."""
         if isinstance(x, str):
             shortest, longest = self.reading.ngrams
             return (len(x) + 1) // 2 * int(longest - shortest + 1)
         return sum(map(len, x)) if self.task == "tag" else len(x)
 
     def _check_written(self, lists: list[Any]) -> None:
-        """Refuse numbers that are written in names, if they are too large."""
+        """Refuse numbers within names that are too large."""
         largest = SINGLE if self.reading.dtype == "float32" else LARGEST
         for names in lists:
             written = [name for name in names if self.reading.separator in name]
@@ -256,7 +256,7 @@ class JsonLearner:
                 raise ValueError(f"numbers are at most {largest:g}; got {written!r:.100}")
 
     def answer(self, x: Any) -> Any:
-        """The prediction for an example that was read; None: nothing was learned yet."""
+        """Return the prediction for a converted example, or None if nothing was learned yet."""
         if not self.begun:
             return None
         if self.task == "rank":
@@ -264,7 +264,7 @@ class JsonLearner:
         return self.model.predict_one(x)
 
     def predict(self, x: Any) -> Any:
-        """The prediction for an example; one that cannot be read is refused."""
+        """Return the prediction for an example; one that cannot be read is refused."""
         try:
             return self.answer(read(self.task, x))
         except (TypeError, ValueError) as error:
@@ -279,20 +279,20 @@ class JsonLearner:
             raise BadExampleError(str(error)) from error
 
     def scores(self, x: Any) -> Any:
-        """Scores by label, as pairs; a number where there is one; None for sequences."""
+        """Return scores as pairs with labels, or a single number; None for sequences."""
         if self.task == "tag" or not self.begun:
             return None
         scores = self.model.scores_one(read(self.task, x))
         return list(scores.items()) if isinstance(scores, dict) else scores
 
     def probabilities(self, x: Any) -> list[tuple[Any, float]]:
-        """Probabilities by class, as pairs; none if nothing was learned yet."""
+        """Return pairs of classes and probabilities; empty if nothing was learned yet."""
         if self.task != "classify":
             raise BadExampleError(f"probabilities are those of classes, and the task is {self.task!r}")
         return list(self.model.predict_proba_one(read(self.task, x)).items()) if self.begun else []
 
     def learn(self, example: Example) -> Any:
-        """Learn an example, and say what was predicted of it before."""
+        """Learn an example, and return the prediction before."""
         self.promised = 0
         x = read(self.task, example.x)
         prediction = self.answer(x)
@@ -303,7 +303,7 @@ class JsonLearner:
         return prediction
 
     def explain(self, x: Any, label: Any, top: int) -> tuple[Any, float | None, dict[Any, float]]:
-        """A label, its intercept and what each feature adds to its score."""
+        """Return a label, its intercept and the contribution of each feature to its score."""
         if self.task == "tag":
             raise ProblemError("a sequence is not explained; ask for the weights of a label", 422)
         if not self.begun:
@@ -321,7 +321,7 @@ class JsonLearner:
             raise BadExampleError(str(error)) from error
 
     def weights(self, label: Any, top: int) -> dict[Any, float]:
-        """The heaviest features of a label."""
+        """Return the heaviest features of a label."""
         if not self.begun:
             return {}
         try:

@@ -1,4 +1,4 @@
-"""How much of the service one client can take."""
+"""Limits on the resources that a client can use."""
 
 import time
 from collections import OrderedDict
@@ -12,20 +12,20 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on requests."""
+    """Limits on requests."""
 
     body: int = 4 * 2**20  # bytes
     file: int = 2**26  # bytes of a model file
-    seconds: float = 30.0  # to send a request, and to answer it
+    seconds: float = 30.0  # time limit to send a request, and to answer it
     computing: float = 5.0  # seconds to compute the answer
-    rate: float = 0.0  # requests a second of a client; 0: as many as there are
+    rate: float = 0.0  # requests per second and client; 0 means no limit
     in_flight: int = 2**25  # bytes of all requests that are not answered yet
-    watchers: int = 32  # pages that watch at a time
+    watchers: int = 32  # pages that watch at the same time
     certified: int = 20_000  # examples
-    proxies: tuple[Network, ...] = ()  # whose X-Forwarded-For is believed
+    proxies: tuple[Network, ...] = ()  # proxies whose X-Forwarded-For is trusted
 
     def trusts(self, address: str) -> bool:
-        """Whether an address is that of a trusted proxy."""
+        """Return whether an address is that of a trusted proxy."""
         if not self.proxies:
             return False
         try:
@@ -36,7 +36,7 @@ class Limits:
 
 
 class InFlight:
-    """Counts the bytes of all requests that are being read, wait or are computed."""
+    """Counter of the bytes of all requests that are being read, waiting or being computed."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -51,7 +51,7 @@ class Held:
         self._size = 0
 
     def add(self, size: int) -> None:
-        """Count some bytes, or refuse them."""
+        """Count bytes, or refuse them."""
         if self._all.held + size > self._all.most:
             raise BusyError(f"more than {self._all.most} bytes of requests are waiting for an answer: try again later")
         self._all.held += size
@@ -63,9 +63,9 @@ class Held:
 
 
 class Rate:
-    """A bucket for each client: `rate` requests a second, and as many at once as come in two."""
+    """Token bucket per client: `rate` requests per second, with a burst of two seconds' worth."""
 
-    _MOST = 10_000  # clients that are remembered
+    _MOST = 10_000  # maximum number of clients in memory
 
     def __init__(self, rate: float) -> None:
         self._rate = rate

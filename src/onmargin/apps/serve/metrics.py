@@ -1,16 +1,16 @@
-"""What a service counts, for Prometheus and for the page."""
+"""Metrics of a service, for Prometheus and for the page."""
 
 import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
-# Upper ends in seconds.
+# Upper ends of the histogram buckets in seconds.
 ENDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Times:
-    """How often something took how long."""
+    """Histogram of durations."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(ENDS) + 1)
@@ -34,7 +34,7 @@ class Times:
 
 
 def quantile(counts: Sequence[int], q: float) -> float | None:
-    """The end of the bucket that a quantile is in; None: there is none."""
+    """Return the upper end of the bucket that contains a quantile, or None if there are no counts."""
     total = sum(counts)
     rest = q * total
     for end, count in zip((*ENDS, ENDS[-1]), counts, strict=True):
@@ -45,9 +45,9 @@ def quantile(counts: Sequence[int], q: float) -> float | None:
 
 
 class Throughput:
-    """Examples that a model has learned and predicted, in total and in the last minutes."""
+    """Number of examples that a model has learned and predicted, in total and in the last minutes."""
 
-    SECONDS = 5  # of a bucket
+    SECONDS = 5  # length of a bucket
     BUCKETS = 120
 
     def __init__(self) -> None:
@@ -67,9 +67,9 @@ class Throughput:
         bucket[1] += predicted
 
     def history(self) -> list[tuple[float, float, float]]:
-        """Return seconds ago, and what was learned and predicted per second then; the oldest first.
+        """Return tuples of seconds ago and examples learned and predicted per second, the oldest first.
 
-        The bucket that is being filled is left out.
+        The bucket that is being filled is omitted.
         """
         moment = time.monotonic()
         now = int(moment // self.SECONDS)
@@ -97,7 +97,7 @@ class Metrics:
         self.statuses[status] = self.statuses.get(status, 0) + 1
 
     def text(self, service: Any) -> str:
-        """All of it in the format of Prometheus."""
+        """Return all metrics in Prometheus format."""
         lines: list[str] = []
 
         def family(name: str, kind: str, words: str, *samples: str) -> None:

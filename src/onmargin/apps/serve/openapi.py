@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the types that requests are checked against."""
+"""The OpenAPI document, generated from the types that requests are validated against."""
 
 import re
 from importlib.metadata import version
@@ -27,7 +27,7 @@ PROBLEMS = {
 
 
 def document(*, tokens: bool) -> bytes:
-    """The document as JSON."""
+    """Return the document as JSON."""
     kinds = {one.sent for one in OPERATIONS if one.sent is not bytes} | {
         one.answer for one in OPERATIONS if not isinstance(one.answer, str)
     }

@@ -1,8 +1,8 @@
-"""What a request can run into; each has its HTTP status."""
+"""Errors of requests, with their HTTP status."""
 
 
 class ProblemError(Exception):
-    """A request that is not granted, and why, for the client."""
+    """Error with the reason why a request is refused, for the client."""
 
     status = 400
     retry_after: int | None = None
@@ -19,13 +19,13 @@ class BadExampleError(ProblemError):
 
 
 class NoModelError(ProblemError):
-    """A name that no model has."""
+    """There is no model with this name."""
 
     status = 404
 
 
 class ConflictError(ProblemError):
-    """What is asked for does not go with what is there."""
+    """The request conflicts with the current state."""
 
     status = 409
 
@@ -41,6 +41,6 @@ class BusyError(ProblemError):
 
 
 class DiskError(ProblemError):
-    """The journal could not be written: what was sent is not learned."""
+    """The journal could not be written, and the examples sent are not learned."""
 
     status = 503

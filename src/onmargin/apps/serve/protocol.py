@@ -1,8 +1,8 @@
-"""Connections of uvicorn, with limits on what a client leaves unsaid or unread.
+"""Uvicorn connections with limits on slow clients and pipelined requests.
 
-Uvicorn parses HTTP and writes the answers. By itself it keeps a connection open whose client never finishes a head or
-never reads an answer, and it reads pipelined requests without a limit: these classes close the first and wait for the
-second.
+Uvicorn parses HTTP and writes the answers. By itself it keeps a connection open whose client never finishes a header or
+never reads an answer, and it reads pipelined requests without a limit. These classes close such connections, and stop
+reading while pipelined requests wait.
 """
 
 from asyncio import Transport
@@ -13,11 +13,11 @@ from typing import Any
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-MAX_HEAD = 2**19  # bytes of a head, counted in chunks as they are received
+MAX_HEAD = 2**19  # maximum bytes of a request header, counted in chunks as they are received
 
 
 class _Flow(FlowControl):
-    """Reads nothing more while pipelined requests wait for their turn."""
+    """Flow control that pauses reading while pipelined requests wait."""
 
     def __init__(self, transport: Transport, pipeline: Sized) -> None:
         super().__init__(transport)
@@ -29,15 +29,15 @@ class _Flow(FlowControl):
 
 
 class Guarded(HttpToolsProtocol):
-    """A connection. `end_if_late` closes it if its client takes too long. Bodies are limited where they are read."""
+    """A connection that `end_if_late` closes if its client takes too long. Bodies are limited where they are read."""
 
     def __init__(self, *arguments: Any, seconds: float, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._seconds = seconds
-        self._due = inf  # when the client must have sent more; infinite while the service is to act
-        self._unread = inf  # when the client must have read what waits for it
+        self._due = inf  # deadline for the client to send more; infinite while the service is computing
+        self._unread = inf  # deadline for the client to read the pending answer
         self._incomplete = False  # whether a request is being read
-        self._head: int | None = None  # bytes of a head that is not complete
+        self._head: int | None = None  # bytes of an incomplete header
         self._answering: RequestResponseCycle | None = None
 
     def end_if_late(self, now: float) -> None:
@@ -59,7 +59,7 @@ class Guarded(HttpToolsProtocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._answering is not None:  # uvicorn tells the latest request alone, and this one would go on writing
+        if self._answering is not None:  # uvicorn notifies only the latest request, and this one would keep writing
             self._answering.disconnected = True
         super().connection_lost(exc)
 
@@ -85,7 +85,7 @@ class Guarded(HttpToolsProtocol):
         self._wait()
 
     def on_headers_complete(self) -> None:
-        if self.parser.should_upgrade():  # what follows is in another protocol, and must not be read as requests
+        if self.parser.should_upgrade():  # the following bytes are in another protocol, and must not be parsed as HTTP
             raise ValueError("no other protocol is supported")
         super().on_headers_complete()
         self._head = None

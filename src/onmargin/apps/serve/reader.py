@@ -1,8 +1,8 @@
 """A reader: a process that follows a service and answers predictions with its own copy of the models.
 
-It answers only while it is at most `LAG` seconds behind: every answer is by a model that has learned all that was
-acknowledged until then. It learns what the service has learned, in the same order, so its weights are the same to the
-last bit. When the service ends, the reader ends.
+It answers only while it is at most `LAG` seconds behind: the model of every answer has learned everything that was
+acknowledged until then. It learns the same examples as the service in the same order, so its weights are the same to
+the last bit. When the service ends, the reader ends.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from onmargin.apps.serve.tokens import Tokens
 
 
 class Replica:
-    """The models of a service, as a reader has them: what `Service` is to those who only read."""
+    """Copy of the models of a service in a reader process, with the read-only interface of `Service`."""
 
     def __init__(self, room: Room) -> None:
         self.settings = Settings(room=room)
@@ -41,7 +41,7 @@ class Replica:
 
     @property
     def problem(self) -> str | None:
-        """Why nothing is answered; None while the reader has caught up."""
+        """The reason why requests are refused, or None while the reader is up to date."""
         if time.monotonic() - self._synced <= LAG:
             return None
         return f"this reader is more than {LAG:g} s behind: try again later"
@@ -63,7 +63,7 @@ class Replica:
             raise NoModelError(f"there is no model {name!r:.80}") from None
 
     def apply(self, message: Message) -> None:
-        """Do what the service has done."""
+        """Apply a message of the service."""
         if isinstance(message, Learned):
             model = self._by_id[message.id]
             if message.first != model.state.seq + 1:
@@ -97,7 +97,7 @@ class Replica:
 
 
 async def _follow(reader: asyncio.StreamReader, replica: Replica, server: Any) -> None:
-    """Apply what the service tells; when it ends, end."""
+    """Apply the messages of the service, and stop the server when the service ends."""
     try:
         while True:
             message = await receive(reader)
@@ -129,7 +129,7 @@ async def _run(told: socket.socket) -> None:
 
 
 def main() -> None:
-    """The process; its argument is the descriptor of the socket over which it is told."""
+    """Run the reader process; its argument is the descriptor of the socket for messages."""
     told = socket.socket(fileno=int(sys.argv[1]))
     try:
         import uvloop

@@ -1,4 +1,4 @@
-"""The readers of a service: processes that answer predictions on other cores, and what they are told."""
+"""The readers of a service: processes that answer predictions on other cores, and the messages to them."""
 
 import asyncio
 import socket
@@ -17,12 +17,12 @@ from onmargin.apps.serve.service import Follower, Service
 from onmargin.apps.serve.state import State
 from onmargin.apps.serve.tokens import Tokens
 
-MOST_BEHIND = 2**26  # bytes that wait to be read by a reader, before it is started again
-PAUSE = 1.0  # seconds before a reader that has ended is started again
+MOST_BEHIND = 2**26  # bytes waiting for a reader, above which it is restarted
+PAUSE = 1.0  # seconds before a reader that has ended is restarted
 
 
 class Readers:
-    """Some readers at one address, each with a socket of its own: the system spreads connections over them."""
+    """Readers at one address, each with its own socket: the operating system distributes connections over them."""
 
     def __init__(
         self, service: Service, address: tuple[str, int], n: int, given: tuple[Tokens, Limits, str | None]
@@ -45,7 +45,7 @@ class Readers:
             one.close()
 
     async def _keep_up(self, listening: socket.socket) -> None:
-        """Start a reader, and start it again when it ends."""
+        """Start a reader, and restart it when it ends."""
         while True:
             await _Reader(self._service).run(listening, self._given)
             await asyncio.sleep(PAUSE)
@@ -57,7 +57,7 @@ def _listening(address: tuple[str, int]) -> socket.socket:
 
 
 class _Reader(Follower):
-    """A process, and what waits to be told to it."""
+    """A reader process, and the queue of messages to it."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -77,7 +77,7 @@ class _Reader(Follower):
         self._waiting.put_nowait((time.monotonic(), item))
 
     async def run(self, listening: socket.socket, given: tuple[Any, ...]) -> None:
-        """Start the process, and tell it everything until one of them ends."""
+        """Start the process, and send it messages until the process or the service ends."""
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-P", "-m", "onmargin.apps.serve.reader", str(theirs.fileno())]
         process = await asyncio.create_subprocess_exec(
@@ -88,7 +88,7 @@ class _Reader(Follower):
         telling: list[asyncio.Task[None]] = []
         try:
             writer.write(packed(Begin.of(listening.fileno(), self._service.settings.room, *given)))
-            async with self._service.turn:  # nothing is learned between the states and what follows them
+            async with self._service.turn:  # nothing is learned between the states and the messages after them
                 for model in self._service.models.values():
                     self.changed(model)
                 self._service.followers.append(self)
@@ -107,7 +107,7 @@ class _Reader(Follower):
                 await asyncio.wait_for(process.wait(), 5)
 
     async def _tell(self, writer: asyncio.StreamWriter) -> None:
-        """Tell what happens, and the time in between; return when the reader is too far behind."""
+        """Send messages, with beats in between; return when the reader is too far behind."""
         with suppress(ConnectionError):
             while writer.transport.get_write_buffer_size() + self._size < MOST_BEHIND:
                 try:
@@ -127,7 +127,7 @@ class _Reader(Follower):
                     self._beat(writer, at)
 
     def _beat(self, writer: asyncio.StreamWriter, at: float) -> None:
-        """Say that all that happened before a time was told."""
+        """Send a beat: all messages before this time were sent."""
         writer.write(packed(Beat(at)))
         self._beaten = time.monotonic()
 

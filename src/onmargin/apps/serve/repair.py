@@ -1,4 +1,4 @@
-"""`onmargin serve --check` and `--repair`: what a folder holds, and a new folder with what can be kept of it."""
+"""`onmargin serve --check` and `--repair`: check of a folder, and recovery of its intact data to a new folder."""
 
 import secrets
 import shutil
@@ -23,7 +23,7 @@ from onmargin.apps.serve.witness import Seen
 
 @dataclass
 class Report:
-    """What is said of a folder, a line per model, and whether all of it is in order."""
+    """Report on a folder, with one line per model, and whether everything is intact."""
 
     lines: list[str]
     good: bool = True
@@ -67,7 +67,7 @@ def check(folder: Path, room: Room) -> Report:
 
 
 def repair(folder: Path, target: Path, room: Room) -> Report:
-    """Write what can be kept of a folder to a new one; the old one is left as it is."""
+    """Recover the intact data of a folder to a new one; the old folder is not changed."""
     if target.exists() and any(target.iterdir()):
         raise JournalError(f"{target} must be a folder that is empty or does not exist")
     target.mkdir(0o700, parents=True, exist_ok=True)
@@ -82,11 +82,11 @@ def repair(folder: Path, target: Path, room: Room) -> Report:
 
 @dataclass
 class _Salvaged:
-    """What can be kept of a model: a state to begin with, the numbers of the examples after it, and their keys."""
+    """The recoverable data of a model: a state to start from, the numbers of the examples after it, and their keys."""
 
     number: int
     name: str
-    acknowledged: int  # examples, as far as is known
+    acknowledged: int  # number of acknowledged examples, as far as is known
     old: "_Old"
     start: State | None = None
     parameters: bytes = b""
@@ -98,7 +98,7 @@ class _Salvaged:
 
 
 class _Old:
-    """The folder that is repaired. A journal of version 1 is upgraded in a copy."""
+    """The folder to repair. A journal of version 1 is upgraded in a copy."""
 
     def __init__(self, folder: Path, target: Path, room: Room) -> None:
         self.room = room
@@ -150,7 +150,7 @@ class _Old:
         return None
 
     def salvaged(self, number: int) -> _Salvaged:
-        """Return what can be kept of a model: as many of its examples as possible, then as much of their journal."""
+        """Return the recoverable data of a model: as many examples as possible, then as much of their journal."""
         seen = self._witnessed.get(number)
         kept = self._kept(number)
         loaded = [one for path in self._files.get(number, ()) if (one := Snapshot.load(path, self.room)) is not None]
@@ -161,7 +161,7 @@ class _Old:
         found = _Salvaged(number, name, seen.point.seq if isinstance(seen, Seen) else 0, self)
         limit = MOST_EXAMPLES
         if isinstance(seen, Seen) and seen.point.rewinds > rewinds:
-            limit = seen.point.seq  # what was rewound must not come back
+            limit = seen.point.seq  # examples removed by a rewind must not come back
         starts = [one.state for one in snapshots if one.state.seq <= limit]
         if kept is not None:
             found.parameters = kept.parameters
@@ -178,7 +178,7 @@ class _Old:
         return found
 
     def _reach(self, number: int, start: State) -> int:
-        """Return up to which example a state can be continued."""
+        """Return the number of the last example up to which a state can be continued."""
         after, chain, step = start.seq, start.chain, 1000
         while self.journal is not None:
             try:
@@ -186,7 +186,7 @@ class _Old:
             except JournalError:
                 if step == 1:
                     break
-                step = 1  # up to the example that is damaged
+                step = 1  # continue one by one up to the damaged example
                 continue
             if not rows:
                 break
@@ -194,7 +194,7 @@ class _Old:
         return after
 
     def held(self, number: int) -> list[tuple[int, bytes]]:
-        """Return the predictions that were kept for their labels, as far as they can be read."""
+        """Return the kept predictions that can be read."""
         if self.journal is not None:
             with suppress(JournalError):
                 return [(held, body) for held, _, body in self.journal.held.rows(number)]
@@ -205,14 +205,14 @@ class _Old:
 
 
 def _moved(found: _Salvaged, new: Journal, snapshots: Path) -> str:
-    """Write a model to the new folder; what is said of it."""
+    """Write a model to the new folder; return its line of the report."""
     state = found.start
     if state is None:
         return f"{found.name}: nothing could be kept"
     kept = new.create(found.name, state.learner.task, found.parameters)
     begin = state.seq
     keys = [key for key in found.old.keys(found.number) if key[2] <= found.until]
-    older = [key for key in keys if key[2] <= begin]  # than the examples that are still there
+    older = [key for key in keys if key[2] <= begin]  # keys of examples that are no longer in the journal
     new.add_keys(kept.id, older)
     if begin:
         kept = _with_snapshot(new, kept, state, snapshots, compact=begin, keys=len(older))
@@ -227,7 +227,7 @@ def _moved(found: _Salvaged, new: Journal, snapshots: Path) -> str:
 
 
 def _learn_again(found: _Salvaged, new: Journal, kept: Kept, state: State, keys: list[tuple[str, int, int]]) -> None:
-    """Bring a state to the last example that can be kept, and the examples to the new journal."""
+    """Replay the recoverable examples on a state, and write them to the new journal."""
     starts = {first: (number, key, last) for number, (key, first, last) in enumerate(keys, 1)}
     number, key, last = sum(end <= state.seq for _, _, end in keys), None, 0
     entries: list[Entry] = []

@@ -1,4 +1,4 @@
-"""How a model is brought back: its last snapshot, and the examples in the journal after it, checked."""
+"""Restoring a model: its last snapshot, and the checked examples in the journal after it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +13,7 @@ from onmargin.apps.serve.problems import ConflictError, ProblemError
 from onmargin.apps.serve.state import Covering, Snapshot, State, decode
 from onmargin.apps.serve.witness import Seen
 
-COVERAGE = "prediction_sets"  # with the parameters of a model in the journal
+COVERAGE = "prediction_sets"  # key of the coverage among the parameters of a model in the journal
 
 ADVICE = (
     "Restore the folder from a copy, or have `onmargin serve --data FOLDER --repair NEW` write what can be kept to a "
@@ -22,7 +22,7 @@ ADVICE = (
 
 
 def check_ahead(last: int, rewinds: int, files: Iterable[Path], room: Room) -> None:
-    """Refuse a journal of which there is a snapshot with more examples than it has."""
+    """Refuse a journal that has fewer examples than one of its snapshots."""
     for path in files:
         seq = int(path.name.split("-")[1])
         if seq > last and (found := Snapshot.load(path, room)) is not None and found.rewinds >= rewinds:
@@ -32,7 +32,7 @@ def check_ahead(last: int, rewinds: int, files: Iterable[Path], room: Room) -> N
 
 
 def restore(journal: Journal, kept: Kept, folder: Path, room: Room, until: int | None = None) -> State:
-    """The state after `until` examples, or all of them: the latest snapshot before, and the journal from there on."""
+    """Return the state after `until` examples, or all: the latest snapshot before, and the journal from there on."""
     last = max(journal.last(kept.id), kept.earliest)
     state = None
     for seq, file in journal.snapshots(kept.id):
@@ -57,7 +57,7 @@ def restore(journal: Journal, kept: Kept, folder: Path, room: Room, until: int |
 
 
 class Described(NamedTuple):
-    """What a model is made of: the name of its learner, its task, its parameters, and how often sets cover."""
+    """Specification of a model: the name of its learner, its task, its parameters, and the coverage of its sets."""
 
     model: str | None
     task: str
@@ -65,7 +65,7 @@ class Described(NamedTuple):
     coverage: float | None = None
 
     def begin(self, room: Room) -> State:
-        """Return a state that has learned nothing."""
+        """Return an untrained state."""
         state = State(JsonLearner.begin(self.model, self.task, self.parameters, room))
         if self.coverage is not None:
             state.covering = Covering(self.task, self.coverage)
@@ -73,17 +73,17 @@ class Described(NamedTuple):
 
 
 def learner_of(kept: Kept) -> Described:
-    """Return what a model is made of; the name of its learner and the coverage are kept with its parameters."""
+    """Return the specification of a model; the name of its learner and the coverage are among the parameters."""
     parameters = msgspec.json.decode(kept.parameters)
     model = parameters.pop("model", None)
     coverage = parameters.pop(COVERAGE, None)
-    if parameters.pop("auto", False):  # as journals had it before learners were named
+    if parameters.pop("auto", False):  # used in journals before learners had names
         model = "AutoRegressor" if kept.task == "regress" else "AutoClassifier"
     return Described(model, kept.task, parameters, coverage)
 
 
 def _loaded(path: Path, seq: int, chain: int | None, room: Room) -> State | None:
-    """A snapshot; None: it cannot be used, and an earlier one will do."""
+    """Return the state of a snapshot, or None if it cannot be used and an earlier one is needed."""
     found = Snapshot.load(path, room)
     if found is None or found.state.seq != seq or chain not in {None, found.state.chain}:
         return None
@@ -91,7 +91,7 @@ def _loaded(path: Path, seq: int, chain: int | None, room: Room) -> State | None
 
 
 def replay(journal: Journal, model: int, state: State, until: int | None) -> None:
-    """Learn what the journal has after a state."""
+    """Learn the examples of the journal after a state."""
     for row in journal.all_rows(model, state.seq, state.chain, MOST_EXAMPLES if until is None else until):
         try:
             example = decode(row.body)
@@ -104,7 +104,7 @@ def replay(journal: Journal, model: int, state: State, until: int | None) -> Non
 
 
 def check_witness(journal: Journal, kept: Kept, state: State, seen: Seen) -> None:
-    """Refuse a journal that has less than its witness has seen, or something else."""
+    """Refuse a journal that has fewer or other examples than its witness recorded."""
     held = journal.held.last(kept.id)
     if seen.point.held > held:
         raise JournalError(

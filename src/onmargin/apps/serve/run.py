@@ -1,4 +1,4 @@
-"""Starting the service, and ending it when asked: what waits is learned and answered before."""
+"""Starting and stopping the service; waiting requests are learned and answered before it stops."""
 
 import asyncio
 import gc
@@ -39,7 +39,7 @@ def serve(
     access_log: str | None = None,
     readers: tuple[int, int] | None = None,
 ) -> None:
-    """Serve until a signal comes; `readers` are their number and their port."""
+    """Serve until a signal arrives; `readers` is the number of readers and their port."""
     host, port = address
     if tokens is None and not _local(host):
         raise click.UsageError(
@@ -66,7 +66,7 @@ def serve(
     if readers is not None:
         app.readers = _readers(service, (host, readers[1]), readers[0], (known, limits, access_log))
         click.echo(f"{readers[0]} readers at http://{name}:{app.readers.port}/", err=True)
-    gc.freeze()  # what is loaded now stays: it is not looked through again and again while requests come and go
+    gc.freeze()  # objects loaded so far are permanent, and need not be scanned in every collection
     configured(app).run(sockets=[listening])
 
 
@@ -81,7 +81,7 @@ def _readers(service: Service, address: tuple[str, int], n: int, given: tuple[An
 
 
 def configured(app: App) -> "_Server":
-    """The server of an application."""
+    """Return the server of an application."""
     config = uvicorn.Config(
         app,
         http=partial(Guarded, seconds=app.context.limits.seconds),  # type: ignore[arg-type]
@@ -107,21 +107,21 @@ def _local(host: str) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """Ends connections that are late, and tells pages that watch when it ends itself: they would never."""
+    """Server that closes late connections, and ends the event streams of pages when it stops."""
 
     def __init__(self, config: uvicorn.Config, app: App) -> None:
         super().__init__(config)
         self._app = app
 
     async def on_tick(self, counter: int) -> bool:
-        """Called ten times a second."""
+        """Close late connections; called ten times per second."""
         now = asyncio.get_running_loop().time()
         for connection in tuple(self.server_state.connections):
             cast(Guarded, connection).end_if_late(now)
         return await super().on_tick(counter)
 
     def end(self) -> None:
-        """Stop, as a signal would."""
+        """Stop as after a signal."""
         self.should_exit = True
         self._app.context.stopping.set()
 
@@ -131,12 +131,12 @@ class _Server(uvicorn.Server):
 
 
 def check_folder(folder: Path, room: Room) -> None:
-    """Print the state of a folder; the program ends with 1 if something is damaged."""
+    """Print the state of a folder; the exit status is 1 if something is damaged."""
     _print(check(folder, room))
 
 
 def repair_folder(folder: Path, target: Path, room: Room) -> None:
-    """Write what can be kept of a folder to a new one, and print what that is."""
+    """Recover the intact data of a folder to a new one, and print a report."""
     try:
         _print(repair(folder, target, room))
     except JournalError as error:
@@ -144,7 +144,7 @@ def repair_folder(folder: Path, target: Path, room: Room) -> None:
 
 
 def fetch_backup(url: str, target: Path, token: str | None) -> None:
-    """Write a backup of a service that runs to a new folder, check it, and print what it holds."""
+    """Write a backup of a running service to a new folder, check it, and print its content."""
     target.parent.mkdir(parents=True, exist_ok=True)
     packed = target.with_name(f"{target.name}.tar")
     try:

@@ -1,7 +1,7 @@
-"""What is sent and answered, as types: JSON is checked against them before anything looks at it.
+"""Types of requests and answers; JSON is validated against them before it is used.
 
-JSON has no NaN and no infinity, and a type has an end: what is nested deeper than an example can be is refused while it
-is read.
+JSON has no NaN or infinity, and the types are not recursive: anything nested deeper than an example can be is refused
+during parsing.
 """
 
 from datetime import datetime
@@ -11,10 +11,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = str | Whole
-# Squares of larger numbers, and sums of them, would no longer be finite, and a model would never recover.
+# Squares of larger numbers, and their sums, could overflow, and a model would never recover.
 Number = Annotated[float, Meta(ge=-1e100, le=1e100)]
 Feature = Number | str
-# Text, features by name, a vector, names alone, or the tokens of a sequence: which of them, the model says.
+# A text, features by name, a vector, a list of names, or the tokens of a sequence, depending on the model.
 X = str | dict[str, Feature] | list[Number | str | list[str] | dict[str, Feature]]
 Y = str | Whole | Number | list[Label] | None
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$(?!\n)")]
@@ -24,22 +24,22 @@ Scalar = bool | Whole | float | str | None
 
 Parameter = Scalar | list[Scalar | list[float]] | dict[str, float]
 
-MOST_EXAMPLES = 10_000  # of one request
-MOST_EXPLAINED = 100  # the same of a request to explain
+MOST_EXAMPLES = 10_000  # per request
+MOST_EXPLAINED = 100  # per request to explain
 
 
 class Request(Struct, forbid_unknown_fields=True):
-    """What a client sends. Unknown fields are refused, with `shape`: what an accepted request looks like."""
+    """The body of a request. Unknown fields are refused with `shape`, an example of an accepted request."""
 
     shape: ClassVar[str] = "{}"
 
     def scope(self) -> int:
-        """The scope that is needed for what is asked, at least; it is an index of `tokens.SCOPES`."""
+        """The least scope that the request needs, as an index of `tokens.SCOPES`."""
         return 0
 
 
 class Create(Request):
-    """A new model: its task, or the name of its learner, and parameters of that; C may be "inf"."""
+    """A new model: its task or the name of its learner, and the parameters of the learner; C may be "inf"."""
 
     shape: ClassVar[str] = '{"name": "mail", "model": "AROWClassifier", "parameters": {"r": 0.5}}'
     name: Name
@@ -50,9 +50,9 @@ class Create(Request):
 
 
 class Example(Request):
-    """An example to learn: features, target, and a factor on C.
+    """An example to learn: features, target, and a weight that multiplies C.
 
-    In the place of the features, `id` names a prediction that was kept.
+    Instead of the features, `id` may name a prediction that was kept.
     """
 
     x: X | UnsetType = UNSET
@@ -62,19 +62,19 @@ class Example(Request):
 
 
 class Given(Struct):
-    """What was predicted of an example when its prediction was kept."""
+    """The prediction for an example when it was kept."""
 
     prediction: Any
 
 
 class Recorded(Example):
-    """An example as the journal has it."""
+    """An example in the journal."""
 
     given: Given | UnsetType = UNSET
 
 
 class Learn(Request):
-    """Examples to learn in this order, all or none. A request that is sent again with its key is learned once."""
+    """Examples to learn in this order, all or none. A request sent again with the same key is learned only once."""
 
     shape: ClassVar[str] = '{"examples": [{"x": ..., "y": ...}]}'
     examples: Annotated[list[Example], Meta(min_length=1, max_length=MOST_EXAMPLES)]
@@ -82,7 +82,7 @@ class Learn(Request):
 
 
 class Asked(Request):
-    """An example to predict or to explain: features alone."""
+    """An example to predict or explain: features without a target."""
 
     x: X
 
@@ -90,9 +90,9 @@ class Asked(Request):
 class Predict(Request):
     """Examples to predict.
 
-    `scores` adds the scores of the labels, `probabilities` the probabilities of the classes, and `sets` a set of labels
-    or an interval, if the model was created with a coverage. With `keep` the examples are kept for their labels, which
-    can be learned later by the ids in the answer.
+    `scores` adds the scores of the labels, `probabilities` the class probabilities, and `sets` prediction sets or
+    intervals, if the model was created with a coverage. With `keep` the examples are kept until their labels arrive;
+    the labels can be learned later with the ids in the answer.
     """
 
     shape: ClassVar[str] = '{"examples": [{"x": ...}]}'
@@ -107,7 +107,7 @@ class Predict(Request):
 
 
 class Explain(Request):
-    """Examples whose scores are taken apart by feature. Without a label, the score of the predicted label is."""
+    """Examples whose scores to explain by feature. Without a label, the score of the predicted label is explained."""
 
     shape: ClassVar[str] = '{"examples": [{"x": ...}]}'
     examples: Annotated[list[Asked], Meta(min_length=1, max_length=MOST_EXPLAINED)]
@@ -116,11 +116,11 @@ class Explain(Request):
 
 
 class Compact(Request):
-    """Nothing more is said."""
+    """An empty request."""
 
 
 class Rewind(Request):
-    """The sequence number or the time to go back to: all learned after it is undone."""
+    """The sequence number or time to rewind to: all later examples are removed."""
 
     shape: ClassVar[str] = '{"seq": 1000} or {"time": "2026-01-31T12:00:00Z"}'
     seq: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
@@ -128,16 +128,16 @@ class Rewind(Request):
 
 
 class Named(Request):
-    """The name of a new model, or a new name."""
+    """The name of a new model, or the new name of a model."""
 
     shape: ClassVar[str] = '{"name": "mail2"}'
     name: Name
 
 
 class Learned(Struct):
-    """The sequence numbers of what was learned, and what was predicted of each example before it was.
+    """The sequence numbers of the learned examples, and the prediction for each before it was learned.
 
-    A request that was learned before is answered with its numbers, and with its predictions if they are still known.
+    A repeated request is answered with its original numbers, and with its predictions if they are still stored.
     """
 
     first: int
@@ -147,7 +147,7 @@ class Learned(Struct):
 
 
 class Predicted(Struct):
-    """Predictions by the model as it was after `seq` examples."""
+    """Predictions of the model after `seq` examples."""
 
     seq: int
     predictions: list[Any]
@@ -158,14 +158,14 @@ class Predicted(Struct):
 
 
 class Part(Struct):
-    """What a feature adds to a score, or weighs; a vector's goes by position."""
+    """The contribution of a feature to a score, or its weight; features of a vector are identified by position."""
 
     feature: str | int
     value: float
 
 
 class Explanation(Struct):
-    """A prediction, and what each feature adds to the score of a label; with the intercept it is their sum."""
+    """A prediction, and the contribution of each feature to the score of a label; intercept plus parts is the score."""
 
     prediction: Any
     label: Any
@@ -174,14 +174,14 @@ class Explanation(Struct):
 
 
 class Explained(Struct):
-    """One explanation per example, by the model as it was after `seq` examples."""
+    """One explanation per example, from the model after `seq` examples."""
 
     seq: int
     explanations: list[Explanation]
 
 
 class Totals(Struct):
-    """Totals of the rounds, each predicted before it was learned."""
+    """Totals of the rounds; each example is predicted before it is learned."""
 
     rounds: int
     mistakes: int
@@ -192,9 +192,9 @@ class Totals(Struct):
 
 
 class Progressive(Struct):
-    """How well examples were predicted, each before it was learned; by the prediction that was kept, if one was.
+    """Progressive error: the errors of predictions made before each example was learned, or when they were kept.
 
-    Labels are counted by mistakes, numbers by the sum of absolute errors.
+    For labels it counts mistakes; for numbers it is the sum of absolute errors.
     """
 
     examples: int
@@ -203,7 +203,7 @@ class Progressive(Struct):
 
 
 class Coverage(Struct):
-    """How often sets or intervals contained the target, as was asked, and their mean size."""
+    """Observed and requested coverage of prediction sets or intervals, and their mean size."""
 
     asked: float
     examples: int
@@ -212,7 +212,7 @@ class Coverage(Struct):
 
 
 class Model(Struct):
-    """A model: its learner, how far it has come, and from which number on it can be rewound."""
+    """A model: its learner, its sequence number, and the earliest number that it can be rewound to."""
 
     name: str
     task: Task
@@ -234,7 +234,7 @@ class Models(Struct):
 
 
 class Condition(Struct):
-    """What a theorem asks for, what was measured, and whether that will do."""
+    """A condition of a theorem, the measured value, and whether the condition holds."""
 
     needs: str
     measured: str
@@ -242,9 +242,9 @@ class Condition(Struct):
 
 
 class Certificate(Struct):
-    """What a theorem allows on the examples of the journal, and what a new learner suffers on them.
+    """The bound of a theorem on the examples of the journal, and the result of a new learner on them.
 
-    `curve` has the bound after some of the rounds: their number, and what is allowed up to there.
+    `curve` has the bound after some of the rounds, as pairs of the number of rounds and the bound.
     """
 
     theorem: str
@@ -258,14 +258,14 @@ class Certificate(Struct):
 
 
 class Weights(Struct):
-    """The heaviest features of a label."""
+    """The features of a label with the largest weights."""
 
     label: Any
     parts: list[Part]
 
 
 class Health(Struct):
-    """Whether the service learns; if not, why, without the details that a token is needed for.
+    """Whether the service can learn, and if not, the reason, without details that require a token.
 
     Damaged models are not served.
     """
@@ -278,13 +278,13 @@ class Health(Struct):
 
 
 class Problem(Struct):
-    """What was wrong, and what to do."""
+    """The problem with a request, and how to fix it."""
 
     error: str
 
 
 class Expert(Struct):
-    """One of several models that learn side by side: its mistakes, losses or costs, and what its vote counts for."""
+    """One of several models trained side by side: its mistakes, losses or costs, and the weight of its vote."""
 
     name: str
     lost: float
@@ -293,13 +293,13 @@ class Expert(Struct):
 
 
 class Progress(Struct):
-    """How a model does: sums of mistakes and losses after some numbers of examples, and its confusions.
+    """Progress of a model: sums of mistakes and losses after some numbers of examples, and its confusion matrix.
 
-    `experts` are the models that learn side by side, where there are several.
+    `experts` are the models trained side by side, if there are several.
 
-    `rates` are the examples that the model has learned and predicted in the last second, `history` the same per second
-    in the last ten minutes, each with how many seconds ago that was. `latency` has the median and the 99th percentile
-    in seconds of all requests to learn and to predict in the last second.
+    `rates` are the examples that the model learned and predicted in the last second. `history` has the same rates per
+    second over the last ten minutes, each with its age in seconds. `latency` has the median and the 99th percentile in
+    seconds of all requests to learn and to predict in the last second.
     """
 
     model: Model

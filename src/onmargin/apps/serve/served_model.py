@@ -1,4 +1,4 @@
-"""A model of the service by name, with what is known of the requests that it has learned."""
+"""A model of the service, with the keys of the requests that it has learned."""
 
 import asyncio
 from collections.abc import Iterable
@@ -10,8 +10,8 @@ from onmargin.apps.serve.metrics import Throughput
 from onmargin.apps.serve.restoring import learner_of
 from onmargin.apps.serve.state import State, encode
 
-MOST_KEYS = 65_536  # of which retries are known
-LONG = 1024  # bytes of the predictions of a request that are kept for a retry
+MOST_KEYS = 65_536  # maximum number of keys for recognizing retries
+LONG = 1024  # maximum bytes of the predictions of a request that are kept for a retry
 
 
 class ServedModel:
@@ -23,15 +23,15 @@ class ServedModel:
         self.parameters = learner_of(kept).parameters
         self.kept = kept
         self.state = state
-        self.n_keys = n_keys  # requests with a key
-        self.saved = state.seq  # the last snapshot
+        self.n_keys = n_keys  # number of requests with a key
+        self.saved = state.seq  # number of examples in the last snapshot
         self.deleted = False
-        self.writing = asyncio.Lock()  # a snapshot
+        self.writing = asyncio.Lock()  # held while a snapshot is written
         self.certified: tuple[tuple[int, int], schema.Certificate] | None = None
         self.throughput = Throughput()
-        self.n_held = 0  # the number of the last prediction that was kept for its label
+        self.n_held = 0  # number of the last kept prediction
         self.claimed: set[int] = set()  # kept predictions whose labels are being learned
-        # Requests that were learned, by key: numbers, and what was predicted.
+        # Learned requests by key: numbers and predictions.
         self.keys = {key: schema.Learned(first, last, None, repeated=True) for key, first, last in keys}
 
     @property
@@ -43,7 +43,7 @@ class ServedModel:
         return self.kept.earliest
 
     def remember(self, key: str, learned: schema.Learned) -> None:
-        """Recognize a request that is sent again."""
+        """Store the key of a request, to recognize it when it is sent again."""
         predictions = learned.predictions if len(encode(learned.predictions)) <= LONG else None
         self.n_keys += 1
         self.keys[key] = schema.Learned(learned.first, learned.last, predictions, repeated=True)
@@ -52,7 +52,7 @@ class ServedModel:
 
     @property
     def keys_from(self) -> int:
-        """The number of the first request whose key is known."""
+        """The number of the first request whose key is stored."""
         return self.n_keys - len(self.keys) + 1
 
     def describe(self) -> schema.Model:

@@ -1,4 +1,4 @@
-"""The service: models by name, one journal, and one writer that learns all that waits."""
+"""The service: models by name, one journal, and one writer that learns all waiting requests."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -28,12 +28,12 @@ from onmargin.apps.serve.state import State
 from onmargin.apps.serve.writer import Writer
 
 T = TypeVar("T")
-_CERTIFIED = 2**27  # bytes of examples
+_CERTIFIED = 2**27  # maximum bytes of examples for a certificate
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What bounds a service, and when it takes snapshots."""
+    """Limits of a service, and the interval of its snapshots."""
 
     room: Room = field(default_factory=Room)
     models: int = 100
@@ -46,7 +46,7 @@ class Settings:
 
 
 def _read(reader: Journal, room: Room) -> list[Found]:
-    """Return the models of a folder; the reader stays open."""
+    """Return the models of a folder; the journal stays open."""
     try:
         reader.inspect()
         return read_folder(reader, room)
@@ -56,7 +56,7 @@ def _read(reader: Journal, room: Room) -> list[Found]:
 
 
 def _writer(folder: Path, reader: Journal | None) -> tuple[Journal, str | None]:
-    """Return the journal to write to, or the one to read with the reason why nothing can be written."""
+    """Return the writable journal, or the read-only one with the reason why nothing can be written."""
     path = folder / "journal.sqlite"
     if reader is not None and not reader.sound:
         return reader, "the journal is damaged, and nothing more is learned"
@@ -66,32 +66,32 @@ def _writer(folder: Path, reader: Journal | None) -> tuple[Journal, str | None]:
 
 
 class Service:
-    """Models that learn from a journal in a folder; made by `Service.open`, ended by `close`."""
+    """Models with a journal in a folder; created by `Service.open`, ended by `close`."""
 
     def __init__(self, folder: Path, journal: Journal, settings: Settings) -> None:
         self.folder = folder
         self.settings = settings
         self.metrics = Metrics()
-        self.problem: str | None = None  # why nothing is learned, for everybody
-        self.detail = ""  # the same for those with a token
+        self.problem: str | None = None  # reason why nothing is learned, shown to all clients
+        self.detail = ""  # details of the reason, shown to clients with a token
         self.models: dict[str, ServedModel] = {}
         self.damaged: dict[str, str] = {}  # models that are not served, and why
         self.journal = journal
         self.snapshots = Snapshots(self, folder / "snapshots")
-        self.turn = asyncio.Lock()  # whoever writes or replaces models
+        self.turn = asyncio.Lock()  # held by whoever writes or replaces models
         self.followers: list[Follower] = []
         self._writer = Writer(self)
         self._syncing: asyncio.TimerHandle | None = None
         self._disk = ThreadPoolExecutor(1, "journal")
         self._certifying = asyncio.Lock()
-        self._certified: ServedModel | None = None  # the last one, whose certificate others may wait for
+        self._certified: ServedModel | None = None  # model of the last certificate, which several clients may wait for
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
 
     @classmethod
     def open(cls, folder: Path, settings: Settings) -> "Service":
-        """The service as it was. A damaged model is not served; if there is no other, that is an error."""
-        folder.mkdir(0o700, parents=True, exist_ok=True)  # examples are nobody else's
+        """Open the service of a folder. Damaged models are not served; if there are no others, it is an error."""
+        folder.mkdir(0o700, parents=True, exist_ok=True)  # examples are private
         for name in ("snapshots", "witness"):
             (folder / name).mkdir(exist_ok=True)
         reader = open_to_read(folder)
@@ -122,7 +122,7 @@ class Service:
         return service
 
     def _take(self, one: Found) -> None:
-        """Serve a model that was found."""
+        """Serve a model found in the folder."""
         if one.kept is None or one.state is None:
             return
         model = ServedModel(one.kept, one.state, one.n_keys, one.keys)
@@ -136,11 +136,11 @@ class Service:
                 self.fail(error)
 
     def start(self) -> None:
-        """Begin to learn what is posted."""
+        """Start learning posted examples."""
         self._writer.start()
 
     async def close(self) -> None:
-        """Learn and answer what waits, and take no more."""
+        """Learn and answer all waiting requests, and accept no more."""
         self._closing = True
         await self._writer.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -148,10 +148,10 @@ class Service:
         self._disk.shutdown()
         self.journal.close()
 
-    # What the parts of a service share
+    # Shared by the parts of a service
 
     def sync_later(self) -> None:
-        """Bring the witnesses to the disk within a second."""
+        """Flush the witnesses to disk within a second."""
 
         def sync() -> None:
             self._syncing = None
@@ -168,42 +168,42 @@ class Service:
             self.fail(error)
 
     def fail(self, error: DiskError) -> None:
-        """End learning: the disk has failed."""
-        # What a disk that fails has kept is not known: SQLite finds out when the journal is opened again.
+        """End learning because the disk has failed."""
+        # It is not known what a failing disk has stored: SQLite finds out when the journal is opened again.
         self.end_learning("the journal cannot be written since it failed: restart the service", str(error))
 
     def end_learning(self, problem: str, detail: str) -> None:
-        """Learn nothing more, and say why."""
+        """End learning, and store the reason."""
         self.problem, self.detail = problem, detail
         self._writer.refuse_all(DiskError(f"{problem}. {detail}"))
 
     async def on_disk(self, work: Callable[..., T], *arguments: Any, **options: Any) -> T:
-        """Do something in the thread of the journal."""
+        """Run a function in the thread of the journal."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._disk, lambda: work(*arguments, **options))
         except JournalError as error:
             raise DiskError(str(error)) from error
 
     async def _of_model(self, model: ServedModel, work: Callable[..., T], *arguments: Any, **options: Any) -> T:
-        """Read the journal of a model; what is damaged is said with its name."""
+        """Read the journal of a model; errors about damage name the model."""
         try:
             return await self.on_disk(work, *arguments, **options)
         except DiskError as error:
             raise DiskError(f"model {model.name!r}: {error}") from error
 
     async def in_background(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Do something in the thread that writes snapshots."""
+        """Run a function in the thread that writes snapshots."""
         return await self.snapshots.do(work, *arguments)
 
     def beside(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Begin something that `close` waits for."""
+        """Start a task that `close` waits for."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def to_the_end(self, change: Coroutine[Any, Any, T]) -> T:
-        """Go on when nobody waits any longer: what is half done would leave memory and disk at odds."""
+        """Finish a change even if the client is gone, since a partial one would leave memory and disk inconsistent."""
         return await asyncio.shield(self.beside(change))
 
     def check_writable(self) -> None:
@@ -212,12 +212,12 @@ class Service:
             raise DiskError(words, 503)
 
     def learned(self, entry: Entry) -> None:
-        """Tell those who follow what was learned, before it is acknowledged."""
+        """Notify the followers of learned examples, before they are acknowledged."""
         for follower in self.followers:
             follower.learned(entry)
 
     def _changed(self, model: ServedModel) -> None:
-        """Tell those who follow that a model is not what it was."""
+        """Notify the followers that a model has changed."""
         for follower in self.followers:
             follower.changed(model)
 
@@ -232,7 +232,7 @@ class Service:
             raise NoModelError(f"there is no model {name!r:.80}; {self._names()}") from None
 
     def _names(self) -> str:
-        """Say which models there are."""
+        """Return a text with the names of all models."""
         names = sorted(self.models)
         shown = " and ".join([", ".join(names[:-1]), names[-1]]) if 1 < len(names) <= 10 else ", ".join(names[:10])
         more = f" and {len(names) - 10} more" if len(names) > 10 else ""
@@ -243,17 +243,17 @@ class Service:
         return self._writer.n_waiting
 
     async def learn(self, name: str, request: schema.Learn) -> schema.Learned:
-        """Have examples learned in their turn; return once they are on the disk and learned."""
+        """Queue examples for learning; return once they are on disk and learned."""
         model = self.get(name)
         self.check_writable()
         return await self._writer.learn(model, request)
 
     async def keep(self, model: ServedModel, xs: list[Any], predictions: list[Any]) -> list[str]:
-        """Keep predictions for labels that come later; return their ids once they are on the disk."""
+        """Keep predictions for labels that arrive later; return their ids once they are on disk."""
         return await self._writer.keep(model, xs, predictions)
 
     def _check_new(self, name: str) -> None:
-        """Refuse a name that is taken, or one model too many."""
+        """Refuse a name that is taken, or a model beyond the limit."""
         self.check_writable()
         if name in self.models or name in self.damaged:
             raise ConflictError(f"there is a model {name!r} already")
@@ -261,13 +261,13 @@ class Service:
             raise ConflictError(f"there are {len(self.models)} models, and more are not allowed here: delete one")
 
     async def create(self, request: schema.Create) -> schema.Model:
-        """A model that has learned nothing."""
+        """Create an untrained model."""
         room = self.settings.room
         learner = JsonLearner.begin(request.model, request.task, request.parameters, room)
         check_ngrams(learner)
         if request.coverage is not None and learner.task not in {"classify", "regress"}:
             raise ProblemError(f"coverage is for the tasks 'classify' and 'regress', not {learner.task!r}", 422)
-        named: dict[str, Any] = {"model": type(learner.model).__name__}  # it is in the journal with the parameters
+        named: dict[str, Any] = {"model": type(learner.model).__name__}  # stored in the journal with the parameters
         if request.coverage is not None:
             named[COVERAGE] = request.coverage
         parameters = msgspec.json.encode(request.parameters | named)
@@ -284,7 +284,7 @@ class Service:
         return model
 
     async def clone(self, name: str, new: str) -> schema.Model:
-        """A copy of a model as it is now. Its journal begins with a snapshot."""
+        """Copy the current state of a model. The journal of the copy begins with a snapshot."""
         async with self.turn:
             model = self.get(name)
             self._check_new(new)
@@ -295,7 +295,7 @@ class Service:
         return await self.adopt(Kept(0, new, kept.task, kept.parameters), copy)
 
     async def adopt(self, kept: Kept, state: State) -> schema.Model:
-        """A model that begins with a state: a snapshot of it, and nothing in the journal yet."""
+        """Create a model from a state: a snapshot of it, and an empty journal."""
         path = self.snapshots.temporary()
         try:
             await self.snapshots.write(state, path, kept)
@@ -305,7 +305,7 @@ class Service:
                     made = await self.on_disk(self.snapshots.begin_model, kept, state, path)
                 except FullError:
                     raise
-                except DiskError as error:  # whether the model is there is found out by the next start
+                except DiskError as error:  # the next start finds out whether the model exists
                     self.fail(error)
                     raise
                 return self._serve(made, state).describe()
@@ -313,7 +313,7 @@ class Service:
             path.unlink(missing_ok=True)
 
     async def copy(self, name: str) -> tuple[Path, int]:
-        """Write a model to a temporary file, which the caller removes; the number of its last example."""
+        """Write a model to a temporary file, which the caller removes; return it and the number of its last example."""
         async with self.turn:
             model = self.get(name)
             copy, kept = deepcopy(model.state), model.kept
@@ -324,7 +324,7 @@ class Service:
         return path, copy.seq
 
     async def rename(self, name: str, new: str) -> schema.Model:
-        """Give a model another name."""
+        """Rename a model."""
         async with self.turn:
             model = self.get(name)
             self.check_writable()
@@ -336,7 +336,7 @@ class Service:
         return model.describe()
 
     async def delete(self, name: str) -> None:
-        """Forget a model, its examples and its snapshots."""
+        """Delete a model, its examples and its snapshots."""
         async with self.turn:
             model = self.get(name)
             self.check_writable()
@@ -348,7 +348,7 @@ class Service:
             await self.on_disk(self.journal.unwatch, model.id)
 
     async def rewind(self, name: str, request: schema.Rewind) -> schema.Model:
-        """The model as it was after some number of examples; those after it are forgotten."""
+        """Return a model to its state after some number of examples; later examples are removed."""
         async with self.turn:
             model = self.get(name)
             self.check_writable()
@@ -372,7 +372,7 @@ class Service:
         return model.describe()
 
     async def _seq_of(self, model: ServedModel, request: schema.Rewind) -> int:
-        """Return the number to rewind to: as it is given, or that of the last example at a time."""
+        """Return the number to rewind to: the given one, or that of the last example at the given time."""
         if (request.seq is None) == (request.time is None):
             raise ProblemError(f"give either seq or time. Send a body like {request.shape}", 422)
         if request.time is None:
@@ -384,25 +384,25 @@ class Service:
         return seq or 0
 
     async def compact(self, name: str) -> schema.Model:
-        """Put a snapshot in the place of the examples learned so far."""
+        """Replace the examples learned so far with a snapshot."""
         model = self.get(name)
         await self.snapshots.take(model, compact=True)
         return model.describe()
 
     async def export(self, model: ServedModel) -> AsyncIterator[bytes]:
-        """The journal of a model as lines of JSON."""
+        """Yield the journal of a model as lines of JSON."""
         seq, chain = model.earliest, None if model.earliest else 0
         last, rewinds = model.state.seq, model.kept.rewinds
         while rows := await self._of_model(model, self.journal.rows, model.id, seq, chain):
             yield b"".join(b'{"seq":%d,"at":%.3f,%b\n' % (row.seq, row.at, row.body[1:]) for row in rows)
             seq, chain = rows[-1].seq, rows[-1].chain
-            if model.earliest > seq:  # it was compacted meanwhile
+            if model.earliest > seq:  # the model was compacted in the meantime
                 seq, chain = model.earliest, None
         if seq < last and model.kept.rewinds == rewinds and not model.deleted:
             raise DiskError(f"the journal of {model.name!r} is damaged: example {seq + 1} is missing. {ADVICE}")
 
     def _bodies(self, model: ServedModel, seq: int) -> list[bytes]:
-        """The examples to certify, which are all in memory at a time."""
+        """Return the examples to certify, all in memory."""
         if self.journal.size(model.id) > _CERTIFIED:
             raise ConflictError(f"the examples of {model.name!r} have more than {_CERTIFIED >> 20} MB together")
         bodies = [row.body for row in self.journal.all_rows(model.id, 0, 0, seq)]
@@ -411,7 +411,7 @@ class Service:
         return bodies
 
     async def certificate(self, model: ServedModel, most: int) -> schema.Certificate:
-        """What a theorem allows on the examples of a model, if the journal has them all and they are not too many."""
+        """Return a certificate for a model, if the journal has all its examples and they are not too many."""
         seq, chain = model.state.seq, model.state.chain
         if model.earliest > 0:
             raise ConflictError(
@@ -433,7 +433,7 @@ class Service:
 
 
 class Follower:
-    """Somebody who is told what the models of a service learn: see `readers`."""
+    """Observer of the changes of the models of a service: see `readers`."""
 
     def learned(self, entry: Entry) -> None:
         """Examples were learned."""

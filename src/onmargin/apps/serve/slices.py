@@ -1,4 +1,4 @@
-"""Work that is done in slices, between which others have their turn, and that ends when it has taken too long."""
+"""Computation in slices, between which other tasks run, with a time limit."""
 
 import asyncio
 import time
@@ -8,11 +8,11 @@ from typing import TypeVar
 from onmargin.apps.serve.problems import ProblemError
 
 T = TypeVar("T")
-SECONDS = 0.01  # of a slice
+SECONDS = 0.01  # length of a slice
 
 
 def at_once(steps: Generator[None, None, T]) -> T:
-    """Do all steps; what they return."""
+    """Run all steps without interruption, and return their result."""
     try:
         while True:
             next(steps)
@@ -21,14 +21,14 @@ def at_once(steps: Generator[None, None, T]) -> T:
 
 
 async def in_slices(steps: Generator[None, None, T], most: float) -> T:
-    """Do all steps, of which each is short, in at most so many seconds of processor time; what they return."""
+    """Run all steps, each of which is short, in at most `most` seconds of processor time; return their result."""
     spent = 0.0
     try:
         while True:
             started, used = time.perf_counter(), time.thread_time()
             while time.perf_counter() - started < SECONDS:
                 next(steps)
-            spent += time.thread_time() - used  # a machine that does other things, too, does not count
+            spent += time.thread_time() - used  # processor time, so that other work on the machine does not count
             if spent > most:
                 raise ProblemError(
                     f"the request takes more than {most:g} s to compute: send fewer examples at a time", 413

@@ -1,4 +1,4 @@
-"""Snapshots: copies of models on the disk, from which a service starts again, and from which models begin."""
+"""Snapshots: copies of models on disk, from which a service restarts and new models start."""
 
 import asyncio
 import errno
@@ -37,21 +37,21 @@ class Snapshots:
         self._background.shutdown()
 
     def begin(self, model: ServedModel) -> None:
-        """Take a snapshot while learning goes on."""
+        """Take a snapshot while learning continues."""
         model.saved = model.state.seq
         self._service.beside(self._take_beside(model))
 
     async def _take_beside(self, model: ServedModel) -> None:
-        """One that fails is counted; the next is tried as if it had not, so that a full disk costs no more."""
+        """Take a snapshot, and count a failure; the next one is due at the usual time, to spare a full disk."""
         try:
             await self.take(model, compact=False)
         except Exception:
             self._service.metrics.failed_snapshots += 1
 
     async def take(self, model: ServedModel, *, compact: bool) -> None:
-        """Write a copy of a model, from which it starts again.
+        """Write a snapshot of a model.
 
-        Of each model one is written at a time: when it is listed, all that are not listed are removed.
+        One snapshot per model is written at a time: when it is listed, all unlisted snapshots are removed.
         """
         async with self._service.turn:
             self._service.check_writable()
@@ -60,7 +60,7 @@ class Snapshots:
             await self._take(model, copy, kept, compact=compact)
 
     async def do(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Do something in the thread that writes snapshots."""
+        """Run a function in the thread that writes snapshots."""
         return await asyncio.get_running_loop().run_in_executor(self._background, lambda: work(*arguments))
 
     async def write(self, copy: State, path: Path, kept: Kept) -> None:
@@ -92,17 +92,17 @@ class Snapshots:
                     keys=model.n_keys,
                     keys_from=model.keys_from,
                 )
-            except FullError:  # it is not listed for certain, and takes room
+            except FullError:  # the snapshot is certainly not listed, and takes up space
                 await service.on_disk(self.remove, [file])
                 raise
             await service.on_disk(self.remove_unlisted, model.id)
 
     def temporary(self) -> Path:
-        """Return the path of a file that is removed at the next start, if it is still there."""
+        """Return the path of a temporary file, which is removed at the next start if it still exists."""
         return self.folder / f"0-0-{secrets.token_hex(4)}.safetensors.{secrets.token_hex(4)}.tmp"
 
     def begin_model(self, kept: Kept, state: State, path: Path) -> Kept:
-        """Create a model that begins with a state, which is written at a path. All of it is one change."""
+        """Create a model from a state that is written at a path, in one transaction."""
 
         placed: list[str] = []
 
@@ -116,7 +116,7 @@ class Snapshots:
         start = Start(state.seq, state.chain)
         try:
             return self._service.journal.create(kept.name, kept.task, kept.parameters, start, place)
-        except (FullError, ConflictError):  # nothing is committed for certain
+        except (FullError, ConflictError):  # certainly nothing was committed
             self.remove(placed)
             raise
 
@@ -126,7 +126,7 @@ class Snapshots:
         self.remove({path.name for path in snapshot_files(self.folder).get(model, ())} - listed)
 
     def remove_all(self, model: int) -> None:
-        """Remove the snapshots of a model that is gone."""
+        """Remove the snapshots of a deleted model."""
         self.remove(path.name for path in snapshot_files(self.folder).get(model, ()))
 
     def remove_unfinished(self) -> None:
@@ -134,5 +134,5 @@ class Snapshots:
 
     def remove(self, files: Iterable[str]) -> None:
         for file in files:
-            with suppress(OSError):  # what stays is removed with the next snapshot
+            with suppress(OSError):  # remaining files are removed with the next snapshot
                 (self.folder / file).unlink()

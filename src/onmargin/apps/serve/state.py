@@ -1,6 +1,6 @@
-"""The state of a model: its learner, how far it has come, and how well its predictions did.
+"""The state of a model: its learner, the number of examples learned, and the errors of its predictions.
 
-The same examples make the same state, to the last bit: a state is a snapshot and the examples after it.
+The same examples give the same state, to the last bit: a state is a snapshot plus the examples after it.
 """
 
 from collections import Counter
@@ -18,8 +18,8 @@ from onmargin.apps.serve.json_learner import JsonLearner, Room
 from onmargin.confidence import QuantileTracker
 from onmargin.io import ModelFileError, load_with_notes, save
 
-MOST_CELLS = 2500  # of the confusion matrix
-MOST_POINTS = 400  # of the curve
+MOST_CELLS = 2500  # maximum number of cells of the confusion matrix
+MOST_POINTS = 400  # maximum number of points of the curve
 FOREIGN = ("features", "settings")  # notes of `onmargin train`, which `onmargin predict` needs
 
 encode = msgspec.json.encode
@@ -28,7 +28,7 @@ decode = msgspec.json.Decoder(schema.Recorded).decode
 
 @dataclass
 class Curve:
-    """Sums of mistakes and losses after some numbers of examples; the more there are, the further apart."""
+    """Sums of mistakes and losses after some numbers of examples; the points get sparser as examples are added."""
 
     stride: int = 1
     points: list[tuple[int, int, float]] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Curve:
 
 
 def _mistaken(task: str, prediction: Any, y: Any) -> bool:
-    """Whether a prediction that was made earlier is a mistake, as the learner counts them."""
+    """Return whether an earlier prediction is a mistake, as the learner counts them."""
     if prediction is None:
         return True
     if task == "rank":  # labels in order, or the relevant ones: the right ones must come first
@@ -52,10 +52,10 @@ def _mistaken(task: str, prediction: Any, y: Any) -> bool:
 
 @dataclass
 class State:
-    """What was learned by the first `seq` examples, and their checksum.
+    """The learned state after the first `seq` examples, and their checksum.
 
-    `corrected` is how many more mistakes there were than the learner has counted: an example whose label came later is
-    judged by the prediction that was made then. `errors` are the number and the sum of absolute errors, for numbers.
+    `corrected` is the number of mistakes minus the number counted by the learner: an example whose label arrived later
+    is evaluated with its earlier prediction. `errors` are the number and the sum of absolute errors, for numbers.
     """
 
     learner: JsonLearner
@@ -67,10 +67,10 @@ class State:
     corrected: int = 0
     errors: tuple[int, float] = (0, 0.0)
     covering: "Covering | None" = None
-    notes: dict[str, Any] = field(default_factory=dict)  # of the file that the model came from
+    notes: dict[str, Any] = field(default_factory=dict)  # notes of the file that the model was uploaded from
 
     def learn(self, example: schema.Example) -> Any:
-        """Learn the next example; return what was predicted of it, before or when the prediction was kept."""
+        """Learn the next example; return the prediction before, or the kept one."""
         self.seq += 1
         given = getattr(example, "given", msgspec.UNSET)
         task = self.learner.task
@@ -79,7 +79,7 @@ class State:
             judged = None if self.covering is None else self.covering.shares(self.learner, example.x)
             prediction = self.learner.learn(example)
         except (ArithmeticError, LookupError, TypeError, ValueError):
-            # What was checked is learned. If a check has a hole, the example is passed over, here and in every replay.
+            # Checked examples can be learned. If a check misses a problem, the example is skipped here and in replays.
             self.skipped += 1
             return None
         totals = self.totals
@@ -109,14 +109,14 @@ class State:
 
     @property
     def progressive(self) -> schema.Progressive:
-        """How well examples were predicted before they were learned, or when their predictions were kept."""
+        """Return the errors of predictions made before examples were learned, or when they were kept."""
         totals = self.totals
         if self.learner.task == "regress":
             return schema.Progressive(self.errors[0], None, self.errors[1])
         return schema.Progressive(totals.rounds, totals.mistakes + self.corrected, None)
 
     def save(self, path: Path, kept: Kept) -> None:
-        """Write a snapshot, in one step; it says of which model it is, and how often that was rewound."""
+        """Write a snapshot atomically; it includes the model and its number of rewinds."""
         notes = self.notes | {
             "name": kept.name,
             "task": self.learner.task,
@@ -137,17 +137,17 @@ class State:
 
 
 class Covering:
-    """Sets of labels, or intervals, that contain the target as often as asked: see `onmargin.confidence`."""
+    """Prediction sets or intervals with a requested coverage: see `onmargin.confidence`."""
 
     def __init__(self, task: str, coverage: float) -> None:
         self._task = task
         self.tracker = QuantileTracker(coverage, scores="positive" if task == "regress" else "bounded")
-        self.size = 0.0  # sum of the sizes of sets, or of the widths of intervals that are finite
+        self.size = 0.0  # sum of the sizes of sets, or of the widths of finite intervals
         self.sized = 0
 
     @classmethod
     def of(cls, task: str, numbers: Mapping[str, float]) -> "Covering":
-        """The same from numbers."""
+        """Restore the object from its numbers."""
         made = cls(task, numbers["coverage"])
         for name in ("rounds", "misses", "level", "unit"):
             setattr(made.tracker, name, numbers[name])
@@ -167,13 +167,13 @@ class Covering:
         }
 
     def shares(self, learner: JsonLearner, x: Any) -> Any:
-        """Return what an example is judged by: the probabilities of its classes, or its prediction."""
+        """Return the output for `judge`: the class probabilities of an example, or its prediction."""
         if not learner.begun:
             return None
         return learner.predict(x) if self._task == "regress" else dict(learner.probabilities(x))
 
     def judge(self, shares: Any, y: Any) -> None:
-        """Count an example, and move the threshold."""
+        """Count an example, and update the threshold."""
         if shares is None:
             return
         tracker = self.tracker
@@ -193,7 +193,7 @@ class Covering:
         return [label for label in ranked if 1 - shares[label] <= self.tracker.threshold]
 
     def interval(self, prediction: float) -> tuple[float | None, float | None]:
-        """Return the ends of an interval; None where it has no end."""
+        """Return the ends of an interval, with None for an infinite end."""
         radius = self.tracker.threshold
         return (None, None) if radius == inf else (prediction - max(radius, 0.0), prediction + max(radius, 0.0))
 
@@ -213,7 +213,7 @@ class Covering:
 
 @dataclass
 class Snapshot:
-    """A snapshot that was read: a state, and what the file says of its model; files of version 1 say less."""
+    """A loaded snapshot: a state, and the description of its model, which is shorter in files of version 1."""
 
     state: State
     rewinds: int
@@ -233,7 +233,7 @@ class Snapshot:
 
 
 def _read_notes(state: State, notes: Mapping[str, Any]) -> None:
-    """Set what a snapshot says apart from its model. Snapshots of earlier versions have no errors and no coverage."""
+    """Restore the notes of a snapshot. Snapshots of earlier versions have no errors and no coverage."""
     state.curve = Curve(notes["stride"], [tuple(point) for point in notes["points"]])
     state.confusion = Counter({(y, prediction): count for y, prediction, count in notes["confusion"]})
     state.corrected = notes.get("corrected", 0)

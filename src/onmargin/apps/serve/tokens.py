@@ -1,36 +1,36 @@
-"""Who may do what: bearer tokens, of which the service knows only digests."""
+"""Authorization with bearer tokens, of which the service stores only digests."""
 
 import hmac
 import secrets
 from hashlib import sha256
 from pathlib import Path
 
-SCOPES = ("read", "learn", "admin")  # each may do what those before it may
+SCOPES = ("read", "learn", "admin")  # each includes those before it
 
 
 class TokenFileError(ValueError):
-    """A file of tokens that cannot be read."""
+    """Error for a token file that cannot be read."""
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """Return a random token."""
     return secrets.token_urlsafe(32)
 
 
 def line(scope: str, token: str) -> str:
-    """The line of a file of tokens that lets one in."""
+    """Return the line of the token file for a token."""
     return f"{scope} {sha256(token.encode()).hexdigest()}"
 
 
 class Tokens:
-    """Digests and scopes; without any, everybody may do everything."""
+    """Digests and scopes of tokens; without any, all requests are allowed."""
 
     def __init__(self, known: list[tuple[bytes, int]] | None = None) -> None:
         self._known = known
 
     @classmethod
     def read(cls, path: Path) -> "Tokens":
-        """From lines of a scope and a digest; what follows # is a comment."""
+        """Read a file with one scope and digest per line; # starts a comment."""
         known = []
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             words = text.partition("#")[0].split()
@@ -52,16 +52,16 @@ class Tokens:
 
     @property
     def known(self) -> list[tuple[bytes, int]] | None:
-        """Digests and their scopes; None if everybody may do everything."""
+        """Digests with their scopes; None if all requests are allowed."""
         return self._known
 
     def __bool__(self) -> bool:
         return self._known is not None
 
     def level(self, header: bytes | None) -> int:
-        """How far the scope of an Authorization header goes; -1: it is none.
+        """Return the scope of an Authorization header as an index of `SCOPES`, or -1 if it is not valid.
 
-        The digest is compared with all that are known, each in constant time, so that how long it takes says nothing.
+        The digest is compared with all known digests, each in constant time, so that the timing reveals nothing.
         """
         if self._known is None:
             return len(SCOPES) - 1

@@ -1,4 +1,4 @@
-"""Models in and out: files of `onmargin train` and of other services become models, and models become files."""
+"""Import of model files from `onmargin train` or other services, and export of models to files."""
 
 from math import isinf
 from pathlib import Path
@@ -17,7 +17,7 @@ from onmargin.io import ModelFileError, load_with_notes
 
 
 def read_model(path: Path, name: str, room: Room) -> tuple[Kept, State]:
-    """Return the model of a file that was uploaded, as the journal has it, and its state."""
+    """Return the journal entry and the state of an uploaded model file."""
     try:
         model, notes = load_with_notes(path)
     except ModelFileError as error:
@@ -52,7 +52,7 @@ def read_model(path: Path, name: str, room: Room) -> tuple[Kept, State]:
 
 
 def _parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters of a model that JSON can hold, with those of how it reads examples."""
+    """Return the JSON-serializable parameters of a model, including those of its `RecordFeatures`."""
     given = dict(model.get_params(deep=False))
     reading = given.pop("features", None)
     if hasattr(reading, "get_params"):

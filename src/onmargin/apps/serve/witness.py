@@ -1,13 +1,13 @@
-"""Witnesses: how far the journal of each model has come, written outside the journal after each commit.
+"""Witnesses: the position of the journal of each model, written outside the journal after each commit.
 
 SQLite drops the end of a damaged write-ahead log without an error. The witness of a model is a small file with the
 number and the checksum of its last example, so that a journal that has lost examples is noticed when it is opened. A
-witness that is behind its journal is in order: it is written after the commit, and flushed to the disk about a second
-later. A witness that is ahead of its journal means that examples are missing.
+witness that is behind its journal is normal: it is written after the commit, and flushed to disk about a second later.
+A witness that is ahead of its journal means that examples are missing.
 
-The file has two slots of one line each, written in turn: a write that is cut off damages only one of them, and the
+The file has two slots of one line each, written alternately: an interrupted write damages only one of them, and the
 other is at most one commit older. A change that makes the journal shorter is announced before its commit (`intend`)
-and confirmed after it (`settle`), so that a crash between the two is no damage.
+and confirmed after it (`settle`), so that a crash between the two is not reported as damage.
 """
 
 import os
@@ -16,15 +16,15 @@ from zlib import crc32
 
 import msgspec
 
-SLOT = 512  # bytes of a line
-PLACES = (0, 4096)  # in different sectors of a disk
+SLOT = 512  # bytes per line
+PLACES = (0, 4096)  # offsets of the slots, in different disk sectors
 FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0)
 
 
 class Point(msgspec.Struct, frozen=True):
-    """A state of a journal: the number and checksum of the last example, and how often it was rewound.
+    """A state of a journal: the number and checksum of the last example, and the number of rewinds.
 
-    `held` is the number of the last prediction that was kept for its label.
+    `held` is the number of the last kept prediction.
     """
 
     seq: int = 0
@@ -34,9 +34,9 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What a witness says.
+    """The content of a witness.
 
-    `turn` counts its writes. While a change is under way, `next` is the state after it, or `absent` is true if the
+    `turn` counts its writes. During a change, `next` is the state after it, or `absent` is true if the
     model may be missing: it is being created or deleted. While it is being renamed, `renamed` is its new name.
     """
 
@@ -48,7 +48,7 @@ class Seen(msgspec.Struct, frozen=True):
     renamed: str | None = None
 
     def is_of(self, name: str) -> bool:
-        """Whether this is the witness of a model of that name."""
+        """Return whether this is the witness of the model with that name."""
         return name in {self.model, self.renamed}
 
 
@@ -56,7 +56,7 @@ _decode = msgspec.json.Decoder(Seen).decode
 
 
 class WitnessError(Exception):
-    """A witness that cannot be read."""
+    """Error for a witness that cannot be read."""
 
 
 def _line(seen: Seen) -> bytes:
@@ -73,7 +73,7 @@ def _parsed(line: bytes) -> Seen | None:
 
 
 def read_witness(path: Path) -> Seen:
-    """Return what a witness says, from the newer slot that is whole."""
+    """Return the content of a witness, from the newest intact slot."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -94,7 +94,7 @@ class Witness:
         self._seen = seen
         self._synced = True
         if not path.exists():
-            # A new one gets its name when it is written: without its lines it would be taken for damaged.
+            # A new file is renamed once it is written: without its lines it would count as damaged.
             unnamed = path.with_name(f"{path.name}.new")
             self._file = os.open(unnamed, FLAGS | os.O_CREAT, 0o600)
             try:
@@ -110,27 +110,27 @@ class Witness:
         return self._seen.point
 
     def advance(self, seq: int, chain: int, held: int) -> None:
-        """Note that the journal has come this far; `sync` brings it to the disk."""
+        """Record the position of the journal; `sync` flushes it to disk."""
         before = self._seen
         self._put(Seen(before.model, before.turn + 1, Point(seq, chain, before.point.rewinds, held)))
         self._synced = False
 
     def intend(self, point: Point | None) -> None:
-        """Announce a change: the journal will be at `point`, or gone. It is on the disk when this returns."""
+        """Announce a change: the journal will be at `point`, or deleted. It is on disk when this returns."""
         before = self._seen
         self._twice(Seen(before.model, before.turn, before.point, point, absent=point is None))
 
     def intend_name(self, name: str) -> None:
-        """Announce that the model will have another name. It is on the disk when this returns."""
+        """Announce a new name of the model. It is on disk when this returns."""
         before = self._seen
         self._twice(Seen(before.model, before.turn, before.point, renamed=name))
 
     def settle(self, point: Point, *, absent: bool = False, name: str | None = None) -> None:
-        """Note where the journal is after a change, and its name. It is on the disk when this returns."""
+        """Record the position of the journal after a change, and its name. It is on disk when this returns."""
         self._twice(Seen(name or self._seen.model, self._seen.turn, point, absent=absent))
 
     def sync(self) -> None:
-        """Bring to the disk what `advance` has noted."""
+        """Flush the position recorded by `advance` to disk."""
         if not self._synced:
             self._synced = True
             os.fsync(self._file)
@@ -144,7 +144,7 @@ class Witness:
         sync_folder(self.path.parent)
 
     def _twice(self, seen: Seen) -> None:
-        """Write both slots, one after the other: neither must speak of the time before a change."""
+        """Write both slots, one after the other, so that neither has the state before a change."""
         for k in (1, 2):
             self._put(Seen(seen.model, seen.turn + k, seen.point, seen.next, seen.absent, seen.renamed))
             os.fsync(self._file)
@@ -159,7 +159,7 @@ class Witness:
 
 
 def sync_folder(path: Path) -> None:
-    """Bring the names of the files in a folder to the disk, where the system can."""
+    """Flush the entries of a folder to disk, if the system supports it."""
     if os.name != "posix":
         return
     folder = os.open(path, os.O_RDONLY)

@@ -1,11 +1,11 @@
-"""The writer: learns all that waits, in groups.
+"""The writer: learns all waiting requests, in groups.
 
-All models are touched by one thread, that of the event loop. A second one writes the journal: predictions go on while
-the writer waits for the disk. A group is checked, written, learned and answered, in this order:
+All models are used by one thread, that of the event loop. A second thread writes the journal, so that predictions
+continue while the writer waits for the disk. A group is checked, written, learned and answered, in this order:
 
-    check every example against the models as they are      refuse what cannot be learned
+    check every example against the current models          refuse those that cannot be learned
     journal.append(group)                                   one transaction
-    learn in order of sequence numbers                      each predicted before
+    learn in order of sequence numbers                      each is predicted before it is learned
     answer
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Held(msgspec.Struct):
-    """A prediction that is kept, as the journal has it."""
+    """A kept prediction in the journal."""
 
     id: str
     x: schema.X
@@ -46,7 +46,7 @@ _decode_held = msgspec.json.Decoder(Held).decode
 
 @dataclass
 class _Learning:
-    """A request that waits to be learned."""
+    """A waiting request to learn examples."""
 
     model: ServedModel
     examples: list[schema.Example]
@@ -63,7 +63,7 @@ class _Learning:
 
 @dataclass
 class _Keeping:
-    """Predictions that wait to be kept."""
+    """A waiting request to keep predictions."""
 
     model: ServedModel
     held: list[Held]
@@ -73,19 +73,19 @@ class _Keeping:
         return len(self.held)
 
     def release(self) -> None:
-        """Nothing is claimed."""
+        """Do nothing, since nothing is claimed."""
 
 
 _Request = _Learning | _Keeping
 
 
 class Writer:
-    """The queue of a service, and the task that empties it."""
+    """The queue of a service, and the task that processes it."""
 
     def __init__(self, service: "Service") -> None:
         self._service = service
         self._waiting: deque[_Request] = deque()
-        self.n_waiting = 0  # examples
+        self.n_waiting = 0  # number of waiting examples
         self._arrived = asyncio.Event()
         self._closing = False
 
@@ -93,13 +93,13 @@ class Writer:
         self._task = asyncio.create_task(self._write())
 
     async def close(self) -> None:
-        """Learn and answer what waits, and take no more."""
+        """Learn and answer all waiting requests, and accept no more."""
         self._closing = True
         self._arrived.set()
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def learn(self, model: ServedModel, request: schema.Learn) -> schema.Learned:
-        """Have examples learned in their turn; return once they are on the disk and learned."""
+        """Queue examples for learning; return once they are on disk and learned."""
         known = None if request.key is None else model.keys.get(request.key)
         if known is not None:
             return known
@@ -115,7 +115,7 @@ class Writer:
         return await answer
 
     async def keep(self, model: ServedModel, xs: list[Any], predictions: list[Any]) -> list[str]:
-        """Keep predictions for their labels; return their ids once they are on the disk."""
+        """Keep predictions for their labels; return their ids once they are on disk."""
         held = [Held("", x, prediction) for x, prediction in zip(xs, predictions, strict=True)]
         answer: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
         self._enqueue(_Keeping(model, held, answer))
@@ -132,7 +132,7 @@ class Writer:
     async def _with_features(
         self, model: ServedModel, examples: list[schema.Example]
     ) -> tuple[list[schema.Example], list[int]]:
-        """Return examples with the features that were kept, and the numbers of what was kept."""
+        """Return examples with their kept features, and the numbers of the kept predictions."""
         numbers: dict[str, int] = {}
         for k, example in enumerate(examples):
             if (example.id is msgspec.UNSET) == (example.x is msgspec.UNSET):
@@ -155,7 +155,7 @@ class Writer:
         return found, list(numbers.values())
 
     def _bodies(self, model: ServedModel, numbers: dict[str, int]) -> dict[str, Held]:
-        """Read what was kept, in the thread of the journal."""
+        """Read kept predictions, in the thread of the journal."""
         found = {}
         for name, number in numbers.items():
             body = self._service.journal.held.body(model.id, number) if number else None
@@ -173,7 +173,7 @@ class Writer:
 
     @staticmethod
     def _refuse(requests: Iterable[_Request], problem: Exception) -> None:
-        """Answer those that nobody has answered."""
+        """Answer all unanswered requests with a problem."""
         for request in requests:
             request.release()
             if not request.answer.done():
@@ -202,7 +202,7 @@ class Writer:
                         )
 
     async def _next_group(self) -> list[_Request]:
-        """Requests that are accepted, up to one that others must wait for."""
+        """Return accepted requests, up to one that others must wait for."""
         group: list[_Request] = []
         keys, models = set(), set()
         n = 0
@@ -210,8 +210,8 @@ class Writer:
             request = self._waiting[0]
             if isinstance(request, _Learning):
                 if request.key is not None and (request.model.id, request.key) in keys:
-                    break  # its answer is known once the group is learned
-                if request.model.id not in models:  # none of its examples is between check and learning
+                    break  # a repeated key is answered once the group is learned
+                if request.model.id not in models:  # no example of the model is checked but not yet learned
                     models.add(request.model.id)
                     request.model.state.learner.promised = 0
             self._waiting.popleft()
@@ -233,8 +233,8 @@ class Writer:
         return group
 
     async def _accepted(self, request: _Request) -> bool | None:
-        """Whether a request must be learned before others are checked; None if there is nothing to do for it."""
-        if request.answer.done():  # nobody waits for it any more
+        """Return whether a request must be learned before others are checked; None if there is nothing to do."""
+        if request.answer.done():  # the client no longer waits
             request.release()
             return None
         if isinstance(request, _Learning) and request.key is not None:
@@ -260,7 +260,7 @@ class Writer:
         return None
 
     async def _learn(self, group: list[_Request]) -> None:
-        """Write a group, learn it and answer."""
+        """Write a group, learn it and answer its requests."""
         entries: dict[int, Entry] = {}
         holds: list[Hold] = []
         ends: dict[int, tuple[int, int, int]] = {}
@@ -293,7 +293,7 @@ class Writer:
 
     @staticmethod
     def _entry(request: _Learning, ends: dict[int, tuple[int, int, int]]) -> Entry:
-        """Return the examples of a request as they are written; `ends` is where the models of the group are then."""
+        """Return the journal entry of a request, and update `ends`, the positions of the models of the group."""
         model = request.model
         seq, chain, keys = ends.get(model.id, (model.state.seq, model.state.chain, model.n_keys))
         keys += request.key is not None
@@ -307,7 +307,7 @@ class Writer:
 
     @staticmethod
     def _holds(request: _Keeping, counts: dict[int, int]) -> Iterable[Hold]:
-        """Yield what is kept as it is written, each with an id."""
+        """Yield the journal entries of predictions to keep, each with an id."""
         model = request.model
         for held in request.held:
             number = counts[model.id] = counts.get(model.id, model.n_held) + 1
@@ -315,7 +315,7 @@ class Writer:
             yield Hold(model.id, number, encode(held))
 
     async def _apply(self, request: _Learning, entry: Entry) -> None:
-        """Learn what is in the journal, and answer."""
+        """Learn the journaled examples of a request, and answer it."""
         model, predictions = request.model, []
         started = time.perf_counter()
         for k, example in enumerate(request.examples):

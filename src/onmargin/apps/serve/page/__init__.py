@@ -1,4 +1,4 @@
-"""The page that watches models: four files, which need nothing from elsewhere."""
+"""The page that shows the models: four files without external dependencies."""
 
 import gzip
 from collections.abc import Awaitable, Callable
@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-# Nothing comes from elsewhere, nothing is said elsewhere, and no other page may show this one.
+# The page loads nothing from other sites, sends nothing to them, and cannot be embedded in another page.
 POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -28,7 +28,7 @@ def _compressed(name: str) -> bytes:
 
 
 def _takes_gzip(request: Request) -> bool:
-    """Whether a client accepts gzip: it names gzip, and not with a quality of 0."""
+    """Return whether a client accepts gzip, with a quality other than 0."""
     for part in request.headers.get("accept-encoding", "").lower().split(","):
         coding, _, parameter = part.replace(" ", "").partition(";")
         if coding == "gzip":
