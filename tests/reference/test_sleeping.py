@@ -14,6 +14,7 @@ from onmargin._core.several.steps import Projections
 from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Regression
 from onmargin.learner import Learner, as_rows
+from tests.examples import examples
 
 CEILING = 0.1
 
@@ -44,6 +45,7 @@ given_losses = given(
 )
 
 
+@examples(30)
 @given_losses
 def test_sleeping_models_are_weighed_as_by_the_twin(seed, groups, whole, scale):
     losses = drawn_losses(seed, groups, 1400, scale, whole)
@@ -62,6 +64,7 @@ def test_sleeping_models_are_weighed_as_by_the_twin(seed, groups, whole, scale):
     assert task.gap == pytest.approx(twin.gap, rel=1e-7)
 
 
+@examples(30)
 @given_losses
 def test_votes_lose_little_more_than_each_model_while_it_is_awake(seed, groups, whole, scale):
     losses = drawn_losses(seed, groups, 3000, scale, whole)
@@ -76,6 +79,7 @@ def test_votes_lose_little_more_than_each_model_while_it_is_awake(seed, groups, 
     assert twin.mixed == pytest.approx(of_votes.sum())
 
 
+@examples(30)
 @given_losses
 def test_a_sleeping_model_could_not_have_mattered_whatever_it_predicted(seed, groups, whole, scale):
     losses = drawn_losses(seed, groups, 3000, scale, whole)
