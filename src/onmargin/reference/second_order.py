@@ -65,7 +65,7 @@ class GradientAdaptive(Adaptive):
 
 
 class Normalized(Adaptive):
-    """Scale-free AdaGrad: A = sqrt(t / N) / (s sqrt(sum x^2)), with s = max |x| and N = sum (x / s)^2 ([NAG])."""
+    """Scale-free AdaGrad: ``A = sqrt(t / N) / (s sqrt(sum x^2))``, ``s = max |x|``, ``N = sum (x / s)^2`` ([NAG])."""
 
     def __init__(self, n_features: int, columns: int) -> None:
         super().__init__(n_features, columns)
