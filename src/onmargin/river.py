@@ -396,7 +396,7 @@ class AutoClassifier(Classifier, AutoClassifierOptions):
     >>> from onmargin.river import AutoClassifier
     >>> model = preprocessing.StandardScaler() | AutoClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 90.15%
+    Accuracy: 90.07%
     """
 
     learner = stream.AutoClassifier
@@ -424,7 +424,7 @@ class AutoRegressor(Regressor, AutoRegressorOptions):
     >>> from onmargin.river import AutoRegressor
     >>> model = preprocessing.StandardScaler() | AutoRegressor()
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.195132
+    MAE: 0.195174
     """
 
     learner = stream.AutoRegressor

@@ -18,7 +18,6 @@ from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, 
 from onmargin.apps.evaluate import measure_chunk, new_measure
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import FORMATS, TEXT_PARAMETERS, Look, Settings, check_files, guessed, look_at, named_options
-from onmargin.apps.learners import leading
 from onmargin.apps.progress import Progress
 from onmargin.apps.report import Report
 from onmargin.apps.signals import Signals, Stopped
@@ -30,8 +29,6 @@ START = Position()
 _EVERY = 60.0  # seconds between checkpoints, unless examples are counted
 _SHARE = 20  # minimum time between checkpoints, as a multiple of the time to write one
 _PIECE = 0.2  # approximate seconds to learn a piece of a block; signals wait this long
-# Parts of the names of experts that track a stream, whose predictions are good only for the next examples.
-_TRACKERS = ("that forgets", "last value")
 _KEPT = 1 << 26  # maximum number of feature values kept for later passes, 12 bytes each
 _FEW_CLASSES = 10  # maximum number of distinct integer labels that are taken for classes without a message
 _NAMED = 10  # maximum number of skipped records that are named
@@ -157,12 +154,12 @@ class Run:
 
     def warning(self) -> str | None:
         """Return a warning if the model may be worse than its progressive error."""
-        leader = None if self.learner is None else leading(self.learner.model)
-        if leader is None or not any(words in leader for words in _TRACKERS):
+        standing = None if self.learner is None else getattr(self.learner.model, "experts_", None)
+        if standing is None or not standing.forgets[standing.leader]:
             return None
         return (
-            f"{leader!r} leads, which follows the last examples: the model is for those that come next in this order. "
-            "For examples from all of the files train with --shuffle"
+            f"{standing.names[standing.leader]!r} leads, which follows the last examples: the model is for those that "
+            "come next in this order. For examples from all of the files train with --shuffle"
         )
 
     def keep(self, piece: Chunk) -> None:

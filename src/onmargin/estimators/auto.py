@@ -90,7 +90,7 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     >>> model.experts_.names[model.experts_.leader]
     'AROW that forgets little, standardized'
     >>> model.totals_.mistakes, PassiveAggressiveClassifier().partial_fit(X, y).totals_.mistakes
-    (95, 205)
+    (96, 205)
     """
 
     experts_ = experts_

@@ -208,7 +208,8 @@ CLASSIFIERS = Experts(
 _LAST = Expert("last value", partial(_level, Euclidean), "numbers", Projection(), level=True, forgets=True)
 # The first target, where it begins, counts as much as any other.
 _MEAN = Expert("running mean", partial(_level, Confidence), "numbers", Regularized(1.0), level=True)
-_PA = Expert("PA-II, C=0.5", Euclidean, "numbers", Projection(damping=1.0))
+# Its steps stay as large, however many examples it has seen.
+_PA = Expert("PA-II, C=0.5", Euclidean, "numbers", Projection(damping=1.0), forgets=True)
 _ADAPTIVE_PA = Expert("adaptive", Adaptive, "numbers", Projection(damping=1.0))
 _NORMALIZED_PA = Expert("normalized", Normalized, "numbers", Projection(damping=1.0))
 _FREE, _USUAL, _CAUTIOUS = (Expert(f"AROW, r={r:g}", Confidence, "numbers", Regularized(r)) for r in (0.01, 1.0, 10.0))
