@@ -79,6 +79,12 @@ class Learner:
     ----------
     features : RecordFeatures or None, default=None
         How examples are read: whether names are kept or hashed, the type of the weights. If None, ``RecordFeatures()``.
+
+    Attributes
+    ----------
+    model : learner of onmargin.stream
+        The wrapped learner, which has the same name in ``onmargin.stream``, with weights and explanations; pass it to
+        ``onmargin.save``.
     """
 
     features: RecordFeatures | None = reading()
@@ -324,15 +330,6 @@ class PassiveAggressiveClassifier(Classifier, ClassifierOptions):
     ``river.linear_model.PAClassifier``, it learns any number of classes, jointly, and includes the intercept in the
     norm of an example.
 
-    Attributes
-    ----------
-    model : onmargin.stream.PassiveAggressiveClassifier
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.PassiveAggressiveClassifier : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -353,15 +350,6 @@ class PassiveAggressiveRegressor(Regressor, RegressorOptions):
     Use it like any river regressor. Unlike ``river.linear_model.PARegressor``, it includes the intercept in the norm of
     an example, so a step reaches the tube and does not overshoot. Scale the features first.
 
-    Attributes
-    ----------
-    model : onmargin.stream.PassiveAggressiveRegressor
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.PassiveAggressiveRegressor : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -380,15 +368,6 @@ class AutoClassifier(Classifier, AutoClassifierOptions):
     """Automatic model selection for classification: several kinds of learners, trained in one pass, that vote.
 
     Use it to avoid tuning. It takes several times as long as a single learner.
-
-    Attributes
-    ----------
-    model : onmargin.stream.AutoClassifier
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.AutoClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -409,15 +388,6 @@ class AutoRegressor(Regressor, AutoRegressorOptions):
 
     Use it to avoid tuning. It takes several times as long as a single learner.
 
-    Attributes
-    ----------
-    model : onmargin.stream.AutoRegressor
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.AutoRegressor : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -436,15 +406,6 @@ class AROWClassifier(Classifier, AROWClassifierOptions):
     """AROW for classification: weights with a per-weight variance, robust to noisy labels.
 
     Use it for text and other data with rare and frequent features.
-
-    Attributes
-    ----------
-    model : onmargin.stream.AROWClassifier
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.AROWClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -465,15 +426,6 @@ class SCWClassifier(Classifier, SCWClassifierOptions):
 
     Use it for text and other data with rare and frequent features.
 
-    Attributes
-    ----------
-    model : onmargin.stream.SCWClassifier
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.SCWClassifier : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -493,15 +445,6 @@ class NHERDClassifier(Classifier, NHERDClassifierOptions):
 
     Use it for text and other data with rare and frequent features.
 
-    Attributes
-    ----------
-    model : onmargin.stream.NHERDClassifier
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.NHERDClassifier : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -520,15 +463,6 @@ class AROWRegressor(Regressor, AROWRegressorOptions):
     """AROW for regression: weights with a per-weight variance.
 
     Use it where features have different scales or some are rare.
-
-    Attributes
-    ----------
-    model : onmargin.stream.AROWRegressor
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.AROWRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -550,15 +484,6 @@ class QuasiAdditiveClassifier(Classifier, QuasiAdditiveOptions):
     Use the entropic geometry, with hashed names, or a p-norm, with `p` or hashed names, where few of very many features
     matter. Where most features matter a little, :class:`PassiveAggressiveClassifier` has more options.
 
-    Attributes
-    ----------
-    model : onmargin.stream.QuasiAdditiveClassifier
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.QuasiAdditiveClassifier : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -579,15 +504,6 @@ class Perceptron(Classifier, PerceptronOptions):
     Use it as a baseline; :class:`AROWClassifier` almost always makes fewer mistakes. Unlike
     ``river.linear_model.Perceptron`` it learns any number of classes, jointly.
 
-    Attributes
-    ----------
-    model : onmargin.stream.Perceptron
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.Perceptron : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -606,15 +522,6 @@ class PNormPerceptron(Classifier, PNormPerceptronOptions):
     """The p-norm Perceptron: between the Perceptron (p = 2) and Winnow (large p).
 
     Use it where few of very many features matter. It requires `p` or hashed names.
-
-    Attributes
-    ----------
-    model : onmargin.stream.PNormPerceptron
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.PNormPerceptron : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -636,15 +543,6 @@ class Winnow(Classifier, WinnowOptions):
     Use it where few of very many features matter. It requires hashed names, and features that are not negative unless
     `balanced` is on.
 
-    Attributes
-    ----------
-    model : onmargin.stream.Winnow
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.Winnow : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -664,15 +562,6 @@ class DualAscentClassifier(Classifier, DualAscentOptions):
     """Dual ascent for classification: each round maximizes the dual over the most recent examples.
 
     Use it on short streams, where examples are expensive and computing is cheap. Kernels are not supported here.
-
-    Attributes
-    ----------
-    model : onmargin.stream.DualAscentClassifier
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.DualAscentClassifier : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -694,15 +583,6 @@ class OnlineRidgeRegressor(Regressor, OnlineRidgeOptions):
     Use it for records with few features, at most 1000, which may be correlated; it needs no scaling and no learning
     rate.
 
-    Attributes
-    ----------
-    model : onmargin.stream.OnlineRidgeRegressor
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.OnlineRidgeRegressor : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics
@@ -720,15 +600,6 @@ class DualAscentRegressor(Regressor, DualAscentRegressorOptions):
     """Dual ascent for regression: each round maximizes the dual over the most recent examples.
 
     Use it on short streams, where examples are expensive and computing is cheap.
-
-    Attributes
-    ----------
-    model : onmargin.stream.DualAscentRegressor
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.DualAscentRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -750,15 +621,6 @@ class GradientDescentRegressor(Regressor, GradientDescentOptions):
     Use it as a baseline. With ``rate=None`` the first example determines the rate: set it unless all examples have
     about the same norm. There is no intercept: add a constant feature.
 
-    Attributes
-    ----------
-    model : onmargin.stream.GradientDescentRegressor
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.GradientDescentRegressor : The stream learner, with text, vectors, weights and explanations.
-
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -778,15 +640,6 @@ class ExponentiatedGradientRegressor(Regressor, ExponentiatedGradientOptions):
 
     Use it where the target is a mixture of few of very many features. It requires hashed names. With ``rate=None`` the
     first example determines the rate.
-
-    Attributes
-    ----------
-    model : onmargin.stream.ExponentiatedGradientRegressor
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.ExponentiatedGradientRegressor : The stream learner, with text, vectors, weights and explanations.
 
     Examples
     --------
@@ -809,15 +662,6 @@ class PassiveAggressiveUniclass(AnomalyDetector, UniclassOptions):
 
     Use it like any river anomaly detector, if normal examples form one cluster. Scale the features first.
 
-    Attributes
-    ----------
-    model : onmargin.stream.PassiveAggressiveUniclass
-        The wrapped learner, with its center and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.PassiveAggressiveUniclass : The stream learner, with text, vectors and explanations.
-
     Examples
     --------
     >>> from onmargin.river import PassiveAggressiveUniclass
@@ -838,15 +682,6 @@ class LabelRanker(MultiLabelClassifier, LabelRankerOptions):
 
     Use it like any river multi-label classifier, for tags and topics. `predict_one` needs ``calibrate=True``; the
     ranking is ``model.model.rank_one(x)``.
-
-    Attributes
-    ----------
-    model : onmargin.stream.LabelRanker
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.LabelRanker : The stream learner, with text, vectors and explanations.
 
     Examples
     --------
@@ -873,15 +708,6 @@ class OrdinalRegressor(Classifier, OrdinalRegressorOptions):
     ----------
     ranks : sequence of str or int
         The ranks from low to high, at least two.
-
-    Attributes
-    ----------
-    model : onmargin.stream.OrdinalRegressor
-        The wrapped learner, with weights and explanations; pass it to ``onmargin.save``.
-
-    See Also
-    --------
-    onmargin.stream.OrdinalRegressor : The stream learner, with text, vectors and explanations.
 
     Examples
     --------

@@ -33,6 +33,20 @@ def test_parameters_are_described_in_the_order_of_the_signature(kind):
 
 
 @pytest.mark.parametrize("kind", LEARNERS, ids=name_of)
+def test_attributes_are_described_once(kind):
+    section = kind.__doc__.split("    Attributes\n")[1].split("\n\n")[0]
+    described = re.findall(r"^    (\w+) : ", section, re.MULTILINE)
+    assert "totals_" in described
+    assert len(described) == len(set(described))
+
+
+def test_attributes_replace_inherited_ones_in_their_place():
+    text = onmargin.AutoClassifier.__doc__.split("    Attributes\n")[1]
+    assert text.index("Weights of the best linear expert") < text.index("classes_ :") < text.index("experts_ :")
+    assert "Weights; a view of the learned weights" not in text
+
+
+@pytest.mark.parametrize("kind", LEARNERS, ids=name_of)
 def test_parameters_are_keywords(kind):
     assert {parameter.kind for parameter in signature(kind).parameters.values()} == {Parameter.KEYWORD_ONLY}
 

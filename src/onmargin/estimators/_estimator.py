@@ -176,6 +176,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         Seed for shuffling.
     warm_start : bool, default=False
         Whether `fit` continues from the current weights.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of passes made by the last call.
+    t_ : float
+        One plus the number of rounds.
     """
 
     max_iter: int = max_iter()

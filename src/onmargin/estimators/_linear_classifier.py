@@ -35,6 +35,20 @@ class LinearClassifier(LinearEstimator):
         it instead of by the mean loss.
     validation_fraction : float, default=0.1
         Fraction of the data to hold out, between 0 and 1.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights; a view of the learned weights, unless they are averaged.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts, in score units.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    class_counts_ : ndarray of shape (n_classes,)
+        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
+    reliability_ : Reliability
+        How good the probabilities were, each computed before its example was learned: log loss, Brier score and
+        calibration error.
     """
 
     early_stopping: bool = early_stopping()

@@ -30,6 +30,13 @@ class LinearEstimator(Estimator):
     """A scikit-learn estimator with linear weights, or weights in the space of a kernel.
 
     A subclass defines how targets are read.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if the data have names.
     """
 
     _flat: ClassVar[bool] = False  # whether coef_ has one dimension

@@ -29,6 +29,13 @@ class LinearRegressor(LinearEstimator):
         the mean loss.
     validation_fraction : float, default=0.1
         Fraction of the data to hold out, between 0 and 1.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights; a view of the learned weights, unless they are averaged.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
     """
 
     early_stopping: bool = early_stopping()

@@ -41,18 +41,6 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
         Weights of the best linear expert, for features in their original units.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts of that expert, in score units.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_counts_ : ndarray of shape (n_classes,)
-        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
@@ -128,14 +116,6 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
         Weights of the best expert that has feature weights, for features in their original units.
     intercept_ : ndarray of shape (1,)
         Intercept of that expert.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals

@@ -56,12 +56,6 @@ class BlockClassifier(ClassifierMixin, LinearEstimator, BlockOptions):  # type: 
         Intercept, in score units.
     classes_ : ndarray of shape (2,)
         The labels, sorted; the second is +1.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
     t_ : float
         One plus the number of trials.
     intercept_scaling_ : float

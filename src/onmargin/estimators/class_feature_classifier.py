@@ -55,10 +55,6 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         The labels known so far.
     n_features_in_ : int
         Number of features of an example and class.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes, updates, losses, dual value and largest squared norm of a feature vector so far, of the
         current weights, not of the averaged ones.

@@ -35,27 +35,11 @@ class SCWClassifier(ClassifierMixin, LinearClassifier, SCWClassifierOptions):  #
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights; a view of the learned weights, unless they are averaged.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts, in score units.
     averages_ : Standing
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     confidence_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Variance of each weight: 1 at the start, smaller for weights that are known better. Without `forgetting` a
         variance never grows.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_counts_ : ndarray of shape (n_classes,)
-        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals
@@ -120,27 +104,11 @@ class NHERDClassifier(ClassifierMixin, LinearClassifier, NHERDClassifierOptions)
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights; a view of the learned weights, unless they are averaged.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts, in score units.
     averages_ : Standing
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
     confidence_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Variance of each weight: 1 at the start, smaller for weights that are known better. Without `forgetting` a
         variance never grows.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_counts_ : ndarray of shape (n_classes,)
-        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals

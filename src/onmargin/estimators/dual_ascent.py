@@ -56,8 +56,6 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights; with two classes one row. A copy, except for the Euclidean geometry. With a kernel, only available if
         it is linear.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
     dual_coef_ : ndarray of shape (n_kept,) or (n_kept, n_classes)
         The dual variables of the examples that the next round may still change, oldest first; with more than two
         classes, one per rival, and 0 for the example's own class. With a kernel, the coefficients of the supports
@@ -68,18 +66,6 @@ class DualAscentClassifier(ClassifierMixin, LinearClassifier, DualAscentOptions)
         With a kernel: the rows that are supports.
     n_support_ : int
         With a kernel: the number of supports.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_counts_ : ndarray of shape (n_classes,)
-        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes, updates, losses and the dual value so far, which never decreases.
 
@@ -169,18 +155,8 @@ class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOp
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights; a view of the learned weights.
-    intercept_ : ndarray of shape (1,)
-        The intercept.
     dual_coef_ : ndarray of shape (n_kept,)
         The dual variables of the examples that the next round may still change, oldest first.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes (targets outside the tube), updates, losses and the dual value so far, which never decreases.
 

@@ -27,14 +27,6 @@ class GradientDescentRegressor(RegressorMixin, LinearRegressor, GradientDescentO
         Always 0: there is no intercept.
     rate_ : float
         The learning rate in use.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes (targets not predicted exactly), updates, sums of absolute and of squared losses so far. The
         dual value has no meaning here.
@@ -85,14 +77,6 @@ class ExponentiatedGradientRegressor(RegressorMixin, LinearRegressor, Exponentia
         Always 0: there is no intercept.
     rate_ : float
         The learning rate in use.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes (targets not predicted exactly), updates, sums of absolute and of squared losses so far. The
         dual value has no meaning here.

@@ -64,14 +64,6 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         With a kernel: the coefficients of the supports.
     n_support_ : int
         With a kernel: the number of supports.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals

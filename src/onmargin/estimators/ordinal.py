@@ -47,14 +47,6 @@ class OrdinalRegressor(LinearEstimator, OrdinalRegressorOptions):
         Minus the thresholds.
     classes_ : ndarray of shape (n_ranks,)
         The ranks, from low to high.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes (a threshold on the wrong side of the score, or at it), updates, losses, dual value and largest
         squared norm so far; `cost` is the sum of the distances between predicted and right ranks, in ranks.

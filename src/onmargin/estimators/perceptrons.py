@@ -25,20 +25,6 @@ class Perceptron(ClassifierMixin, LinearClassifier, PerceptronOptions):  # type:
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights; with two classes one row.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_counts_ : ndarray of shape (n_classes,)
-        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes, updates, losses of margin 1 and the dual value so far.
 
@@ -88,20 +74,6 @@ class PNormPerceptron(ClassifierMixin, LinearClassifier, PNormPerceptronOptions)
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights; with two classes one row.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_counts_ : ndarray of shape (n_classes,)
-        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes, updates, losses of margin 1 and the dual value so far.
 
@@ -154,18 +126,6 @@ class Winnow(ClassifierMixin, LinearClassifier, WinnowOptions):  # type: ignore[
         Weights; with two classes one row.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Minus the threshold.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_counts_ : ndarray of shape (n_classes,)
-        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes, updates, losses of the given margin and the dual value so far.
 

@@ -31,18 +31,6 @@ class QuasiAdditiveClassifier(ClassifierMixin, LinearClassifier, QuasiAdditiveOp
         Weights; with two classes one row. A copy, except for the Euclidean geometry.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; minus the threshold, where there is one.
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_counts_ : ndarray of shape (n_classes,)
-        Number of examples of each class learned so far; `partial_fit` computes "balanced" weights from it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use; 0 if there is none.
     totals_ : Totals

@@ -42,10 +42,6 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Weights; a view of the learned weights, unless they are averaged.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
     sweep_ : Standing
         With several values of C: mistakes, losses, weight and coefficients of each model; ``coef_`` is that of the
         leader.
@@ -61,14 +57,6 @@ class PassiveAggressiveRegressor(RegressorMixin, LinearRegressor, RegressorOptio
         With a kernel: the number of supports.
     converged_ : bool
         Whether the last `fit` with `target_loss` reached the target.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals

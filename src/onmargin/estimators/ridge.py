@@ -44,16 +44,6 @@ class OnlineRidgeRegressor(RegressorMixin, LinearRegressor, OnlineRidgeOptions):
     ----------
     coef_ : ndarray of shape (n_features,)
         Weights; a view of the learned weights.
-    intercept_ : ndarray of shape (1,)
-        Intercept.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     intercept_scaling_ : float
         Value of the intercept coordinate in use.
     totals_ : Totals

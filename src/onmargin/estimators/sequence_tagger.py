@@ -100,8 +100,6 @@ class SequenceTagger(Estimator, TaggerOptions):
         Names of the features, in the order of ``coef_``. Not available if X was a matrix.
     n_features_in_ : int
         Number of features.
-    n_iter_ : int
-        Number of passes made by the last call.
     t_ : float
         One plus the number of sequences learned.
     totals_ : Totals

@@ -51,10 +51,6 @@ class StructuredPredictor(Estimator, StructureOptions):
         Names of the features in the order of ``coef_``, if they have names.
     weights_ : mapping or ndarray
         The weights in the form that `argmax` receives.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes, cost, updates, losses and dual value so far, of the current weights, not of the averaged ones,
         and the largest :math:`\|v\|^2`. A mistake is a prediction with a cost above 0: structures are never compared,

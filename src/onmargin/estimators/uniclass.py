@@ -91,10 +91,6 @@ class PassiveAggressiveUniclass(OutlierMixin, Estimator, UniclassOptions):  # ty
         Number of features.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features, if the data have names.
-    n_iter_ : int
-        Number of passes made by the last call.
-    t_ : float
-        One plus the number of rounds.
     totals_ : Totals
         Rounds, mistakes (examples outside the ball), updates, losses, dual value and largest squared norm so far. The
         loss of a learned radius is that of the ball in one more dimension; `cost` is the distance from the ball itself.

@@ -43,6 +43,13 @@ class StreamLearner:
     features : RecordFeatures or None, default=None
         How examples are read: whether names are kept or hashed, how texts are split into words, the type of the
         weights. If None, ``RecordFeatures()``.
+
+    Attributes
+    ----------
+    n_features_ : int
+        Number of features: names seen so far, size of the hash table, or length of the vectors.
+    totals_ : Totals
+        Rounds, mistakes, updates and losses so far.
     """
 
     # The player and the thread lock are not part of the learned state: a copy creates its own.

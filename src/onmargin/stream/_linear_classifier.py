@@ -19,7 +19,16 @@ from onmargin.stream._learner import StreamLearner
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(StreamLearner):
-    """A stream classifier over a linear model; new classes may appear at any time."""
+    """A stream classifier over a linear model; new classes may appear at any time.
+
+    Attributes
+    ----------
+    classes_ : list
+        The labels seen so far, sorted.
+    reliability_ : Reliability
+        How good the probabilities were, each computed before its example was learned: log loss, Brier score and
+        calibration error.
+    """
 
     task = "classify"
     _labelled = True

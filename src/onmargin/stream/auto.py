@@ -28,10 +28,6 @@ class AutoClassifier(LinearClassifier, AutoClassifierOptions):
     ----------
     experts_ : Standing
         Names, mistakes, losses, votes and weights of the experts, and which one leads.
-    classes_ : list
-        The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, and mistakes and losses of the prediction so far. Updates are rounds in which some expert was updated;
         the dual value has no meaning here.
@@ -87,8 +83,6 @@ class AutoRegressor(LinearRegressor, AutoRegressorOptions):
     ----------
     experts_ : Standing
         Names, losses, weights in the mean and feature weights of the experts, and which one leads.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds and absolute errors of the prediction so far. Updates are rounds in which some expert was updated; the
         dual value has no meaning here.

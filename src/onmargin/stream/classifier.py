@@ -30,10 +30,6 @@ class PassiveAggressiveClassifier(LinearClassifier, ClassifierOptions):
         With several values of C: mistakes, losses, votes and weights of each model, and which one leads.
     averages_ : Standing
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
-    classes_ : list
-        The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
         the averaged ones.

@@ -25,14 +25,8 @@ class DualAscentClassifier(LinearClassifier, DualAscentOptions):
 
     Attributes
     ----------
-    classes_ : list
-        The labels seen so far, sorted.
     dual_coef_ : ndarray of shape (n_kept,) or (n_kept, n_classes)
         The dual variables of the examples that the next round may still change, oldest first.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
@@ -74,10 +68,6 @@ class DualAscentRegressor(LinearRegressor, DualAscentRegressorOptions):
     ----------
     dual_coef_ : ndarray of shape (n_kept,)
         The dual variables of the examples that the next round may still change, oldest first.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far.
 
     See Also
     --------

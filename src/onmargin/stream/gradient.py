@@ -21,10 +21,6 @@ class GradientDescentRegressor(LinearRegressor, GradientDescentOptions):
     ----------
     rate_ : float
         The learning rate in use.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
@@ -62,10 +58,6 @@ class ExponentiatedGradientRegressor(LinearRegressor, ExponentiatedGradientOptio
     ----------
     rate_ : float
         The learning rate in use.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far.
 
     See Also
     --------

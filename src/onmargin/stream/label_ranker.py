@@ -31,8 +31,6 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
     ----------
     classes_ : list
         The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates, losses, dual value and largest squared norm so far, of the current weights, not of
         the averaged ones.

@@ -34,8 +34,6 @@ class OrdinalRegressor(StreamLearner, OrdinalRegressorOptions):
     ----------
     classes_ : list
         The ranks, from low to high.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates, losses, dual value and largest squared norm so far; `cost` is the sum of the
         distances between predicted and right ranks, in ranks.

@@ -22,15 +22,6 @@ class QuasiAdditiveClassifier(LinearClassifier, QuasiAdditiveOptions):
     most features matter a little, plain weights are better, and :class:`onmargin.stream.AROWClassifier` is better
     still. For matrices, :class:`onmargin.QuasiAdditiveClassifier` is faster and has `fit`.
 
-    Attributes
-    ----------
-    classes_ : list
-        The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far.
-
     See Also
     --------
     onmargin.QuasiAdditiveClassifier : The estimator for matrices.
@@ -59,15 +50,6 @@ class Perceptron(LinearClassifier, PerceptronOptions):
 
     Use it as a baseline. :class:`onmargin.stream.AROWClassifier` almost always makes fewer mistakes. For matrices,
     :class:`onmargin.Perceptron` is faster and has `fit`.
-
-    Attributes
-    ----------
-    classes_ : list
-        The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far.
 
     See Also
     --------
@@ -98,15 +80,6 @@ class PNormPerceptron(LinearClassifier, PNormPerceptronOptions):
     ln(n_features), it requires hashed names or vectors. For matrices, :class:`onmargin.PNormPerceptron` is faster and
     has `fit`.
 
-    Attributes
-    ----------
-    classes_ : list
-        The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far.
-
     See Also
     --------
     onmargin.PNormPerceptron : The estimator for matrices.
@@ -136,15 +109,6 @@ class Winnow(LinearClassifier, WinnowOptions):
     Use it where few of very many features matter. The weights start at 1 / n_features, so features with names must be
     hashed. Values must not be negative unless `balanced` is on, and only balanced weights can go from two classes to
     three. For matrices, :class:`onmargin.Winnow` is faster and has `fit`.
-
-    Attributes
-    ----------
-    classes_ : list
-        The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
-    totals_ : Totals
-        Rounds, mistakes, updates and losses so far.
 
     See Also
     --------

@@ -19,8 +19,6 @@ class OnlineRidgeRegressor(LinearRegressor, OnlineRidgeOptions):
 
     Attributes
     ----------
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes (targets not predicted exactly), updates and losses so far, of the predictions before each
         update.

@@ -26,10 +26,6 @@ class AROWClassifier(LinearClassifier, AROWClassifierOptions):
     ----------
     averages_ : Standing
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
-    classes_ : list
-        The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far, of the current weights.
 
@@ -67,10 +63,6 @@ class SCWClassifier(LinearClassifier, SCWClassifierOptions):
     ----------
     averages_ : Standing
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
-    classes_ : list
-        The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far, of the current weights.
 
@@ -108,10 +100,6 @@ class NHERDClassifier(LinearClassifier, NHERDClassifierOptions):
     ----------
     averages_ : Standing
         With ``average="best"``: mistakes, losses and coefficients of the current and of the averaged weights.
-    classes_ : list
-        The labels seen so far, sorted.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes, updates and losses so far, of the current weights.
 
@@ -149,8 +137,6 @@ class AROWRegressor(LinearRegressor, AROWRegressorOptions):
     ----------
     averages_ : Standing
         With ``average="best"``: losses and coefficients of the current and of the averaged weights.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes (targets outside the tube), updates and losses so far, of the current weights.
 

@@ -35,8 +35,6 @@ class PassiveAggressiveUniclass(StreamLearner, UniclassOptions):
         Minus the largest distance from the center that an inlier may have. This distance is the radius or, if more than
         half of the examples were outside the ball, the radius plus the mean and twice the standard deviation of their
         losses, which at most a fifth of the examples exceeded when they were learned.
-    n_features_ : int
-        Number of features: names seen so far, size of the hash table, or length of the vectors.
     totals_ : Totals
         Rounds, mistakes (examples outside the ball), updates, losses, dual value and largest squared norm so far;
         `cost` is the distance from the ball.
