@@ -5,6 +5,7 @@ alone takes over a second, and importing `typing` takes longer than the rest of 
 """
 
 from onmargin import _late
+from onmargin._lazy import lazy_names
 
 
 def _declared() -> dict[str, str]:
@@ -19,19 +20,15 @@ _HOME = _declared()
 __all__ = [name for name in _HOME if _HOME[name] != "onmargin"]
 
 
-def __getattr__(name: str) -> object:
-    from importlib import import_module
+_get_attribute, _ = lazy_names(__name__, _HOME)
 
+
+def __getattr__(name: str) -> object:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("onmargin")
-    if name not in _HOME:
-        raise AttributeError(f"module 'onmargin' has no attribute {name!r}")
-    home = _HOME[name]
-    value = import_module(f"onmargin.{name}") if home == "onmargin" else getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+    return _get_attribute(name)
 
 
 def __dir__() -> list[str]:

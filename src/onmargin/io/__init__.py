@@ -1,7 +1,8 @@
 """Streaming readers for many file formats, model files, and export to other libraries."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from onmargin._lazy import lazy_names
 
 if TYPE_CHECKING:
     from onmargin.io._reader import Reader, ReadError, Record, TaggedSequence
@@ -21,38 +22,41 @@ if TYPE_CHECKING:
     from onmargin.io.vowpal_wabbit import read_vw
 
 # Imported on first use, as in `onmargin`, so that reading one format does not import the others.
-_HOME = {
-    "Batch": "onmargin.io.sharding",
-    "Block": "onmargin.io.svmlight",
-    "ModelFileError": "onmargin.io.model_file",
-    "ReadError": "onmargin.io._reader",
-    "Reader": "onmargin.io._reader",
-    "Record": "onmargin.io._reader",
-    "Shard": "onmargin.io.sharding",
-    "Shards": "onmargin.io.sharding",
-    "TaggedSequence": "onmargin.io._reader",
-    "guess_format": "onmargin.io.guess",
-    "load": "onmargin.io.model_file",
-    "load_with_notes": "onmargin.io.model_file",
-    "prefetch": "onmargin.io.prefetch",
-    "read_arff": "onmargin.io.arff",
-    "read_arrow": "onmargin.io.arrow",
-    "read_conll": "onmargin.io.conll",
-    "read_conllu": "onmargin.io.conll",
-    "read_crfsuite": "onmargin.io.crfsuite",
-    "read_csv": "onmargin.io.csv_table",
-    "read_folder": "onmargin.io.documents",
-    "read_json": "onmargin.io.jsonl",
-    "read_jsonl": "onmargin.io.jsonl",
-    "read_mbox": "onmargin.io.documents",
-    "read_svmlight": "onmargin.io.svmlight",
-    "read_text": "onmargin.io.documents",
-    "read_vw": "onmargin.io.vowpal_wabbit",
-    "save": "onmargin.io.model_file",
-    "to_onnx": "onmargin.io.export",
-    "shards": "onmargin.io.sharding",
-    "to_sklearn": "onmargin.io.export",
-}
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Batch": "onmargin.io.sharding",
+        "Block": "onmargin.io.svmlight",
+        "ModelFileError": "onmargin.io.model_file",
+        "ReadError": "onmargin.io._reader",
+        "Reader": "onmargin.io._reader",
+        "Record": "onmargin.io._reader",
+        "Shard": "onmargin.io.sharding",
+        "Shards": "onmargin.io.sharding",
+        "TaggedSequence": "onmargin.io._reader",
+        "guess_format": "onmargin.io.guess",
+        "load": "onmargin.io.model_file",
+        "load_with_notes": "onmargin.io.model_file",
+        "prefetch": "onmargin.io.prefetch",
+        "read_arff": "onmargin.io.arff",
+        "read_arrow": "onmargin.io.arrow",
+        "read_conll": "onmargin.io.conll",
+        "read_conllu": "onmargin.io.conll",
+        "read_crfsuite": "onmargin.io.crfsuite",
+        "read_csv": "onmargin.io.csv_table",
+        "read_folder": "onmargin.io.documents",
+        "read_json": "onmargin.io.jsonl",
+        "read_jsonl": "onmargin.io.jsonl",
+        "read_mbox": "onmargin.io.documents",
+        "read_svmlight": "onmargin.io.svmlight",
+        "read_text": "onmargin.io.documents",
+        "read_vw": "onmargin.io.vowpal_wabbit",
+        "save": "onmargin.io.model_file",
+        "to_onnx": "onmargin.io.export",
+        "shards": "onmargin.io.sharding",
+        "to_sklearn": "onmargin.io.export",
+    },
+)
 
 __all__ = [
     "Batch",
@@ -86,14 +90,3 @@ __all__ = [
     "to_onnx",
     "to_sklearn",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'onmargin.io' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -1,7 +1,8 @@
 """Learners for streams of dicts, lists of names, text or vectors; new features may appear at any time."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from onmargin._lazy import lazy_names
 
 if TYPE_CHECKING:
     from onmargin.stream.auto import AutoClassifier, AutoRegressor
@@ -17,28 +18,31 @@ if TYPE_CHECKING:
     from onmargin.stream.uniclass import PassiveAggressiveUniclass
 
 # Imported on first use, like those of `onmargin`, so a program that uses one learner does not wait for the others.
-_HOME = {
-    "AROWClassifier": "onmargin.stream.second_order",
-    "AROWRegressor": "onmargin.stream.second_order",
-    "AutoClassifier": "onmargin.stream.auto",
-    "AutoRegressor": "onmargin.stream.auto",
-    "DualAscentClassifier": "onmargin.stream.dual_ascent",
-    "DualAscentRegressor": "onmargin.stream.dual_ascent",
-    "ExponentiatedGradientRegressor": "onmargin.stream.gradient",
-    "GradientDescentRegressor": "onmargin.stream.gradient",
-    "LabelRanker": "onmargin.stream.label_ranker",
-    "NHERDClassifier": "onmargin.stream.second_order",
-    "OnlineRidgeRegressor": "onmargin.stream.ridge",
-    "OrdinalRegressor": "onmargin.stream.ordinal",
-    "PNormPerceptron": "onmargin.stream.quasi_additive",
-    "PassiveAggressiveClassifier": "onmargin.stream.classifier",
-    "PassiveAggressiveRegressor": "onmargin.stream.regressor",
-    "PassiveAggressiveUniclass": "onmargin.stream.uniclass",
-    "Perceptron": "onmargin.stream.quasi_additive",
-    "QuasiAdditiveClassifier": "onmargin.stream.quasi_additive",
-    "SCWClassifier": "onmargin.stream.second_order",
-    "Winnow": "onmargin.stream.quasi_additive",
-}
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "AROWClassifier": "onmargin.stream.second_order",
+        "AROWRegressor": "onmargin.stream.second_order",
+        "AutoClassifier": "onmargin.stream.auto",
+        "AutoRegressor": "onmargin.stream.auto",
+        "DualAscentClassifier": "onmargin.stream.dual_ascent",
+        "DualAscentRegressor": "onmargin.stream.dual_ascent",
+        "ExponentiatedGradientRegressor": "onmargin.stream.gradient",
+        "GradientDescentRegressor": "onmargin.stream.gradient",
+        "LabelRanker": "onmargin.stream.label_ranker",
+        "NHERDClassifier": "onmargin.stream.second_order",
+        "OnlineRidgeRegressor": "onmargin.stream.ridge",
+        "OrdinalRegressor": "onmargin.stream.ordinal",
+        "PNormPerceptron": "onmargin.stream.quasi_additive",
+        "PassiveAggressiveClassifier": "onmargin.stream.classifier",
+        "PassiveAggressiveRegressor": "onmargin.stream.regressor",
+        "PassiveAggressiveUniclass": "onmargin.stream.uniclass",
+        "Perceptron": "onmargin.stream.quasi_additive",
+        "QuasiAdditiveClassifier": "onmargin.stream.quasi_additive",
+        "SCWClassifier": "onmargin.stream.second_order",
+        "Winnow": "onmargin.stream.quasi_additive",
+    },
+)
 
 __all__ = [
     "AROWClassifier",
@@ -62,14 +66,3 @@ __all__ = [
     "SCWClassifier",
     "Winnow",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'onmargin.stream' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

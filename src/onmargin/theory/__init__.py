@@ -1,8 +1,8 @@
 """Mistake, loss and regret bounds, and certificates that a run satisfies them."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from onmargin._lazy import lazy_names
 from onmargin.theory.balls import ball_squared_distance
 from onmargin.theory.batch import batch_updates
 from onmargin.theory.costs import pa1_cost, pa2_cost, pa_cost
@@ -52,13 +52,16 @@ if TYPE_CHECKING:
 
 # Bounds are plain arithmetic. Certificates need scikit-learn and all estimators, so they are imported on first access
 # (PEP 562).
-_HOME = {
-    "Certificate": "onmargin.theory.certificate",
-    "Competitor": "onmargin.theory.certificate",
-    "Condition": "onmargin.theory.certificate",
-    "NoTheorem": "onmargin.theory.certificate",
-    "certify": "onmargin.theory._certify",
-}
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Certificate": "onmargin.theory.certificate",
+        "Competitor": "onmargin.theory.certificate",
+        "Condition": "onmargin.theory.certificate",
+        "NoTheorem": "onmargin.theory.certificate",
+        "certify": "onmargin.theory._certify",
+    },
+)
 
 __all__ = [
     "Certificate",
@@ -108,10 +111,3 @@ __all__ = [
     "winnow_half_mistakes_by_misses",
     "winnow_mistakes",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'onmargin.theory' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
-    return value
