@@ -52,14 +52,9 @@ class AutoClassifierOptions:
     combine : {"hedge", "leader"}, default="hedge"
         "hedge" predicts by a weighted vote. "leader" predicts with the expert that made the fewest mistakes so far;
         `decision_function` then returns its margins.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
     intercept_scaling : "auto" or float, default="auto"
         Value of that coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then fixed;
         for experts on standardized rows, the first non-zero standardized row is used.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples, per class. If "balanced", they are ``n_samples / (n_classes * count)``;
-        `partial_fit` uses the counts so far.
     """
 
     experts: str = shared.option("all", Word("all", "linear"))
@@ -68,7 +63,7 @@ class AutoClassifierOptions:
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight("the weight of examples")
 
     def plan(self) -> Plan:
         """Return the learning plan of these options."""
@@ -109,8 +104,6 @@ class AutoRegressorOptions:
         experts all the time. It has an effect only with ``combine="hedge"``, and may be changed at any time.
     combine : {"hedge", "leader"}, default="hedge"
         "hedge" predicts the weighted mean of the experts, "leader" predicts with the expert of smallest error so far.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
     intercept_scaling : "auto" or float, default="auto"
         Value of that coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then fixed;
         for experts on standardized rows, the first non-zero standardized row is used.

@@ -53,12 +53,6 @@ class DualAscentOptions:
         Whether the entropic weights can have either sign.
     fit_intercept : bool, default=False
         Whether to learn an intercept; only for the Euclidean geometry.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
-        fixed.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
-        counts so far.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
         Kernel of the feature space in which to learn, with the Euclidean geometry. The weights are then an expansion
         over the examples whose dual variables are not zero (the supports), and the cost of a round grows with their
@@ -114,11 +108,6 @@ class DualAscentRegressorOptions:
     sweeps : int or None, default=None
         Number of times that a round goes through the window, one example at a time, from the newest to the oldest. If
         None, it repeats until the dual no longer increases.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
-        fixed.
     """
 
     C: float = quasi_additive.size_of_step()

@@ -28,9 +28,6 @@ class LabelRankerOptions:
         of squared slack (PA-II). Smaller values are more cautious and better under noise; ``inf`` gives plain PA.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         "hinge" gives PA-I; "squared_hinge" gives PA-II, which requires ``update="max"``.
-    average : bool or int, default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round.
     update : str, default="max"
         Which pairs of labels a round moves. "max" moves the most violated pair only. "simproj", "simopt" and "exact"
         move all violated pairs: "simproj" averages their projections, "simopt" weights them, and "exact" solves the

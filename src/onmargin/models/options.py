@@ -29,6 +29,8 @@ def required(*accepted: Rule) -> Any:
 
 # Options that several families share.
 
+_FIRST_ROUND = Number(0, 2**63 - 1, whole=True)
+
 
 def fit_intercept() -> Any:
     return option(
@@ -36,7 +38,8 @@ def fit_intercept() -> Any:
         FLAG,
         text="""
         fit_intercept : bool, default=True
-            Whether to learn an intercept: the weight of one more coordinate of each row, inside its norm.
+            Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's
+            norm.
         """,
     )
 
@@ -48,17 +51,52 @@ def intercept_scaling() -> Any:
         Word("auto"),
         text="""
         intercept_scaling : "auto" or float, default="auto"
-            Value of that coordinate, above 0. "auto" is 0.3 times the norm of the first non-zero row seen, then fixed.
+            Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row,
+            then fixed.
         """,
     )
 
 
-def class_weight() -> Any:
-    return option(None, NONE, Word("balanced"), CLASS_FACTORS)
+def class_weight(scaled: str = "C") -> Any:
+    return option(
+        None,
+        NONE,
+        Word("balanced"),
+        CLASS_FACTORS,
+        text=f"""
+        class_weight : dict, "balanced" or None, default=None
+            Factors on {scaled} per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit`
+            uses the counts so far.
+        """,
+    )
 
 
-def average(*words: str) -> Any:
-    return option(False, FLAG, Number(0, 2**63 - 1, whole=True), *([Word(*words)] if words else []))
+def average() -> Any:
+    return option(
+        False,
+        FLAG,
+        _FIRST_ROUND,
+        text="""
+        average : bool or int, default=False
+            Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts
+            at that round.
+        """,
+    )
+
+
+def average_or_best(judged_by: str) -> Any:
+    return option(
+        False,
+        FLAG,
+        _FIRST_ROUND,
+        Word("mean", "best"),
+        text=f"""
+        average : bool, int, "mean" or "best", default=False
+            Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts
+            at that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending
+            on the {judged_by} of each so far.
+        """,
+    )
 
 
 def combine(default: str) -> Any:

@@ -38,9 +38,6 @@ class OrdinalRegressorOptions:
         the mean of the projections over all thresholds that violate the margin; "simopt" solves the problem without its
         cross terms; neither has a mistake bound. "conopt" is "simopt" for the thresholds on the wrong side, and has a
         bound for small C. "exact" solves the problem itself.
-    average : bool or int, default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round.
     """
 
     round_of: ClassVar[str] = TRIALS  # of thresholds

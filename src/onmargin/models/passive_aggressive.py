@@ -44,18 +44,11 @@ class ClassifierOptions:
         Required margin m, at least 0: the loss of an example is ``max(0, m - y * score)``. If None, the margin is 1, or
         0.1 if the weights are on the simplex. If 0, only mistakes update the weights, and weights of zero are never
         updated.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
-        counts so far.
     class_margin : dict or None, default=None
         Required margins per class, above 0, used instead of `margin`. A wide margin for a rare class finds more of its
         examples, at the price of more false positives. With one-vs-rest, all columns use the margin of the example's
         class. Cannot be combined with `cost`, nor with an `update` that does not depend on the margin: "perceptron",
         "simperc", "mira".
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
-        mistakes of each so far.
     update : str, default="max"
         Which rivals of the right class an update moves. "max" moves the highest-scoring rival only. "simproj", "simopt"
         and "exact" move all rivals that violate the margin: "simproj" averages their projections, "simopt" weights
@@ -92,7 +85,7 @@ class ClassifierOptions:
     margin: float | None = optional(None, Number(0, below=True))
     class_weight: Mapping[Any, float] | str | None = shared.class_weight()
     class_margin: Mapping[Any, float] | None = optional(None, CLASS_MARGINS)
-    average: bool | int | str = shared.average("mean", "best")
+    average: bool | int | str = shared.average_or_best("mistakes")
     update: str = option("max", Word("max", *RIVALS))
     cost: ArrayLike | Mapping[Any, Any] | str | None = option(None)
     cost_update: str = option("prediction", Word("prediction", "max_loss"))
@@ -140,10 +133,6 @@ class RegressorOptions:
         "epsilon_insensitive" gives PA-I, "squared_epsilon_insensitive" gives PA-II.
     epsilon : float, default=0.1
         Half the width of the tube around the target; predictions inside it have no loss. At least 0.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
-        losses of each so far.
     geometry : {"euclidean", "entropic", "pnorm", "adaptive", "normalized"}, default="euclidean"
         If "entropic", the weights are on the simplex (at least 0, summing to 1) and updates are multiplicative. Useful
         where few of very many features matter; it has no intercept and no averaging. "pnorm" lies between "euclidean"
@@ -167,7 +156,7 @@ class RegressorOptions:
     epsilon: float = option(0.1, Number(0))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    average: bool | int | str = shared.average("mean", "best")
+    average: bool | int | str = shared.average_or_best("losses")
     geometry: str = geometry("pnorm")
     p: float | None = norm()
     line_search: bool = option(False, FLAG)

@@ -55,12 +55,6 @@ class QuasiAdditiveOptions:
         without negative values have no negative scores.
     fit_intercept : bool, default=False
         Whether to learn an intercept; only for the Euclidean geometry. For the others, append a constant feature.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
-        fixed.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
-        counts so far.
     """
 
     geometry: str = geometry()
@@ -86,14 +80,6 @@ class PerceptronOptions:
     ----------
     C : float, default=1.0
         Step size, above 0. Predictions do not depend on it.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
-        fixed.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
-        counts so far.
     """
 
     C: float = size_of_step()
@@ -116,9 +102,6 @@ class PNormPerceptronOptions:
         The norm p, from 2 to 500. If None, p is 2 ln(n_features) in the first call, but at least 2.
     C : float, default=1.0
         Step size, above 0. Predictions do not depend on it.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on C per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses the
-        counts so far.
     """
 
     p: float | None = norm()
@@ -146,16 +129,13 @@ class WinnowOptions:
         classes.
     balanced : bool, default=False
         Whether weights can have either sign. If False, rows must not have negative values.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the rate per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit` uses
-        the counts so far.
     """
 
     rate: float | None = option(None, POSITIVE, NONE)
     margin: float = option(0.1, POSITIVE)
     threshold: float = option(0.5, POSITIVE)
     balanced: bool = option(False, FLAG)
-    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight("the rate")
 
     def plan(self) -> Plan:
         """Return the learning plan of these options."""

@@ -19,11 +19,27 @@ from onmargin.models.updates import class_task
 
 
 def strategy() -> Any:
-    return option("ovr", Word("joint", "ovr"))
+    return option(
+        "ovr",
+        Word("joint", "ovr"),
+        text="""
+        strategy : {"ovr", "joint"}, default="ovr"
+            With more than two classes, "ovr" trains one-vs-rest, each class against all others; "joint" updates the
+            right class against its highest-scoring rival.
+        """,
+    )
 
 
 def forgetting() -> Any:
-    return option(0.0, Number(0, below=True))
+    return option(
+        0.0,
+        Number(0, below=True),
+        text="""
+        forgetting : float, default=0.0
+            Relative growth, after each step, of the variances that the step reduced; they grow up to 1 at most. A value
+            of 0.1 follows a drifting target, at some cost in accuracy where the target does not drift.
+        """,
+    )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,26 +50,13 @@ class AROWClassifierOptions:
     ----------
     r : float, default=0.1
         Regularization, above 0. Larger values are more cautious: each example changes the weights and variances less.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples, per class. If "balanced", they are ``n_samples / (n_classes * count)``;
-        `partial_fit` uses the counts so far.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
-        mistakes of each so far.
-    strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" trains one-vs-rest, each class against all others; "joint" updates the right
-        class against its highest-scoring rival.
-    forgetting : float, default=0.0
-        Relative growth, after each step, of the variances that the step reduced; they grow up to 1 at most. A value of
-        0.1 follows a drifting target, at some cost in accuracy where the target does not drift.
     """
 
     r: float = option(0.1, Number(0, above=True, below=True))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
-    average: bool | int | str = shared.average("mean", "best")
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight("the weight of examples")
+    average: bool | int | str = shared.average_or_best("mistakes")
     strategy: str = strategy()
     forgetting: float = forgetting()
 
@@ -74,19 +77,6 @@ class SCWClassifierOptions:
         Probability with which an example must be classified correctly, above 0.5 and below 1.
     variant : {"I", "II"}, default="I"
         Whether slack is penalized linearly ("I") or squared ("II").
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples, per class. If "balanced", they are ``n_samples / (n_classes * count)``;
-        `partial_fit` uses the counts so far.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
-        mistakes of each so far.
-    strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" trains one-vs-rest, each class against all others; "joint" updates the right
-        class against its highest-scoring rival.
-    forgetting : float, default=0.0
-        Relative growth, after each step, of the variances that the step reduced; they grow up to 1 at most. A value of
-        0.1 follows a drifting target, at some cost in accuracy where the target does not drift.
     """
 
     C: float = option(1.0, Number(0, above=True, below=True))
@@ -94,8 +84,8 @@ class SCWClassifierOptions:
     variant: str = option("I", Word("I", "II"))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
-    average: bool | int | str = shared.average("mean", "best")
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight("the weight of examples")
+    average: bool | int | str = shared.average_or_best("mistakes")
     strategy: str = strategy()
     forgetting: float = forgetting()
 
@@ -115,26 +105,13 @@ class NHERDClassifierOptions:
     ----------
     C : float, default=10.0
         Aggressiveness, above 0. Smaller values are more cautious.
-    class_weight : dict, "balanced" or None, default=None
-        Factors on the weight of examples, per class. If "balanced", they are ``n_samples / (n_classes * count)``;
-        `partial_fit` uses the counts so far.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
-        mistakes of each so far.
-    strategy : {"ovr", "joint"}, default="ovr"
-        With more than two classes, "ovr" trains one-vs-rest, each class against all others; "joint" updates the right
-        class against its highest-scoring rival.
-    forgetting : float, default=0.0
-        Relative growth, after each step, of the variances that the step reduced; they grow up to 1 at most. A value of
-        0.1 follows a drifting target, at some cost in accuracy where the target does not drift.
     """
 
     C: float = option(10.0, Number(0, above=True, below=True))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = shared.class_weight()
-    average: bool | int | str = shared.average("mean", "best")
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight("the weight of examples")
+    average: bool | int | str = shared.average_or_best("mistakes")
     strategy: str = strategy()
     forgetting: float = forgetting()
 
@@ -154,20 +131,13 @@ class AROWRegressorOptions:
     epsilon : float, default=0.0
         Half the width of the tube around the target; predictions inside it have no loss and cause no update. At least
         0.
-    average : bool, int, "mean" or "best", default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round; "mean" is the same as True. If "best", the current or the averaged weights predict, depending on the
-        losses of each so far.
-    forgetting : float, default=0.0
-        Relative growth, after each step, of the variances that the step reduced; they grow up to 1 at most. A value of
-        0.1 follows a drifting target, at some cost in accuracy where the target does not drift.
     """
 
     r: float = option(0.1, Number(0, above=True, below=True))
     epsilon: float = option(0.0, Number(0))
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    average: bool | int | str = shared.average("mean", "best")
+    average: bool | int | str = shared.average_or_best("losses")
     forgetting: float = forgetting()
 
     def plan(self) -> Plan:

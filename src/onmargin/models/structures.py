@@ -53,9 +53,6 @@ class StructureOptions:
     update : {"prediction", "max_loss"}, default="prediction"
         The structure to update against. "prediction" uses the predicted structure, so a right prediction changes
         nothing. "max_loss" uses the structure of largest loss, which also enforces a margin but takes a second search.
-    average : bool or int, default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round.
     check_rounds : int, default=20
         Number of first rounds in which the results of the model's methods are checked against each other. An error
         reports what is inconsistent: a search that misses the right structure although it scores higher, features that

@@ -64,9 +64,6 @@ class BlockOptions:
         Whether to learn an intercept: the weight of one more coordinate of each row, which counts in the row's norm.
         Off by default, because rows that are differences of feature vectors need none, and neither do the blocks in the
         papers.
-    intercept_scaling : "auto" or float, default="auto"
-        Value of the intercept coordinate, above 0. If "auto", it is 0.3 times the norm of the first non-zero row, then
-        fixed.
     average : bool or int, default=False
         Whether to predict with the average of the weights after each trial. If an integer above 1, averaging starts at
         that trial.
@@ -115,9 +112,6 @@ class ClassFeatureOptions:
         solves the problem without its cross terms; neither has a mistake bound. "conopt" is "simopt" for the rivals
         that "conproj" uses, and has a bound for small C. "exact" solves the problem itself. With label sets the same
         holds for pairs of a relevant and an irrelevant label.
-    average : bool or int, default=False
-        Whether to predict with the average of the weights after each round. If an integer above 1, averaging starts at
-        that round.
     margin : float or None, default=None
         Required margin, above 0. If None, 1, or 0.1 for the entropic geometry, whose scores are at most the largest
         value of a row.
