@@ -1,10 +1,12 @@
 """Prediction sets and intervals have the requested coverage on any sequence."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from river import linear_model
+from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 
 from onmargin import AROWClassifier, PassiveAggressiveRegressor, stream
@@ -120,6 +122,25 @@ def test_sets_that_are_never_empty():
     assert full.predict_set(X).any(axis=1).all()
     assert full.coverage_.covered > 0.6 > plain.coverage_.covered
     assert full.coverage_.holds
+
+
+@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, csr_array], ids=["array", "frame", "sparse"])
+def test_rows_of_one_long_call_are_predicted_before_they_are_learned(form):
+    """Once, the rows of the first call were not evaluated at all, and those of a later one by an old model."""
+    X, y = classes(1000, drift=False)
+    weight = np.ones(1000)
+    at_once = PredictionSets(AROWClassifier()).partial_fit(form(X), y, sample_weight=weight)
+    in_groups = PredictionSets(AROWClassifier())
+    for start in range(0, 1000, 32):
+        in_groups.partial_fit(form(X[start : start + 32]), y[start : start + 32])
+    assert at_once.coverage_ == in_groups.coverage_
+    assert at_once.coverage_.rounds == 1000 - 32
+    np.testing.assert_array_equal(at_once.model.coef_, AROWClassifier().partial_fit(form(X), y).coef_)
+
+
+def test_wrappers_show_their_model_and_parameters():
+    expected = "PredictionSets(AROWClassifier(), coverage=0.8, rate=0.03, by_class=False, nonempty=False)"
+    assert repr(PredictionSets(AROWClassifier(), coverage=0.8)) == expected
 
 
 def test_a_model_that_does_not_learn_is_calibrated():

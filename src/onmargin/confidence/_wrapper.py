@@ -8,6 +8,9 @@ import numpy as np
 from onmargin._checks import plain
 from onmargin.confidence.tracking import QuantileTracker
 
+# Rows that `partial_fit` evaluates before it learns them.
+GROUP = 32
+
 
 def takes_records(model: Any) -> bool:
     """Return whether a model learns one record at a time; raise a TypeError if it is not a model."""
@@ -32,6 +35,15 @@ def is_fitted(model: Any) -> bool:
     return any(name.endswith("_") and not name.startswith("__") for name in vars(model))
 
 
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _part(rows: Any, part: slice) -> Any:
+    """Return some rows of a matrix, frame or list."""
+    return getattr(rows, "iloc", rows)[part]
+
+
 class Wrapper:
     """Base class of wrappers around a model; `onmargin.save` and `onmargin.load` include the model.
 
@@ -39,6 +51,10 @@ class Wrapper:
     """
 
     model: Any
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if name != "model")
+        return f"{type(self).__name__}({self.model!r}, {given})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, the model included.
@@ -194,10 +210,10 @@ class JudgingWrapper(Wrapper):
         return self
 
     def partial_fit(self, X: Any, y: Any, **options: Any) -> Self:
-        """Evaluate the predictions for rows, then update the model with the rows.
+        """Evaluate the predictions for rows and update the model with them, 32 rows at a time.
 
-        The predictions for all rows of a call come from the model before the call. The rows of the first call of a new
-        model are not evaluated.
+        Predictions come from the model before it learns any of these 32 rows. The first 32 rows of a new model are not
+        evaluated. If a row raises an error, the groups of rows before it have been learned.
 
         Parameters
         ----------
@@ -217,9 +233,17 @@ class JudgingWrapper(Wrapper):
             raise TypeError(
                 f"{type(self.model).__name__} has no partial_fit: fit it first, and call observe(X, y) with other rows"
             )
+        weight = options.get("sample_weight")
+        for start in range(0, _length(X), GROUP):
+            group = slice(start, start + GROUP)
+            if weight is not None:
+                options["sample_weight"] = _part(weight, group)
+            self._learn_group(_part(X, group), _part(y, group), options)
+        return self
+
+    def _learn_group(self, X: Any, y: Any, options: dict[str, Any]) -> None:
         found = self._ask(X) if is_fitted(self.model) else None
         self.model.partial_fit(X, y, **options)
         if found is not None:
             for one, target in zip(found, self._targets(y), strict=True):
                 self._judge(one, target)
-        return self
