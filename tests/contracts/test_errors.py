@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import joblib
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -416,3 +417,21 @@ def test_nothing_learned_is_no_attribute(kind, name):
     with refused(model, AttributeError):
         getattr(model, name)
     assert not hasattr(clone(model.partial_fit(X, Y)), name)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_tables_with_text_are_refused_with_a_remedy(frame):
+    """Once, the message was "could not convert string to float: 'Ulm'"."""
+    X = frame({"age": [31.0, 62.0], "town": ["Ulm", "Bonn"]})
+    with pytest.raises(ValueError, match=r"text in 'town': encode it.*OneHotEncoder.*onmargin\.stream"):
+        PassiveAggressiveClassifier().fit(X, [0, 1])
+
+
+@pytest.mark.parametrize("form", [np.array, pd.DataFrame, sparse.csr_array], ids=["array", "frame", "sparse"])
+def test_missing_values_are_refused_with_a_remedy(form):
+    """Once, the message recommended another library's learners."""
+    X = form([[1.0, np.nan], [0.0, 1.0]])
+    for call in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match=r"X contains NaN.*SimpleImputer.*onmargin\.stream") as caught:
+            getattr(PassiveAggressiveRegressor(), call)(X, [0.0, 1.0])
+        assert "HistGradientBoosting" not in str(caught.value)

@@ -26,6 +26,27 @@ def check_numbers(value: Any, name: str, dtype: DTypeLike = np.float64) -> Vecto
     return numbers
 
 
+def table_remedy(X: Any) -> str | None:
+    """Return what to do about text or missing values in X, which scikit-learn refuses; None if there are none."""
+    columns = {name: np.asarray(X[name]) for name in X.columns} if hasattr(X, "columns") else {}
+    text = [name for name, values in columns.items() if any(isinstance(value, str) for value in values)]
+    if text:
+        problem = f"X has text in {', '.join(map(repr, text))}: encode it, such as with scikit-learn's OneHotEncoder"
+    elif _has_missing(X):
+        problem = "X contains NaN, a missing value: fill it in, such as with scikit-learn's SimpleImputer"
+    else:
+        return None
+    return f"{problem}, or learn its rows as dicts with onmargin.stream, which handles text and missing values"
+
+
+def _has_missing(X: Any) -> bool:
+    values = np.asarray(X.data if hasattr(X, "tocsr") else X)
+    try:
+        return values.dtype.kind in "fO" and bool(np.isnan(values.astype(np.float64)).any())
+    except (TypeError, ValueError):
+        return False
+
+
 def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> Vector | None:
     """Return the example weights: one per example, none negative, not all zero."""
     if sample_weight is None:

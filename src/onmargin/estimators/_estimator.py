@@ -26,7 +26,7 @@ from onmargin._core.turns import TakingTurns
 from onmargin._late import fit_shards
 from onmargin._warnings import warn_caller, warn_of_margin
 from onmargin.estimators._batch import reach_target
-from onmargin.estimators._checks import live
+from onmargin.estimators._checks import live, table_remedy
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, as_rows
 from onmargin.models.compatible import several
@@ -326,16 +326,22 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: Any, *y: Any, keep: bool, dtypes: tuple[Any, ...] | None = None, finite: bool = True) -> Any:
         """Return X, checked by scikit-learn, as a C-contiguous or CSR matrix of a type that suits the weights."""
         types = [self._learner.geometry.dtype] if keep else list(dtypes or DTYPES)
-        return validate_data(
-            self,
-            check_sparse(X, types),
-            *y,
-            reset=not keep,
-            accept_sparse="csr",
-            dtype=types,
-            order="C",
-            ensure_all_finite=finite,
-        )
+        try:
+            return validate_data(
+                self,
+                check_sparse(X, types),
+                *y,
+                reset=not keep,
+                accept_sparse="csr",
+                dtype=types,
+                order="C",
+                ensure_all_finite=finite,
+            )
+        except ValueError as error:
+            remedy = table_remedy(X)
+            if remedy is None:
+                raise
+            raise ValueError(remedy) from error
 
     def _is_plain(self, X: Any) -> bool:
         """Return whether X is a few valid rows, which skip scikit-learn's validation: it is slower than learning."""

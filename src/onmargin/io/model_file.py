@@ -302,7 +302,7 @@ def load_with_notes(
         raise
     except SafetensorError as error:
         raise ModelFileError(
-            f"cannot load a model from {path!r}: not an onmargin model file, or a damaged one: {error}"
+            f"cannot load a model from {path!r}: not an onmargin model file, or its header is damaged"
         ) from error
     except Exception as error:  # the file may hold arbitrary data
         raise ModelFileError(f"cannot load a model from {path!r}: {error or type(error).__name__}") from error
