@@ -79,8 +79,8 @@ plt.show()
 # Which experts lead now?
 
 standing = model.model.experts_
-for i in np.argsort(standing.mistakes)[:3]:
-    print(f"{standing.names[i]:40} {standing.mistakes[i]:4.0f} mistakes, {standing.weights[i]:.0%} of the vote")
+for i in np.argsort(standing.lost)[:3]:
+    print(f"{standing.names[i]:40} {standing.per_round[i]:5.1%} wrong, {standing.weights[i]:.0%} of the vote")
 
 # %%
 # **Next steps.** :doc:`/auto` lists the experts and states the regret bound of their vote. :doc:`/streams` describes

@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from onmargin import AutoClassifier, AutoRegressor, PassiveAggressiveClassifier, Perceptron, SequenceTagger, stream
 from onmargin._tables import number, svg_curve, text_table
@@ -48,14 +49,44 @@ def test_table_of_experts(model):
     lines = repr(experts).splitlines()
     assert lines[0].split() == ["model", judged, "weight"]
     assert len(lines) == 2 + len(experts.names)
-    for line, name, forgets in zip(lines[1:], experts.names, experts.forgets, strict=False):
+    order = sorted(range(len(experts.names)), key=lambda m: experts.lost[m])
+    for line, m in zip(lines[1:], order, strict=False):
+        name, forgets = experts.names[m], experts.forgets[m]
         assert line.startswith(name)
         assert line.endswith("forgets") == forgets == ("forgets" in name or name.startswith(("last value", "PA-II")))
-    assert lines[1 + experts.leader].split("  ")[-1].startswith("leads")
+    assert order[0] == experts.leader
+    assert lines[1].split("  ")[-1].startswith("leads")
     rows = html(experts).findall(".//tbody/tr")
-    assert [row[0].text for row in rows] == experts.names
-    assert [bool(row.get("style")) for row in rows].index(True) == experts.leader
+    assert [row[0].text for row in rows] == [experts.names[m] for m in order]
+    assert [bool(row.get("style")) for row in rows] == [True] + [False] * (len(rows) - 1)
     assert len(html(experts).findall(".//rect")) == len(experts.names)
+
+
+def test_table_of_experts_that_slept_compares_what_is_comparable():
+    """A linear expert that slept made fewer mistakes than the curved leader, in far fewer rounds."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(2600, 2))
+    labels = (rows[:, 0] * rows[:, 1] > 0) ^ (random.random(2600) < 0.2)
+    experts = AutoClassifier().partial_fit(rows, labels).experts_
+    awake = AutoClassifier(sleeping=False).partial_fit(rows, labels).experts_
+    assert experts.slept.max() > 300
+    assert_array_equal(experts.rounds + experts.slept, 2600)
+    assert_array_equal(awake.rounds, 2600)
+    assert experts.mistakes.argmin() != experts.leader
+    assert experts.per_round[experts.leader] == pytest.approx(awake.per_round[experts.leader], abs=0.01)
+    linear = [m for m, name in enumerate(experts.names) if "curved" not in name]
+    assert min(*experts.per_round[linear], *awake.per_round[linear]) > 0.4  # nothing linear is to be learned
+    lines = repr(experts).splitlines()
+    assert lines[0].split() == ["model", "mistakes", "rounds", "per", "round", "with", "charges", "weight"]
+    assert "curved" in lines[1]
+    assert "leads" in lines[1]
+    charged = [
+        float(line.removeprefix(name).split()[3])
+        for line, name in zip(
+            lines[1:-1], [experts.names[m] for m in np.argsort(experts.lost, kind="stable")], strict=True
+        )
+    ]
+    assert charged == sorted(charged)
 
 
 def test_table_of_chains():

@@ -291,7 +291,7 @@ class Chain:
         combined = self.combined
         if combined is None:
             raise AttributeError("there is one model only")
-        found = standing(combined, self.geometry, names, [False] * len(names)).with_coef(
+        found = standing(self.model.learner, names, [False] * len(names)).with_coef(
             lambda weights: weights[:, :n_features]
         )
         chains = self.geometry.leaves()

@@ -372,12 +372,10 @@ class Model(Part):
     def standing(self, plan: Plan) -> Standing:
         """Return how models side by side stand; they are those of the last plan they learned by, if they did."""
         plan = getattr(self, "plan", plan)
-        combined = self.combined
-        if combined is None:
+        if self.combined is None:
             raise AttributeError("there is one model only")
         experts = self.experts(plan)
-        forgets = [expert.forgets for expert in experts]
-        return standing(combined, self.learner.geometry, [expert.name for expert in experts], forgets)
+        return standing(self.learner, [expert.name for expert in experts], [expert.forgets for expert in experts])
 
     @property
     def is_table(self) -> bool:

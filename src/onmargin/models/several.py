@@ -42,7 +42,8 @@ class Standing:
     names : list of str
         What each model is called.
     mistakes, loss, squared_loss : ndarray of shape (n_models,)
-        Of each model so far, had it predicted alone; without the rounds that it slept.
+        Of each model so far, had it predicted alone, in the rounds in which it was awake. Models that slept have fewer
+        of them because they were asked less often: compare `per_round` or `lost` instead.
     weights : ndarray of shape (n_models,)
         What the vote of each counts for; with ``combine="leader"`` all for that one.
     leader : int
@@ -64,10 +65,14 @@ class Standing:
     charged, slept : ndarray of shape (n_models,)
         The loss that each model was charged for the rounds that it slept, the mean of the others, and how many rounds
         these are.
+    rounds : ndarray of shape (n_models,)
+        The number of rounds in which each model was awake.
 
     Notes
     -----
-    Printed, it is a table; in a notebook too, with a bar for what each model has lost.
+    Printed, it is a table of the models, the one that has lost least first. If some models slept, the table has the
+    rounds in which each was awake, its loss per round in these, and the sum of its loss and charges, by which the
+    models are ordered and votes are weighted. In a notebook there is also a bar for the loss per round.
     """
 
     names: list[str]
@@ -86,6 +91,13 @@ class Standing:
     asleep: NDArray[np.bool_]
     charged: NDArray[np.float64]
     slept: NDArray[np.float64]
+    rounds: NDArray[np.float64]
+
+    @property
+    def per_round(self) -> NDArray[np.float64]:
+        """The mean loss of each model in the rounds in which it was awake; of classifiers, its error rate."""
+        found: NDArray[np.float64] = getattr(self, self.judged) / np.maximum(self.rounds, 1)
+        return found
 
     @property
     def lost(self) -> NDArray[np.float64]:
@@ -101,19 +113,26 @@ class Standing:
         return "\n".join([text_table(self._columns()), *notes])
 
     def _repr_html_(self) -> str:
-        most = self.lost.max() or 1.0
-        return html_table(self._columns(), [svg_bar(one / most) for one in self.lost], bold=self.leader)
+        most = self.per_round.max() or 1.0
+        return html_table(self._columns(), [svg_bar(self.per_round[m] / most) for m in self._order()], bold=0)
+
+    def _order(self) -> list[int]:
+        """Return the models in the order of the table: the leader first, the one that has lost most last."""
+        found: list[int] = sorted(range(len(self.names)), key=lambda m: (m != self.leader, self.lost[m]))
+        return found
 
     def _columns(self) -> dict[str, list[str]]:
         """Return what is shown of each model."""
+        order = self._order()
         flags = {"leads": np.arange(len(self.names)) == self.leader, "forgets": self.forgets, "asleep": self.asleep}
-        marks = [[word for word, flag in flags.items() if flag[m]] for m in range(len(self.names))]
+        shown = {self.judged: getattr(self, self.judged)}
+        if self.slept.any():
+            shown |= {"rounds": self.rounds, "per round": self.per_round, "with charges": self.lost}
         return {
-            "model": self.names,
-            self.judged: [number(one) for one in self.lost],
-            "weight": [f"{one:.3f}" for one in self.weights],
-            **({"slept": [number(one) for one in self.slept]} if self.slept.any() else {}),
-            "": [", ".join(words) for words in marks],
+            "model": [self.names[m] for m in order],
+            **{name: [number(values[m]) for m in order] for name, values in shown.items()},
+            "weight": [f"{self.weights[m]:.3f}" for m in order],
+            "": [", ".join(word for word, flag in flags.items() if flag[m]) for m in order],
         }
 
     def with_coef(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
@@ -129,7 +148,8 @@ class ModelOutcome(NamedTuple):
     name : str
         What the model is called.
     lost : float
-        Its mistakes so far, had it predicted alone; of regressors its losses, of taggers what its labelings cost.
+        Its mistakes so far, had it predicted alone; of regressors its losses, of taggers what its labelings cost. For
+        rounds in which it slept it is charged the mean of the others.
     vote : float
         The weight of its vote; where the leader predicts, 1 for that one.
     leads : bool
@@ -405,8 +425,9 @@ def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], ND
     return weights, intercepts + task.offset
 
 
-def standing(task: Several, geometry: Geometry, names: list[str], forgets: Sequence[bool]) -> Standing:
-    """How models stand, by the task that combines them; `forgets` says which of them do."""
+def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -> Standing:
+    """How the models of a learner stand; `forgets` says which of them do."""
+    task, geometry = cast("Several", learner.task), learner.geometry
     state = task.state()
     mistakes, loss, squared_loss = state["outcomes"].T.copy()
     coef: list[NDArray[Any] | None] = []
@@ -433,4 +454,5 @@ def standing(task: Several, geometry: Geometry, names: list[str], forgets: Seque
         np.array(forgets, bool),
         task.sleeping,
         *task.naps.copy(),
+        learner.totals.rounds - task.naps[1],
     )
