@@ -30,6 +30,7 @@ from onmargin.models.second_order import (
     SCWClassifierOptions,
 )
 from onmargin.models.uniclass import UniclassOptions
+from onmargin.stream._examples import records_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,12 +64,6 @@ def _named(x: dict[Any, Any]) -> dict[Any, Any]:
     if not x or type(next(iter(x))) is str:
         return x
     return {str(name): value for name, value in x.items()}
-
-
-def _records(X: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame as examples."""
-    records: list[dict[str, Any]] = X.rename(columns=str).to_dict("records")
-    return records
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -109,7 +104,7 @@ class Learner:
         """
         import pandas as pd
 
-        return pd.Series([self.predict_one(x) for x in _records(X)], index=X.index)  # type: ignore[attr-defined]
+        return pd.Series([self.predict_one(x) for x in records_of(X)], index=X.index)  # type: ignore[attr-defined]
 
 
 class _Supervised(Learner):
@@ -139,7 +134,7 @@ class _Supervised(Learner):
         y : Series
             Labels or targets of the rows.
         """
-        self.model.learn_many(_records(X), y.tolist())
+        self.model.learn_many(X, y.tolist())
 
 
 class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
@@ -199,7 +194,7 @@ class Classifier(_Supervised, base.MiniBatchClassifier):  # type: ignore[misc]
         """
         import pandas as pd
 
-        return pd.DataFrame([self.predict_proba_one(x) for x in _records(X)], index=X.index)
+        return pd.DataFrame([self.predict_proba_one(x) for x in records_of(X)], index=X.index)
 
 
 class Regressor(_Supervised, base.MiniBatchRegressor):  # type: ignore[misc]
@@ -286,7 +281,7 @@ class AnomalyDetector(Learner, base.AnomalyDetector):  # type: ignore[misc]
         X : DataFrame
             Features by name.
         """
-        self.model.learn_many(_records(X))
+        self.model.learn_many(X)
 
     def predict_one(self, x: dict[Any, Any]) -> int:
         """Return whether an example is normal.

@@ -3,6 +3,8 @@
 import math
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import onmargin
@@ -185,3 +187,21 @@ def test_fewer_experts_without_the_curved_ones():
     model = stream.AutoRegressor(experts="linear").learn_many(records(X), NUMBERS.tolist())
     assert "ridge, standardized" in model.models_
     assert not any("curved" in name for name in model.models_)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_rows_of_a_frame_are_records(frame):
+    """Once, frames were refused."""
+    rows = [{"age": 31.0, "town": "Ulm"}, {"age": None, "town": "Bonn"}, {"age": 47.5, "town": None}] * 5
+    labels = ["yes", "no", "yes"] * 5
+    of_frame = stream.AutoClassifier().learn_many(frame(rows), labels)
+    of_dicts = stream.AutoClassifier().learn_many(rows, labels)
+    assert of_frame.predict_many(frame(rows)) == of_dicts.predict_many(rows)
+    assert of_frame.scores_one(rows[0]) == of_dicts.scores_one(rows[0])
+
+
+def test_nullable_and_categorical_columns_of_pandas():
+    rows = pd.DataFrame({"age": pd.array([31, None, 47], dtype="Int64"), "town": pd.Categorical(["Ulm", "Bonn", None])})
+    model = stream.PassiveAggressiveClassifier().learn_many(pd.concat([rows, rows]), pd.Series([1, 0, 1] * 2))
+    assert set(model.weights()) == {"age", "town=Ulm", "town=Bonn"}
+    assert model.classes_ == [0, 1]

@@ -36,7 +36,8 @@ def table_remedy(X: Any) -> str | None:
         problem = "X contains NaN, a missing value: fill it in, such as with scikit-learn's SimpleImputer"
     else:
         return None
-    return f"{problem}, or learn its rows as dicts with onmargin.stream, which handles text and missing values"
+    records = "learn X" if columns else "learn its rows as dicts"
+    return f"{problem}, or {records} with onmargin.stream, which handles text and missing values"
 
 
 def _has_missing(X: Any) -> bool:

@@ -344,9 +344,9 @@ class StreamLearner:
 
         Parameters
         ----------
-        X : iterable, or matrix of shape (n_samples, n_features)
-            Examples, as for `learn_one`. The rows of an array or sparse matrix are vectors; a sparse matrix may be
-            wider than earlier ones.
+        X : iterable, data frame, or matrix of shape (n_samples, n_features)
+            Examples, as for `learn_one`. The rows of a data frame (pandas or polars) are dicts by column name. The rows
+            of an array or sparse matrix are vectors; a sparse matrix may be wider than earlier ones.
         y : iterable
             Their targets.
         weights : iterable of float or None, default=None
@@ -394,7 +394,7 @@ class StreamLearner:
 
         Parameters
         ----------
-        X : iterable, or matrix of shape (n_samples, n_features)
+        X : iterable, data frame, or matrix of shape (n_samples, n_features)
             Examples, as for `learn_many`.
 
         Returns
