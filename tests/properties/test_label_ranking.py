@@ -46,13 +46,12 @@ def twin(kind, C, X, Y, weight):
     update, calibrated = kind.get("update", "max"), kind.get("calibrate", True)
     y = [np.flatnonzero(row).astype(float) for row in Y]
     if update == "exact":
-        trials = [np.kron(np.eye(Y.shape[1]), x) for x in X]
-        run = reference.play_trials(trials, y, reference.label_pairs(), reference.joint(C), weight=weight)
-        return run, *(W.reshape(Y.shape[1], -1) for W in (run.weights, run.mean))
-    step = {"max": reference.pa2 if "loss" in kind else reference.pa1}.get(update) or STEPS[update][1]
-    task = reference.label_ranking if update == "max" else reference.label_pairs
+        task, step = reference.sopopo_pairs(C)
+    else:
+        task = (reference.label_ranking if update == "max" else reference.label_pairs)(calibrated=calibrated)
+        step = ({"max": reference.pa2 if "loss" in kind else reference.pa1}.get(update) or STEPS[update][1])(C)
     columns = Y.shape[1] + calibrated
-    run = reference.play(X, y, task(calibrated=calibrated), step(C), columns=columns, weight=weight, total=max)
+    run = reference.play(X, y, task, step, columns=columns, weight=weight, total=max)
     return run, run.weights.T, run.mean.T
 
 
@@ -62,10 +61,7 @@ def twin(kind, C, X, Y, weight):
 @pytest.mark.parametrize("C", [0.05, 0.7])
 @every_kind
 def test_twin(kind, C, weighted, scaling, average):
-    exact = kind.get("update") == "exact"
     X, Y = examples(1)
-    if exact:  # the twin wants pairs in every trial
-        X, Y = (part[(Y.sum(axis=1) > 0) & (Y.sum(axis=1) < Y.shape[1])] for part in (X, Y))
     weight = uneven_weights(len(X)) if weighted else np.ones(len(X))
     intercept = {"fit_intercept": False} if scaling is None else {"intercept_scaling": scaling}
     model = LabelRanker(C=C, average=average, **intercept, **kind).partial_fit(X, Y, sample_weight=weight)
@@ -74,13 +70,25 @@ def test_twin(kind, C, weighted, scaling, average):
     run, weights, mean = twin(kind, C, extended, Y[live], weight[live])
     columns, n = mean if average else weights, Y.shape[1]
     expected = columns[:n] - columns[n:].sum(axis=0)  # less the calibration label, if there is one
-    tolerance = 1e-6 if exact else 1e-9
-    np.testing.assert_allclose(model.coef_, expected[:, :-1], atol=tolerance)
-    np.testing.assert_allclose(model.intercept_, extended[-1, -1] * expected[:, -1], atol=tolerance)
-    # Exact projections leave ties: the error of the twin's solver decides whether one of them is a mistake.
-    assert abs(model.totals_.mistakes - run.mistakes) <= exact
-    for name in ("rounds", "updates", "loss", "squared_loss", "dual_value"):
+    np.testing.assert_allclose(model.coef_, expected[:, :-1], atol=1e-9)
+    np.testing.assert_allclose(model.intercept_, extended[-1, -1] * expected[:, -1], atol=1e-9)
+    for name in ("rounds", "mistakes", "updates", "loss", "squared_loss", "dual_value"):
         assert getattr(model.totals_, name) == pytest.approx(getattr(run, name), rel=1e-6, abs=1e-6), name
+
+
+@given(st.integers(0, 1000), st.sampled_from([0.05, 0.7, inf]))
+def test_closed_form_of_exact_projections_solves_their_problem(seed, C):
+    """The twin is the solution that a solver for any half-spaces finds."""
+    X, Y = (part[:6] for part in examples(seed, n=12))
+    trials, y = [np.kron(np.eye(5), x) for x in X], [np.flatnonzero(row).astype(float) for row in Y]
+    kept = [t for t in range(len(X)) if 0 < len(y[t]) < 5 and X[t].any()]  # that solver wants pairs in every trial
+    if kept:
+        solved = reference.play_trials(
+            [trials[t] for t in kept], [y[t] for t in kept], reference.label_pairs(), reference.joint(C)
+        )
+        run = reference.play(X[kept], [y[t] for t in kept], *reference.sopopo_pairs(C), columns=5, total=max)
+        np.testing.assert_allclose(run.weights.T.ravel(), solved.weights, atol=1e-7)
+        assert run.dual_value == pytest.approx(solved.dual_value, rel=1e-7)
 
 
 @every_kind

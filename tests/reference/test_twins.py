@@ -60,7 +60,7 @@ TWINS = {
     "SeparablePairs": "simopt",
     "SeparableRowPairs": "simopt",
     "Sopopo": "sopopo",
-    "SopopoPairs": "joint",
+    "SopopoPairs": "sopopo_pairs",
     "Steps": "several",
     "TargetLoss": "target_loss",
     "TubeWindow": "dual_ascent_regression",

@@ -74,7 +74,16 @@ from onmargin.reference.sequences import (
     predicted_rival,
     viterbi,
 )
-from onmargin.reference.simultaneous import conopt, conproj, simopt, simperc, simproj, simultaneous, sopopo
+from onmargin.reference.simultaneous import (
+    conopt,
+    conproj,
+    simopt,
+    simperc,
+    simproj,
+    simultaneous,
+    sopopo,
+    sopopo_pairs,
+)
 from onmargin.reference.step import constant, descent, pa, pa1, pa2, target_loss
 from onmargin.reference.structured import structured
 from onmargin.reference.task import (
@@ -200,6 +209,7 @@ __all__ = [
     "smallest",
     "softmax",
     "sopopo",
+    "sopopo_pairs",
     "standardized_entries",
     "structured",
     "target_loss",

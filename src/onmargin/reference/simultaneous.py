@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onmargin.reference.step import Step, Vector
+from onmargin.reference.task import HalfSpace, Task, label_pairs
 
 # C, losses, q, mistaken half-spaces -> tau
 Scheme = Callable[[float, Vector, Vector, NDArray[np.bool_]], Vector]
@@ -63,3 +64,47 @@ def sopopo(C: float, loss: Vector, q: Vector, mistaken: NDArray[np.bool_]) -> Ve
     if rho > C:
         rho = ((np.cumsum(d) - C) / n).max()
     return np.asarray(np.maximum(2 * loss / q - rho, 0))
+
+
+def sopopo_pairs(C: float) -> tuple[Task, Step]:
+    """Return the task and the step of SOPOPO for label sets: the exact dual solution over all pairs of labels.
+
+    Relevant label r rises by ``alpha_r = [mu_r - theta]_+`` with ``mu_r = (1 - s_r) / |x|^2``, and any other label q
+    falls by ``beta_q = [nu_q + theta]_+`` with ``nu_q = s_q / |x|^2``, where theta makes both sums equal. If they
+    exceed C, both are replaced by the projections of mu and nu onto the simplex of size C. The step needs the scores,
+    which the task keeps for it; pair (r, q) gets ``alpha_r beta_q / sum(alpha)``.
+    """
+    pairs = label_pairs()
+    above, below, live = np.zeros(0), np.zeros(0), np.zeros(0, bool)
+
+    def task(scores: Vector, y: Vector) -> tuple[list[HalfSpace], bool]:
+        nonlocal above, below, live
+        halfspaces, mistake = pairs(scores, y)
+        relevant = np.isin(np.arange(len(scores)), y)
+        above, below = 1 - scores[relevant], scores[~relevant]
+        live = np.array([h.loss > 0 for h in halfspaces], bool)
+        return halfspaces, mistake
+
+    def step(loss: Vector, q: Vector, mistaken: NDArray[np.bool_], weight: float) -> tuple[Vector, float]:
+        mu, nu = 2 * above / q[0], 2 * below / q[0]
+        size = min(_exchanged(mu, nu), C * weight)
+        alpha, beta = onto_simplex(mu, size), onto_simplex(nu, size)
+        tau = (np.outer(alpha, beta) / size).ravel()[live]
+        return tau, float(tau @ loss)
+
+    return task, step
+
+
+def _exchanged(mu: Vector, nu: Vector) -> float:
+    """Return the sum of ``[mu - theta]_+`` for the theta at which it is the sum of ``[nu + theta]_+``."""
+    corners = np.sort(np.concatenate([mu, -nu]))  # between which both sums are linear
+    rise, fall = (np.maximum(side, 0).sum(axis=1) for side in (mu - corners[:, None], nu + corners[:, None]))
+    theta = np.interp(0.0, fall - rise, corners)
+    return float(np.maximum(mu - theta, 0).sum())
+
+
+def onto_simplex(v: Vector, size: float) -> Vector:
+    """Return ``[v - level]_+`` with the level at which the sum is `size`."""
+    falling = np.sort(v)[::-1]
+    level = ((np.cumsum(falling) - size) / np.arange(1, len(v) + 1)).max()
+    return np.asarray(np.maximum(v - level, 0))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from onmargin.reference.additive import AdditiveStep, Link
 from onmargin.reference.rounds import Matrix, Run
+from onmargin.reference.simultaneous import onto_simplex
 from onmargin.reference.step import Step, Vector
 from onmargin.reference.task import HalfSpace
 
@@ -174,7 +175,8 @@ def joint(C: float, *, accuracy: float = 1e-13, most: int = 100_000) -> TrialSte
         for _ in range(most):
             new = ahead + rate * (loss - G @ ahead)
             for part in range(n_parts):
-                new[parts == part] = _onto_simplex(new[parts == part], C * weight / n_parts)
+                mine, most_of_part = np.maximum(new[parts == part], 0), C * weight / n_parts
+                new[parts == part] = onto_simplex(mine, most_of_part) if mine.sum() > most_of_part else mine
             if np.abs(new - ahead).max() <= accuracy * new.max(initial=1e-300):
                 return new, float(new @ loss)
             momentum = 1.0 if (ahead - new) @ (new - tau) > 0 else momentum
@@ -183,15 +185,6 @@ def joint(C: float, *, accuracy: float = 1e-13, most: int = 100_000) -> TrialSte
         return tau, float(tau @ loss)
 
     return solve
-
-
-def _onto_simplex(v: Vector, size: float) -> Vector:
-    """Project onto ``{v >= 0, sum(v) <= size}``."""
-    if np.maximum(v, 0).sum() <= size:
-        return np.asarray(np.maximum(v, 0))
-    falling = np.sort(v)[::-1]
-    level = ((np.cumsum(falling) - size) / np.arange(1, len(v) + 1)).max()
-    return np.asarray(np.maximum(v - level, 0))
 
 
 def block(margin: float = 1.0) -> Callable[[Vector, Vector], tuple[list[HalfSpace], bool]]:
