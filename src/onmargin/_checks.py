@@ -27,7 +27,7 @@ def check_sparse(X: Any, dtypes: Container[Any] = (), name: str = "X") -> Any:
                 # Check a new matrix object with the same arrays, since the check may replace the arrays.
                 type(X)((X.data, X.indices, X.indptr), shape=X.shape).check_format(full_check=True)
         except ValueError as error:
-            raise ValueError(f"{name} is not a sound {X.format.upper()} matrix: {error}") from error
+            raise ValueError(f"{name} is not a valid {X.format.upper()} matrix: {error}") from error
     return X
 
 

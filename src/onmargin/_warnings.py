@@ -19,7 +19,7 @@ def warn_of_margin(margin: float, most: float) -> None:
     """
     if margin > most > 0:
         warn_caller(
-            f"margin {margin:g} is out of reach: weights on the simplex give these rows {most:g} at most, so that each "
-            "has a loss whatever is learned. Scale the rows up, or ask for less with margin= if it is a parameter.",
+            f"margin {margin:g} is out of reach: weights on the simplex give these rows {most:g} at most, so every row "
+            "has a loss whatever is learned. Scale the rows up, or set a smaller margin= if it is a parameter.",
             UserWarning,
         )

@@ -288,7 +288,7 @@ def as_rows(X: Any, *, guarded: bool = False) -> Rows:
         raise ValueError(f"X has {n_features} features, more than the {np.iinfo(np.int32).max} that can be indexed")
     ends, stored = X.indptr, len(X.indices)
     if len(ends) != n_rows + 1 or ends[0] != 0 or not 0 <= ends[-1] <= stored == len(X.data):
-        raise ValueError("X is not a sound CSR matrix: its indptr, indices and data do not fit together")
+        raise ValueError("X is not a valid CSR matrix: its indptr, indices and data do not fit together")
     values, indices = X.data[: ends[-1]], X.indices[: ends[-1]]
     rows = Rows(values, n_features, indices.astype(np.int32, copy=False), ends)
     if guarded and indices.dtype == np.int32:
@@ -297,7 +297,7 @@ def as_rows(X: Any, *, guarded: bool = False) -> Rows:
     if narrow and rows.is_canonical():
         return rows
     if (np.diff(ends) < 0).any() or not 0 <= indices.min() <= indices.max() < n_features:
-        raise ValueError(f"X is not a sound CSR matrix: its indices are not all within its {n_features} features")
+        raise ValueError(f"X is not a valid CSR matrix: its indices are not all within its {n_features} features")
     X = X.copy()
     X.sum_duplicates()
     return Rows(X.data, n_features, X.indices.astype(np.int32, copy=False), X.indptr)

@@ -224,7 +224,7 @@ REFUSED = [
     (PassiveAggressiveClassifier(kernel="rbf", budget=5), y, {}, "budget"),
     (PassiveAggressiveClassifier(kernel="sigmoid", gamma=3.0, coef0=-2.0), y, {}, "positive semidefinite"),
     (PassiveAggressiveClassifier(kernel="rbf"), y, {"competitor": np.zeros(4)}, "one coefficient per row"),
-    (onmargin.SCWClassifier(), y, {}, "rate of their own"),
+    (onmargin.SCWClassifier(), y, {}, "individual learning rates"),
     (onmargin.AutoClassifier(combine="leader"), y, {}, "leader of several models"),
     (onmargin.AutoClassifier(), y, {"competitor": np.zeros(4)}, "best of them"),
     (onmargin.AROWClassifier(forgetting=0.1), y, {}, "forgetting"),

@@ -290,7 +290,7 @@ def test_overflow_is_refused():
 @pytest.mark.parametrize("change", [{"kernel": "poly"}, {"gamma": 3.0}, {"kernel": None}, {"budget": 3}], ids=str)
 def test_kernel_cannot_change_once_something_was_learned(change):
     model = learned(PassiveAggressiveClassifier, kernel="rbf")
-    with pytest.raises(ValueError, match="cannot change once something was learned"):
+    with pytest.raises(ValueError, match="cannot change after training has started"):
         model.set_params(**change).partial_fit(X, y)
     model.set_params(**change).fit(X, y)  # which begins anew
 

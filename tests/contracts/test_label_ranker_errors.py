@@ -42,7 +42,7 @@ LABELS = {
     "sparse twos": (sparse.csc_matrix(with_2), "Y must hold 0 and 1 only", "got 2"),
     "sparse twice": (sparse.coo_matrix((np.ones(2), ([0, 0], [1, 1])), shape=(80, 4)), "got 2.0"),
     "sparse and flat": (sparse.coo_array(Y[:, 0]), "got a sparse array of shape (80,)"),
-    "unsound": (unsound, "Y is not a sound CSR matrix"),
+    "unsound": (unsound, "Y is not a valid CSR matrix"),
     "matrix of names": (np.full((80, 2), "ash"), "For label sets give a list"),
     "matrix of objects": (np.full((80, 2), "ash", dtype=object), "For label sets give a list"),
     "no columns": (Y[:, :0], "Y has no columns"),
@@ -106,7 +106,7 @@ def test_labels_that_do_not_fit_those_learned(method):
     cases = [
         (matrix, Y[:, :3], "Y is an indicator matrix of 3 columns", "give a matrix of 4 columns"),
         (matrix, NAMED, "labels must be all strings or all integers"),
-        (matrix, [{7}] * 80, "the label 7 is none of 0 to 3", "begin with label sets"),
+        (matrix, [{7}] * 80, "the label 7 is not one of 0 to 3", "start with label sets"),
         (names, Y, "the 4 labels learned so far are ['ash', 'birch', 'elm', 'fir']: give a list of label sets"),
         (names, SETS, "labels must be all strings or all integers"),
         (numbers, np.zeros((80, 80), int), "Y is an indicator matrix of 80 columns"),
@@ -125,7 +125,7 @@ def test_labels_that_do_not_fit_those_learned(method):
         ([0.5, 1.5], SETS, "classes has the label 0.5"),
         (["ash", 3], NAMED, "all strings or all integers"),
         (range(4), NAMED, "labels must be all strings or all integers"),
-        (range(5), Y, "the label 4 is none of 0 to 3"),
+        (range(5), Y, "the label 4 is not one of 0 to 3"),
         (NAMES, Y, "labels must be all strings or all integers"),
     ],
 )
@@ -137,7 +137,7 @@ def test_classes_are_refused(classes, labels, words):
 def test_calibration_stays_as_it_was():
     model = LabelRanker(warm_start=True).partial_fit(X, Y).set_params(calibrate=False)
     for call in (model.fit, model.partial_fit):
-        assert_refused(model, lambda call=call: call(X, Y), "calibrate cannot change once something was learned")
+        assert_refused(model, lambda call=call: call(X, Y), "calibrate cannot change after training has started")
 
 
 def test_too_few_labels_to_fit():

@@ -123,7 +123,7 @@ def test_margins_that_are_refused(face, margin):
 
 
 @pytest.mark.parametrize(
-    ("options", "need"), [({"update": "mira"}, "another update than 'mira'"), ({"cost": "absolute"}, "cost=None")]
+    ("options", "need"), [({"update": "mira"}, "update other than 'mira'"), ({"cost": "absolute"}, "cost=None")]
 )
 def test_margins_that_others_fix(options, need):
     with pytest.raises(ParameterError, match=f"margin needs {need}"):

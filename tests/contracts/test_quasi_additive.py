@@ -367,7 +367,7 @@ def test_parameters_may_change_between_calls():
 def test_geometry_cannot_change():
     model = QuasiAdditiveClassifier(geometry="pnorm", p=3.0).partial_fit(X, TWO)
     before = public_state(model)
-    with pytest.raises(ValueError, match="geometry, p cannot change once something was learned"):
+    with pytest.raises(ValueError, match="geometry, p cannot change after training has started"):
         model.set_params(geometry="entropic", p=4.0).partial_fit(X, TWO)
     assert public_state(model) == before
 

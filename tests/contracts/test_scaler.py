@@ -50,7 +50,7 @@ BAD_ROWS = {
     "NaN": (np.full((1, 3), np.nan), "NaN"),
     "infinite": (np.full((1, 3), np.inf), "infinity"),
     "text": ([["a", "b", "c"]], "could not convert"),
-    "damaged": (DAMAGED, "not a sound CSR matrix"),
+    "damaged": (DAMAGED, "not a valid CSR matrix"),
     "wide": (np.ones((1, 4)), "4 features"),
 }
 

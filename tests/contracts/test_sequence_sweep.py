@@ -118,7 +118,7 @@ def test_sequences_of_what_is_no_price_are_refused(C):
 
 
 def test_the_perceptron_has_no_price():
-    with pytest.raises(ValueError, match="a sequence of C needs another update than 'perceptron'"):
+    with pytest.raises(ValueError, match="a sequence of C needs update other than 'perceptron'"):
         SequenceTagger(C=GRID, update="perceptron").partial_fit(X, y)
 
 
@@ -127,7 +127,7 @@ def test_the_perceptron_has_no_price():
 def test_prices_stay_once_something_was_learned(changed):
     tagger = SequenceTagger(C=GRID).partial_fit(X[:20], y[:20])
     before = standing(tagger)
-    with pytest.raises(ValueError, match="C cannot change once something was learned"):
+    with pytest.raises(ValueError, match="C cannot change after training has started"):
         tagger.set_params(C=changed).partial_fit(X, y)
     assert standing(tagger) == before
     clone(tagger).partial_fit(X, y)
@@ -166,7 +166,7 @@ def test_models_side_by_side_are_alike(sizes, reason):
 
 
 def test_one_model_has_no_sweep():
-    with pytest.raises(AttributeError, match="one model only"):
+    with pytest.raises(AttributeError, match="only one model"):
         SequenceTagger().partial_fit(X, y).sweep_  # noqa: B018
     assert not hasattr(SequenceTagger(C=GRID), "sweep_")
 

@@ -27,7 +27,7 @@ GOOD = [[["a"], ["b"]]], [["X", "Y"]]
         ([[["a"]]], [[None]], "labels must be all strings or all integers.* got None"),
         ([[["a"]]], [[2.5]], "labels must be all strings or all integers.* got 2.5"),
         ([[["a"]]], [[["X"]]], r"labels must be all strings or all integers.* got \['X'\]"),
-        ([np.eye(2)], [["X", "Y"]], "sequence 0 of X is a matrix: put them all into one, by numpy.vstack"),
+        ([np.eye(2)], [["X", "Y"]], "sequence 0 of X is a matrix: stack them with numpy.vstack"),
         ([[["a"]]], [[3]], "labels must be all strings or all integers.* got 3"),
     ],
 )
@@ -188,7 +188,7 @@ def test_other_refusals():
         tagger.partial_fit(*GOOD, sample_weight=[-1])
     with pytest.raises(ValueError, match="X has no tokens"):
         tagger.score([[]], [[]])
-    with pytest.raises(ValueError, match="met no label"):
+    with pytest.raises(ValueError, match="got no labels"):
         SequenceTagger().fit([[]], [[]])
 
 

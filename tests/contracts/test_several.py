@@ -38,7 +38,7 @@ def test_sequences_of_what_is_no_price_are_refused(C):
     ("options", "need"),
     [
         ({"kernel": "rbf"}, "kernel=None"),
-        ({"geometry": "entropic"}, "another geometry than 'entropic'"),
+        ({"geometry": "entropic"}, "geometry other than 'entropic'"),
         ({"update": "mira"}, "update='max'"),
         ({"cost": "absolute"}, "cost=None"),
         ({"target_loss": 0.1}, "target_loss=None"),
@@ -69,7 +69,7 @@ def test_prices_stay_once_something_was_learned(changed):
     [
         ({"C": "auto"}, "one value of C"),
         ({"kernel": "rbf"}, "kernel=None"),
-        ({"geometry": "entropic"}, "another geometry than 'entropic'"),
+        ({"geometry": "entropic"}, "geometry other than 'entropic'"),
         ({"target_loss": 0.1}, "target_loss=None"),
     ],
 )
@@ -97,7 +97,7 @@ def test_averages_are_compared_from_the_start_or_not():
 
 def test_one_model_has_no_sweep():
     model = PassiveAggressiveClassifier().partial_fit(X, CODES)
-    with pytest.raises(AttributeError, match="one model only"):
+    with pytest.raises(AttributeError, match="only one model"):
         model.sweep_  # noqa: B018
 
 
@@ -270,7 +270,7 @@ def test_certify_points_to_the_regret(model):
 
 @pytest.mark.parametrize("model", [onmargin.SCWClassifier(), PassiveAggressiveClassifier(geometry="adaptive")], ids=str)
 def test_certify_has_nothing_to_say_of_metrics(model):
-    with pytest.raises(NoTheorem, match="rate of their own"):
+    with pytest.raises(NoTheorem, match="individual learning rates"):
         certify(model, X, CODES)
 
 

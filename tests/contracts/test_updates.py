@@ -24,7 +24,7 @@ COMBINATIONS = {
     **{
         f"margins and {update}": (
             {"class_margin": {0: 2.0}, "update": update},
-            f"class_margin needs another update than {update!r}",
+            f"class_margin needs update other than {update!r}",
         )
         for update in ("simperc", "perceptron", "mira")
     },

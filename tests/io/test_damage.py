@@ -145,9 +145,9 @@ def without_intercept(document, arrays):
 
 FORGERIES = {
     "later schema": (set_in("schema", 2), "schema 2, and onmargin .* reads schemas up to 1: upgrade"),
-    "class that is none": (set_in("class", "os"), "'os' is no public class"),
-    "class that is no model": (set_in("class", "save"), "'save' is no public class"),
-    "private class": (set_in("class", "_HOME"), "is no public class"),
+    "class that is none": (set_in("class", "os"), "'os' is not a public class"),
+    "class that is no model": (set_in("class", "save"), "'save' is not a public class"),
+    "private class": (set_in("class", "_HOME"), "is not a public class"),
     "parameter that is wrong": (
         set_in("parameters", "C", -1.0),
         "C must be a number greater than 0, or a sequence.*; got -1.0",
@@ -216,7 +216,7 @@ def test_wrong_parameters_are_not_saved(path):
 
 def test_parameters_that_a_model_cannot_go_on_with_are_not_saved(path):
     model = Case("PassiveAggressiveClassifier").half_way().set_params(C=[1.0, 2.0])
-    with pytest.raises(ValueError, match="C cannot change once something was learned: set it back"):
+    with pytest.raises(ValueError, match="C cannot change after training has started: set it back"):
         onmargin.save(model, path)
     assert not path.exists()
 

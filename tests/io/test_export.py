@@ -88,7 +88,7 @@ def test_onnx_refusals(monkeypatch):
         to_onnx(Case("LabelRanker").model())
     with pytest.raises(TypeError, match="ONNX has no operator like PassiveAggressiveClassifier with a kernel"):
         to_onnx(PassiveAggressiveClassifier(kernel="rbf").partial_fit([[1.0], [-1.0]], [0, 1]))
-    with pytest.raises(ValueError, match=r"has met \['spam'\] only: let it learn on"):
+    with pytest.raises(ValueError, match=r"has seen \['spam'\] only: train it further"):
         to_onnx(PassiveAggressiveClassifier().partial_fit([[1.0]], ["spam"]))
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install '\.\[onnx\]'"):
@@ -108,7 +108,7 @@ def test_refusals():
         to_sklearn(PassiveAggressiveClassifier(kernel="rbf").partial_fit([[1.0], [-1.0]], [0, 1]))
     with pytest.raises(NotFittedError):
         to_sklearn(PassiveAggressiveClassifier())
-    with pytest.raises(ValueError, match=r"has met \['spam'\] only: let it learn on"):
+    with pytest.raises(ValueError, match=r"has seen \['spam'\] only: train it further"):
         to_sklearn(PassiveAggressiveClassifier().partial_fit([[1.0]], ["spam"]))
     with pytest.raises(TypeError, match="no predictor like LinearSVC"):
         to_sklearn(to_sklearn(PassiveAggressiveClassifier().partial_fit([[1.0], [-1.0]], [0, 1])))

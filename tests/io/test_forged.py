@@ -157,7 +157,7 @@ FORGERIES = {
     "position of random numbers": (CLASSIFIER, other_random_state, "pos must be a whole number from 0 to 624"),
     "long items": (CLASSIFIER, wide_items, "items of type '<U268435456' are much shorter"),
     "array used twice": (CLASSIFIER, used_twice, "used twice"),
-    "array not used": (CLASSIFIER, not_used, "arrays that are no part of the model: more"),
+    "array not used": (CLASSIFIER, not_used, "arrays that do not belong to the model: more"),
     "no columns": (CLASSIFIER, put(*GEOMETRY, "settings", "n_columns", 0), "n_columns must be a whole number from 1"),
     "features": (CLASSIFIER, put(*GEOMETRY, "settings", "n_features", 2**45), "more memory than a model"),
     "geometry": (CLASSIFIER, put(*GEOMETRY, "kind", "Paths"), "transitions"),

@@ -82,7 +82,7 @@ def test_indices_outside_the_features_are_refused(index):
     model = PassiveAggressiveClassifier().partial_fit(X, y)
     before = anatomy(deepcopy(vars(model)))
     X.indices[-1] = index
-    with pytest.raises(ValueError, match="not a sound CSR matrix"):
+    with pytest.raises(ValueError, match="not a valid CSR matrix"):
         model.partial_fit(X, y)
     assert anatomy(vars(model)) == before
 
@@ -90,7 +90,7 @@ def test_indices_outside_the_features_are_refused(index):
 def test_offsets_that_go_back_are_refused():
     X, y = examples(2, is_sparse=True)
     X.indptr[5] = X.indptr[-1] + 7
-    with pytest.raises(ValueError, match="not a sound CSR matrix"):
+    with pytest.raises(ValueError, match="not a valid CSR matrix"):
         PassiveAggressiveClassifier().partial_fit(X, y)
 
 
@@ -127,7 +127,7 @@ def test_a_bad_row_is_not_scored(bad, is_sparse, n_jobs, monkeypatch):
         model.predict(X)
     if is_sparse:
         X.data[0], X.indices[-1] = 1, FEATURES
-        with pytest.raises(ValueError, match="not a sound CSR matrix"):
+        with pytest.raises(ValueError, match="not a valid CSR matrix"):
             model.predict(X)
 
 

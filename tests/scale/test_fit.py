@@ -233,7 +233,7 @@ def test_checkpoint_of_another_run_is_refused(rows, tmp_path):
             scale.fit(PassiveAggressiveClassifier(), shards, **again, **options)
     with pytest.raises(ValueError, match="other parameters"):
         scale.fit(PassiveAggressiveClassifier(C=2.0), rows, **again)
-    with pytest.raises(ValueError, match=r"is no checkpoint of scale\.fit"):
+    with pytest.raises(ValueError, match=r"is not a checkpoint of scale\.fit"):
         PassiveAggressiveClassifier().fit(rows, workers=1, checkpoint=_saved(tmp_path), resume=True)
 
 
@@ -270,7 +270,9 @@ def test_file_that_grows_between_epochs(model, rows, tmp_path):
     def grow(report):
         (tmp_path / "part3.svm").write_text("1 99:1\n")
 
-    with pytest.raises(ValueError, match=r"part3\.svm(: X has 99 features| has features or labels that it had not)"):
+    with pytest.raises(
+        ValueError, match=r"part3\.svm(: X has 99 features| has features or labels that it did not have)"
+    ):
         scale.fit(fresh(model), rows, engine=HERE, epochs=3, progress=grow)
 
 
@@ -339,7 +341,7 @@ def test_arguments(rows):
         ({"epochs": 0}, "epochs must be an integer at least 1; got 0"),
         ({"engine": "dask"}, "engine must be 'local', 'ray' or an object"),
         ({"workers": 0}, "workers must be an integer at least 1"),
-        ({"address": "auto"}, "say engine='ray' too"),
+        ({"address": "auto"}, "set engine='ray' too"),
         ({"engine": HERE, "workers": 2}, "workers and address are for"),
     ):
         with pytest.raises(ValueError, match=message):

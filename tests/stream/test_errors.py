@@ -32,7 +32,7 @@ BAD_VECTORS = [
     (np.zeros((1, 1, 5)), "one or two dimensions"),
     (sparse.csr_matrix(np.zeros((1, 6))), "must have 5 features"),
     (sparse.csr_matrix([[0, math.inf, 0, 0, 0]]), "finite"),
-    ({"a": 1.0}, "this model learns vectors, and x is none"),
+    ({"a": 1.0}, "this model learns vectors: x must be"),
     ("text", "this model learns vectors"),
 ]
 TARGET = {"Classifier": "m", "Regressor": 1.0, "LabelRanker": {"m"}, "OrdinalRegressor": "low", "Uniclass": None}
@@ -101,8 +101,8 @@ BAD_TARGETS = {
         ([["m"]], "a label must be"),
     ],
     "OrdinalRegressor": [
-        (None, "label None is none of"),
-        ("highest", r"label 'highest' is none of \['low', 'middle', 'high'\]"),
+        (None, "label None is not one of"),
+        ("highest", r"label 'highest' is not one of \['low', 'middle', 'high'\]"),
         (["low"], "label"),
     ],
 }
@@ -188,7 +188,7 @@ def test_before_anything_was_learned():
         ({"update": "best", "loss": "log"}, "loss must be .*; update must be"),
         ({"update": "simproj", "loss": "squared_hinge", "strategy": "ovr"}, "needs loss='hinge', strategy='joint'"),
         ({"update": "mira", "C": math.inf}, "needs a finite C"),
-        ({"update": "mira", "class_margin": {"a": 2.0}}, "class_margin needs another update than 'mira'"),
+        ({"update": "mira", "class_margin": {"a": 2.0}}, "class_margin needs update other than 'mira'"),
         ({"class_margin": {"a": 0.0}}, "class_margin must be None, or a dict of class: margin, each a number greater"),
     ],
 )
@@ -241,7 +241,7 @@ def test_many_name_the_one_refused():
 
 def test_labels_and_tops_that_are_none():
     model = Case("PassiveAggressiveClassifier", "dicts").half_way()
-    with pytest.raises(ValueError, match="label 'x' is none of"):
+    with pytest.raises(ValueError, match="label 'x' is not one of"):
         model.weights("x")
     with pytest.raises(ValueError, match="give label="):
         model.weights()

@@ -103,7 +103,7 @@ class Decisions(JudgingWrapper):
         """The probability of the second of two classes from which on that class is predicted."""
         classes = [plain(label) for label in self.model.classes_]
         if len(classes) != 2:
-            raise AttributeError(f"a threshold is one of two classes, and there are {len(classes)}")
+            raise AttributeError(f"threshold_ needs two classes; the model has {len(classes)}")
         (_, alarm), (miss, _) = self._costs(classes)
         return float(alarm / (alarm + miss))
 

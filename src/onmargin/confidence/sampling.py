@@ -67,7 +67,7 @@ class SelectiveSampler(Wrapper):
 
     def __init__(self, model: Any, *, b: float = 0.3, random_state: int = 0) -> None:
         if not (hasattr(model, "scores_one") and hasattr(model, "learn_one")):
-            raise TypeError(f"model must have scores_one and learn_one; {type(model).__name__} has not")
+            raise TypeError(f"model must have scores_one and learn_one; {type(model).__name__} does not")
         if isinstance(b, bool) or not isinstance(b, int | float) or not b > 0:
             raise ValueError(f"b must be a number greater than 0; got {b!r}")
         self.model = model

@@ -54,11 +54,9 @@ def check_weight(sample_weight: ArrayLike | None, n_samples: int) -> Vector | No
         return None
     weight = check_numbers(sample_weight, "sample_weight")
     if weight.shape != (n_samples,):
-        raise ValueError(f"sample_weight must have shape ({n_samples},), one weight an example; got {weight.shape}")
+        raise ValueError(f"sample_weight must have shape ({n_samples},), one weight per example; got {weight.shape}")
     if (weight < 0).any():
-        raise ValueError(
-            f"sample_weight must not be negative; got {weight.min():g}. Leave an example out with weight 0."
-        )
+        raise ValueError(f"sample_weight must not be negative; got {weight.min():g}. Use 0 to leave an example out.")
     if not weight.any():
         raise ValueError(
             "sample_weight is zero for all examples: nothing to learn. Give at least one a positive weight."

@@ -66,8 +66,8 @@ def read_named(X: Iterable[Any], names: Names, *, grow: bool, separator: str | N
     for i, sequence in enumerate(each(X, "X", "sequences")):
         if is_matrix(sequence):
             raise TypeError(
-                f"sequence {i} of X is a matrix: put them all into one, by numpy.vstack(X) or scipy.sparse.vstack(X), "
-                "and give lengths=[x.shape[0] for x in X]"
+                f"sequence {i} of X is a matrix: stack them with numpy.vstack(X) or scipy.sparse.vstack(X), and pass "
+                "lengths=[x.shape[0] for x in X]"
             )
         for j, token in enumerate(each(sequence, f"sequence {i} of X", "tokens")):
             try:
@@ -85,7 +85,7 @@ def read_matrix(X: Any, lengths: ArrayLike | None) -> tuple[Rows, Offsets]:
     n = X.shape[0]
     if lengths is None:
         raise ValueError(
-            f"X is a matrix of {n} tokens: say how many each sequence has with lengths=[...], or give sequences"
+            f"X is a matrix of {n} tokens: pass the number of tokens per sequence as lengths=[...], or pass sequences"
         )
     sizes = np.asarray(lengths)
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu") or (sizes < 0).any() or sizes.sum() != n:

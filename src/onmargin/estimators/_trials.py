@@ -38,7 +38,7 @@ def check_ids(given: ArrayLike, name: str, n_rows: int) -> NDArray[Any]:
             row = int(missing.argmax())
             raise ValueError(f"row {row} has {plain(ids[row])!r}")
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of {n_rows} ids, one a row of X: {error}") from error
+        raise ValueError(f"{name} must be an array of {n_rows} ids, one per row of X: {error}") from error
     return ids
 
 

@@ -328,8 +328,8 @@ class LabelRanker(LinearEstimator, LabelRankerOptions):
         new = LabelSets(labels, np.array([0, len(labels)])).unknown(self.classes_)
         if self._indicator and new.any():
             raise ValueError(
-                f"the label {shown(labels[new][0])} is none of 0 to {n - 1}, the columns of the indicator matrix that "
-                "this model began with. To let labels appear in a stream, begin with label sets."
+                f"the label {shown(labels[new][0])} is not one of 0 to {n - 1}, the columns of the indicator matrix "
+                "that this model started with. To allow new labels, start with label sets."
             )
 
     def _meet(self, labels: NDArray[Any]) -> None:

@@ -422,7 +422,7 @@ class SequenceTagger(Estimator, TaggerOptions):
             rows, ends = self._read(X, lengths, grow=False)
             labels = read_labels(y, ends, flat=self._names is None)
             if ends[-1] == 0:
-                raise ValueError("X has no tokens: the part of them that is right needs at least one")
+                raise ValueError("X has no tokens: accuracy needs at least one")
             right = [self._codes.get(label, -1) for row in labels for label in row]
             return float(np.mean(Chain(self._model).paths(rows, ends) == right))
 
@@ -658,7 +658,7 @@ class SequenceTagger(Estimator, TaggerOptions):
         if self._names is not None:
             if lengths is not None:
                 raise ValueError(
-                    "lengths= belongs to a matrix of tokens; a list of sequences says itself how long they are"
+                    "lengths= belongs to a matrix of tokens; a list of sequences already has their lengths"
                 )
             return read_named(X, self._names, grow=grow, separator=self.separator)
         rows, ends = read_matrix(X, lengths)
@@ -751,7 +751,7 @@ class SequenceTagger(Estimator, TaggerOptions):
     def _ask_for_labels(self, call: str) -> None:
         if not self._codes:
             raise ValueError(
-                f"{call} met no label: every sequence is empty, or weighs 0. Give one that can be learned."
+                f"{call} got no labels: every sequence is empty or has weight 0. Pass at least one with tokens."
             )
 
     def _make_room(self, n_features: int) -> None:

@@ -87,7 +87,7 @@ def ranking_report(Y: Any, scores: ArrayLike) -> RankingReport:
     numbers = check_numbers(scores, "scores")
     if numbers.shape != indicator.shape:
         raise ValueError(
-            f"Y and scores must have the same shape, one row an example; got {indicator.shape} and {numbers.shape}"
+            f"Y and scores must have the same shape, one row per example; got {indicator.shape} and {numbers.shape}"
         )
     if not numbers.shape[0] or numbers.shape[1] < 2:
         raise ValueError(f"a ranking needs an example and at least two labels; got shape {numbers.shape}")

@@ -444,7 +444,7 @@ def _check_live(live: Any, n_messages: int) -> NDArray[np.bool_]:
     mask = np.asarray(live)
     if mask.dtype != bool or mask.shape != (n_messages,):
         raise ValueError(
-            f"live must be a boolean mask of shape ({n_messages},), one flag a message; got {mask.dtype} of shape "
+            f"live must be a boolean mask of shape ({n_messages},), one flag per message; got {mask.dtype} of shape "
             f"{mask.shape}"
         )
     return mask

@@ -77,6 +77,6 @@ def _path(label: Any, parents: Mapping[Any, Any]) -> tuple[Any, ...]:
     path = [label]
     while (parent := parents.get(path[-1])) is not None:
         if parent in path:
-            raise ValueError(f"parents must be a tree; got the circle {[*path[path.index(parent) :], parent]!r:.200}")
+            raise ValueError(f"parents must form a tree; got the cycle {[*path[path.index(parent) :], parent]!r:.200}")
         path.append(parent)
     return tuple(reversed(path))

@@ -46,8 +46,8 @@ class Place:
         self.taken += n
         if self.taken > self.max_record:
             raise DamageError(
-                f"the record takes more than {self.max_record} bytes: is this the format of the file? If it is, set "
-                "max_record of the reader to more"
+                f"the record takes more than {self.max_record} bytes: check the format of the file; if it is right, "
+                "raise max_record of the reader"
             )
 
 

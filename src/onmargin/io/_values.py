@@ -186,7 +186,7 @@ class Reader:
         """Return the estimator described by `Writer.describe`, after its own parameter checks."""
         kind: Any = public_class(RENAMED_CLASSES.get(content["class"], content["class"]))
         if kind is None:
-            raise ValueError(f"{content['class']!r} is no public class of this version of onmargin")
+            raise ValueError(f"{content['class']!r} is not a public class of this version of onmargin")
         model = kind(**_grouped(kind, self.mapped(content["parameters"])))
         model._check_parameters()
         state = _upgraded(kind, self.mapped(content["state"]))

@@ -235,7 +235,7 @@ def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | No
             return decimal, found["mark"]
     decimals, groups = any(map(_is_decimal, marked)), any(map(_is_grouped, marked))
     if decimals == groups and not (delimiter == "," and not decimals):
-        raise ValueError(f"a comma in numbers such as {marked[0]!r} may be a decimal mark or part thousands")
+        raise ValueError(f"a comma in numbers such as {marked[0]!r} may be a decimal mark or a thousands separator")
     if decimals:
         return ",", "." if any("." in field for field in marked) else None
     return ".", ","

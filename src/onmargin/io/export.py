@@ -162,8 +162,8 @@ def _linear_form(model: Any, refusal: str, function: str) -> _Linear:
     classes = model.classes_.copy() if name in CLASSIFIERS else None
     if classes is not None and len(classes) < 2:
         raise ValueError(
-            f"a classifier for others has at least two classes, and this model has met {classes.tolist()} only: let it "
-            "learn on"
+            f"an exported classifier needs at least two classes, and this model has seen {classes.tolist()} only: "
+            "train it further"
         )
     coef = model.coef_.toarray() if sparse.issparse(model.coef_) else np.atleast_2d(model.coef_).copy()
     return _Linear(coef, getattr(model, "intercept_", np.zeros(1)).copy(), classes)

@@ -78,7 +78,7 @@ def read_jsonl(
                     continue
                 raise RecordError(f"the line is not JSON: {error}") from error
             if end < len(text):
-                raise RecordError(f"the line is not JSON: there is more behind it: {text[end : end + 60]!r}")
+                raise RecordError(f"the line is not JSON: extra text after the value: {text[end : end + 60]!r}")
             if not isinstance(entry, dict):
                 raise RecordError(f"a record is an object with {' or '.join(_FEATURES)}; got {text[:60]}")
             yield record(entry)

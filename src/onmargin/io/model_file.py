@@ -204,7 +204,7 @@ class _Tensors:
     def __init__(self, data: memoryview) -> None:
         self._start = 8 + int.from_bytes(data[:8], "little")
         if not 8 < self._start <= min(len(data), 8 + MAX_HEADER):
-            raise ValueError("it is not a whole safetensors file: its header is longer than it is")
+            raise ValueError("it is not a complete safetensors file: its header is longer than the file")
         self._header = json.loads(bytes(data[8 : self._start]))
         self._metadata = self._header.pop("__metadata__", None)
         self._data = data
@@ -213,7 +213,7 @@ class _Tensors:
             ends += entry["data_offsets"]
         # The arrays must be contiguous: each begins where another one ends, up to the end of the file.
         if sorted(ends)[::2] != sorted(ends)[1::2] or any(a > b for a, b in map(_offsets, self._header.values())):
-            raise ValueError("it is not a whole safetensors file: its arrays do not follow each other up to its end")
+            raise ValueError("it is not a complete safetensors file: its arrays do not fill it without gaps")
 
     def metadata(self) -> Any:
         return self._metadata
@@ -379,7 +379,7 @@ class _Arrays:
 
     def __call__(self, name: str) -> NDArray[Any]:
         if name not in self._left:
-            raise ValueError(f"its array {name!r} is not there, or is used twice")
+            raise ValueError(f"its array {name!r} is missing or used twice")
         entry = self._left.pop(name)
         values: NDArray[Any] = self._file.get_tensor(name)
         if _entry(values) | {"sha256": sha256(values)} != entry:
@@ -388,7 +388,7 @@ class _Arrays:
 
     def check_used(self) -> None:
         if self._left:
-            raise ValueError(f"it has arrays that are no part of the model: {', '.join(sorted(self._left))}")
+            raise ValueError(f"it has arrays that do not belong to the model: {', '.join(sorted(self._left))}")
 
 
 def _check_given(described: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -290,7 +290,7 @@ class Chain:
         """Return how chains side by side stand, each with the weights of so many features."""
         combined = self.combined
         if combined is None:
-            raise AttributeError("there is one model only")
+            raise AttributeError("there is only one model")
         found = standing(self.model.learner, names, [False] * len(names)).with_coef(
             lambda weights: weights[:, :n_features]
         )

@@ -43,7 +43,7 @@ def equal(option: str, *values: Any) -> Choice:
 def other_than(option: str, *values: Any) -> Choice:
     words = " and ".join(map(repr, values))
     holds = lambda value: not isinstance(value, str) or value not in values  # noqa: E731
-    return Choice(option, f"another {option} than {words}", holds, f"{option}={{!r}}", f"another {option} than {{!r}}")
+    return Choice(option, f"{option} other than {words}", holds, f"{option}={{!r}}", f"{option} other than {{!r}}")
 
 
 def on(option: str) -> Choice:
@@ -63,20 +63,20 @@ A_MAX_RADIUS = Choice("max_radius", "a number for max_radius", lambda value: val
 BOTH_AVERAGES = equal("average", "best")
 AN_INTERCEPT = Choice("fit_intercept", "fit_intercept", bool)
 PLAIN_WEIGHTS = Choice("geometry", "geometry='euclidean'", lambda value: value not in {"entropic", "pnorm"})
-# Updates to which no margin but their own makes a difference: fixed steps, on mistakes alone, and MIRA's 1 / C.
+# Updates that ignore `margin`: fixed steps on mistakes only, and MIRA, whose margin is 1 / C.
 WITHOUT_MARGIN = ("simperc", "perceptron", "mira")
 METRICS = ("adaptive", "normalized")
-# The updates of a trial that there are on the simplex: SimOpt and the exact solution are not had from projections.
+# Updates of a trial on the simplex. SimOpt and the exact solution cannot be computed by projections.
 ON_SIMPLEX = ("max", "simperc", "conproj", "simproj")
 
-# What a round receives: options of the same name may have other values, and other needs.
+# What a round receives. Options of the same name may have different values and requirements.
 ROWS, TRIALS, SEQUENCES, STRUCTURES = "rows", "trials", "sequences", "structures"
 
 
 class Requirement(NamedTuple):
-    """A choice that goes with certain values of other options only, and why.
+    """A choice that requires certain values of other options, with the reason.
 
-    It concerns options of learners whose rounds receive `of`, and with `along` only those who made that choice too.
+    It applies to learners whose rounds receive `of`; with `along`, only if that choice was made too.
     """
 
     choice: Choice
@@ -91,7 +91,7 @@ class Requirement(NamedTuple):
         return self.choice.words if self.along is None else f"{self.choice.words} with {self.along.words}"
 
 
-# Values of options that an options object does not have are not asked for.
+# Options that an options object does not have are not checked.
 TABLE = (
     Requirement(
         SEVERAL_C,
@@ -107,30 +107,30 @@ TABLE = (
     Requirement(
         BOTH_AVERAGES,
         (ONE_C, absent("kernel"), other_than("geometry", "entropic", "pnorm"), absent("target_loss")),
-        "current and averaged weights are two models, which predict in turn",
+        "current and averaged weights are two models, and the better one so far predicts",
     ),
     Requirement(
         other_than("update", "max"),
         (equal("loss", "hinge"), absent("cost"), equal("strategy", "joint"), absent("target_loss")),
-        "updates of several rivals at once are defined for PA-I with one prototype per class",
+        "updates of several classes at once are defined for PA-I with one prototype per class",
     ),
     Requirement(equal("update", "simperc", "mira"), (FINITE_C,), "C is the size of the step, or 1 / C the margin"),
     Requirement(
         equal("update", "exact"),
         (off("calibrate"),),
-        "there is a closed form for pairs of relevant and other labels alone",
+        "the closed form exists only for pairs of a relevant and an irrelevant label",
     ),
-    Requirement(equal("radius", "learn"), (A_MAX_RADIUS,), "a radius that is learned grows up to a bound"),
-    Requirement(given("max_radius"), (equal("radius", "learn"),), "only a radius that is learned has a bound"),
+    Requirement(equal("radius", "learn"), (A_MAX_RADIUS,), "a learned radius grows up to a bound"),
+    Requirement(given("max_radius"), (equal("radius", "learn"),), "only a learned radius has a bound"),
     Requirement(
         given("cost"),
         (equal("strategy", "joint"), absent("target_loss")),
-        "costs are of pairs of classes, which have one prototype each",
+        "costs are defined for pairs of classes with one prototype each",
     ),
     Requirement(
         given("margin"),
         (other_than("update", "mira"), absent("cost")),
-        "MIRA asks for the margin 1 / C, and costs for their square roots",
+        "the margin is 1 / C for MIRA, and the square root of the cost with costs",
     ),
     Requirement(
         given("class_margin"),
@@ -153,17 +153,17 @@ TABLE = (
             absent("target_loss"),
             equal("radius", "fixed"),
         ),
-        "weights on the simplex are multiplied, and kept as one vector of sums",
+        "updates on the simplex are multiplicative, with one weight vector stored as sums of rows",
     ),
     Requirement(
         equal("geometry", *METRICS),
         (absent("kernel"), equal("update", "max"), absent("target_loss")),
-        "the step is taken in the metric of the weights, one rival at a time",
+        "the step is taken in the metric of the weights, for one wrong class at a time",
     ),
     Requirement(
         equal("geometry", "pnorm"),
         (absent("kernel"), off("average"), absent("target_loss"), equal("radius", "fixed")),
-        "an expansion in the space of a kernel has Euclidean weights, and weights that are a link are kept as sums",
+        "a kernel expansion has Euclidean weights, and p-norm weights are stored as sums of rows",
     ),
     Requirement(
         on("line_search"),
@@ -173,9 +173,13 @@ TABLE = (
     Requirement(
         AN_INTERCEPT,
         (PLAIN_WEIGHTS,),
-        "weights that are a link of a sum have no coordinate apart from it: append a constant feature",
+        "weights in these geometries have no separate intercept: append a constant feature",
     ),
-    Requirement(given("budget"), (A_KERNEL, off("average")), "a budget is of supports, whose coefficients move"),
+    Requirement(
+        given("budget"),
+        (A_KERNEL, off("average")),
+        "a budget limits the support vectors of a kernel, whose coefficients change",
+    ),
     Requirement(
         equal("update", "simperc", "exact"), (FINITE_C,), "C is the size of the step, or bounds the problem", TRIALS
     ),
@@ -188,7 +192,7 @@ TABLE = (
     Requirement(
         equal("geometry", "entropic"),
         (off("average"), equal("update", *ON_SIMPLEX), FINITE_C, equal("loss", "hinge")),
-        "weights on the simplex are multiplied, and found by line searches that C bounds",
+        "updates on the simplex are multiplicative, found by line searches that C bounds",
         TRIALS,
     ),
     Requirement(
@@ -197,7 +201,7 @@ TABLE = (
     Requirement(
         given("cost"),
         (equal("update", "max"), equal("geometry", "euclidean"), absent("margin")),
-        "costs ask for their square roots as margins, of one rival at a time",
+        "the margin is the square root of the cost, for one wrong class at a time",
         TRIALS,
     ),
     Requirement(
@@ -207,7 +211,9 @@ TABLE = (
         SEQUENCES,
         along=given("label_cost"),
     ),
-    Requirement(equal("update", "perceptron"), (equal("loss", "hinge"),), "its step is 1, whatever is lost", SEQUENCES),
+    Requirement(
+        equal("update", "perceptron"), (equal("loss", "hinge"),), "the step of the Perceptron is always 1", SEQUENCES
+    ),
     Requirement(SEVERAL_C, (other_than("update", "perceptron"),), "the Perceptron has no C", SEQUENCES),
 )
 
@@ -217,7 +223,7 @@ class Conflict(NamedTuple):
 
     choice: Choice
     value: Any
-    missing: dict[Choice, Any]  # with the values there are instead
+    missing: dict[Choice, Any]  # required choices that were not made, with the given values
     along: Choice | None = None
 
     @property

@@ -36,7 +36,7 @@ class LabelRankerOptions:
         "exact" requires ``calibrate=False``.
     calibrate : bool, default=True
         Whether to also learn a calibration label, which decides how many labels are relevant. If False, this is the
-        algorithm of the paper, which ranks labels and cannot predict sets. It cannot change after the first fit.
+        algorithm of the paper, which ranks labels and cannot predict sets. It cannot change after training has started.
     """
 
     C: float = option(1.0, Number(0, above=True))

@@ -88,7 +88,7 @@ class Plan:
     dtypes: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))  # of rows; others become the first
     # What plays the rounds, if it is no plain learner; with a kernel it is made for the rows of a matrix.
     learner: Callable[[Any, Step, Geometry], Learner[Any]] | None = None
-    fixed: Mapping[str, Any] = field(default_factory=dict)  # options that cannot change once something was learned
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # options that cannot change after training has started
     adjust: Callable[[Any], None] | None = None  # has a geometry take over options that may change as it learns
     simplex_margin: float | None = None  # the largest margin asked of weights on the simplex, which may be out of reach
     simplex_reach: Callable[[Any], float] = largest_entry  # of the rows of a matrix: the largest margin in reach
@@ -185,7 +185,7 @@ class Model(Part):
         before = plan.fixed if self.fixed is None else self.fixed
         if before != plan.fixed and (moved := [k for k, value in plan.fixed.items() if before.get(k, value) != value]):
             raise ParameterError(
-                f"{', '.join(moved)} cannot change once something was learned: set it back, or fit a new model: "
+                f"{', '.join(moved)} cannot change after training has started: set it back, or fit a new model: "
                 "clone(model).fit",
                 moved,
             )
@@ -373,7 +373,7 @@ class Model(Part):
         """Return how models side by side stand; they are those of the last plan they learned by, if they did."""
         plan = getattr(self, "plan", plan)
         if self.combined is None:
-            raise AttributeError("there is one model only")
+            raise AttributeError("there is only one model")
         experts = self.experts(plan)
         return standing(self.learner, [expert.name for expert in experts], [expert.forgets for expert in experts])
 

@@ -32,9 +32,9 @@ def kernel(*words: str) -> Any:
         Member("__call__", words="a function of two matrices"),
         text="""
         kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"}, callable or None, default=None
-            Learn in the feature space of a kernel: the weights are an expansion over the examples that moved them, and
-            a round costs as much as there are of those. A callable gives the kernel values of the rows of two matrices;
-            "precomputed": X holds them, n x n in `fit` and n_test x n in prediction.
+            Kernel function. The weights are then an expansion over the support vectors, and the time per round grows
+            with their number. A callable returns the kernel values of the rows of two matrices. With "precomputed", X
+            holds kernel values: n x n in `fit` and n_test x n in prediction.
         """,
     )
 
@@ -46,8 +46,8 @@ def gamma() -> Any:
         Number(0, above=True, below=True),
         text="""
         gamma : {"scale", "auto"} or float, default="scale"
-            Of "poly", "rbf" and "sigmoid", above 0. "scale" is ``1 / (n_features * X.var())`` of the X of the first
-            call, "auto" is ``1 / n_features``.
+            Coefficient of the kernels "poly", "rbf" and "sigmoid", greater than 0. "scale" is
+            ``1 / (n_features * X.var())`` for the X of the first call, "auto" is ``1 / n_features``.
         """,
     )
 
@@ -58,7 +58,7 @@ def degree() -> Any:
         Number(0, 1000, whole=True),
         text="""
         degree : int, default=3
-            Of "poly", at least 0.
+            Degree of the kernel "poly", at least 0.
         """,
     )
 
@@ -69,7 +69,7 @@ def coef0() -> Any:
         Number(above=True, below=True),
         text="""
         coef0 : float, default=0.0
-            Constant in "poly" and "sigmoid".
+            Constant term in the kernels "poly" and "sigmoid".
         """,
     )
 
@@ -80,7 +80,7 @@ def budget() -> Any:
         Number(1, 2**31, whole=True),
         text="""
         budget : int or None, default=None
-            With a kernel, the most supports to keep, at least 1; no bound holds then. None: all.
+            Maximum number of support vectors with a kernel, at least 1; bounds do not hold then. If None, all are kept.
         """,
     )
 
@@ -91,8 +91,9 @@ def budget_policy() -> Any:
         Word(*POLICIES),
         text="""
         budget_policy : {"projection", "forgetron", "oldest", "smallest"}, default="projection"
-            What goes for a new support: that whose projection the new one can best take over, the oldest after all were
-            shrunk, the oldest as it is, or that of the smallest contribution.
+            Which support vector is removed when a new one exceeds the budget: the one that is best projected onto the
+            new one ("projection"), the oldest after all coefficients were shrunk ("forgetron"), the oldest ("oldest"),
+            or the one with the smallest contribution ("smallest").
         """,
     )
 
@@ -103,7 +104,7 @@ def kernel_options(options: Any) -> dict[str, Any]:
 
 
 def space(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
-    """Return what a plan says of weights and how they move: linear, on the simplex or in the space of a kernel."""
+    """Return the fields of a plan for the weights and their step: linear, on the simplex or with a kernel."""
     word = getattr(options, "geometry", "euclidean")
     fixed = kernel_options(options) | {"geometry": word} | swept(options)
     if options.kernel is not None:
@@ -126,13 +127,13 @@ def space(options: Any, step: Step, *, by_loss: bool) -> dict[str, Any]:
 
 
 def by_size(options: Any) -> str:
-    """Return why a kernel must know the number of features, if it must."""
+    """Return why a kernel needs the number of features, or an empty string if it does not."""
     if options.kernel in {"poly", "rbf", "sigmoid"} and isinstance(options.gamma, str):
         return f"gamma={options.gamma!r} depends on the number of features: set gamma to a number,"
     return ""
 
 
-# Kernels are imported where one is asked for: they need SciPy.
+# Kernels are imported on first use because they need SciPy.
 
 
 def _expansion(options: Any) -> Callable[[Shape, Kind | None, int], Geometry]:

@@ -206,7 +206,9 @@ def check_model(model: Any) -> None:
         kept = "it learns its last examples again" if getattr(model, "kernel", None) is None else "of its kernel=..."
         raise ValueError(f"{name} cannot be mixed: it keeps examples besides its weights, because {kept}")
     if not plan.plain:
-        raise ValueError(f"{name} cannot be mixed: its weights are a link of a sum, and their mean is none. {_MIXED}")
+        raise ValueError(
+            f"{name} cannot be mixed: the mean of weights in this geometry is not in the geometry. {_MIXED}"
+        )
     _check_geometry(name, Model.begin(plan, Shape(1, np.float64, sparse=True)).learner.geometry)
 
 

@@ -24,7 +24,7 @@ def opened(engine: str | Engine, workers: int | None, address: str | None) -> It
 
         own = RayEngine(address, workers=workers)
     elif engine == "local":
-        raise ValueError(f"address={address!r} is that of a Ray cluster: say engine='ray' too")
+        raise ValueError(f"address={address!r} is the address of a Ray cluster: set engine='ray' too")
     else:
         raise ValueError(f"engine must be 'local', 'ray' or an object with a method map; got {engine!r}")
     try:

@@ -72,7 +72,7 @@ class LocalEngine:
 
     def __init__(self, workers: int | None = None) -> None:
         if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-            raise ValueError(f"workers must be an integer at least 1, or None for one a core; got {workers!r}")
+            raise ValueError(f"workers must be an integer at least 1, or None for one per core; got {workers!r}")
         self.workers = workers or _cores()
         self._pool: _Pool | None = None
 

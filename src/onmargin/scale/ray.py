@@ -53,7 +53,7 @@ class RayEngine:
 
     def __init__(self, address: str | None = None, *, workers: int | None = None, memory: int | None = None) -> None:
         if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-            raise ValueError(f"workers must be an integer at least 1, or None for one a core; got {workers!r}")
+            raise ValueError(f"workers must be an integer at least 1, or None for one per core; got {workers!r}")
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reads this when it is imported
         os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # if several shards fail, only the first is raised
         try:

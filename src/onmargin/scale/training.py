@@ -223,7 +223,7 @@ class _Run:
             if new:
                 raise ValueError(
                     f"{found.labels[new[0]]} has the label {new[0]!r}, and this model has learned others: fit again, "
-                    "or let it meet the label by partial_fit or learn_one first"
+                    "or learn an example of it with partial_fit or learn_one first"
                 )
             learner.extend(found)
         learner.finish()
@@ -236,7 +236,7 @@ class _Run:
         for place, learned in enumerate(engine.map(_learn, self._shards, _sent(trained))):
             shard = self._shards[place].name
             if learned.shapes() != start.shapes():
-                raise ValueError(f"{shard} has features or labels that it had not when it was first read")
+                raise ValueError(f"{shard} has features or labels that it did not have when it was first read")
             came_to = learned.since(start)
             count = MIXINGS[self._mixing](came_to)
             mixture.add(learned, count)
@@ -254,7 +254,9 @@ class _Run:
         trained, notes = load_with_notes(self._checkpoint or "")
         path = os.fspath(self._checkpoint or "")
         if "scale" not in notes:
-            raise ValueError(f"{path} is no checkpoint of scale.fit: give another name, or resume=False to replace it")
+            raise ValueError(
+                f"{path} is not a checkpoint of scale.fit: give another name, or set resume=False to replace it"
+            )
         mine, old = self._notes | self._identity(), notes | notes["scale"]
         changed = [name for name in mine if mine[name] != old.get(name)]
         if not changed and repr(trained.get_params(deep=False)) != repr(model.get_params(deep=False)):

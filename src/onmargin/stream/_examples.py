@@ -29,7 +29,7 @@ class Vectors:
     def __call__(self, x: Any) -> Rows:
         """Return one vector as a row."""
         if not is_vector(x):
-            raise TypeError(f"this model learns vectors, and x is none; got {x!r:.100}. Give an array of numbers.")
+            raise TypeError(f"this model learns vectors: x must be an array of numbers; got {x!r:.100}")
         rows = x if isinstance(x, Rows) else self.rows(x.reshape(1, -1) if x.ndim == 1 else x, "x")
         if rows.n_rows != 1:
             raise ValueError(f"x must be one vector, got {rows.n_rows} rows; learn_many and predict_many take several")

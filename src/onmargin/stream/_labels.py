@@ -25,4 +25,4 @@ def code_of(label: Any, classes: list[Label]) -> int:
     try:
         return classes.index(label)
     except ValueError:
-        raise ValueError(f"label {label!r:.100} is none of {classes!r:.200}") from None
+        raise ValueError(f"label {label!r:.100} is not one of {classes!r:.200}") from None

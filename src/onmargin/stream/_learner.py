@@ -533,7 +533,7 @@ class StreamLearner:
     def _standing(self) -> Standing:
         if "_model" not in vars(self):
             several = self.plan().ensemble is not None
-            raise AttributeError("nothing was learned yet" if several else "there is one model only")
+            raise AttributeError("nothing was learned yet" if several else "there is only one model")
         return self._model.standing(self.plan()).with_coef(lambda weights: weights[:, : self.n_features_])
 
     @property

@@ -54,7 +54,7 @@ def retire(self: Any, keep: int) -> Any:
         The model with fewer experts. The regret bound then holds against the remaining experts.
     """
     if "_model" not in vars(self):
-        raise ValueError("nothing was learned yet: there is no telling which experts to keep")
+        raise ValueError("nothing was learned yet, so no expert can be chosen: call learn_one or learn_many first")
     self._model.retire(self.plan(), keep)
     self._player = None
     return self

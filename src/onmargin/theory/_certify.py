@@ -129,7 +129,7 @@ def _refuse(model: Any) -> bool:
     if several:
         refuse_several(model)
     if isinstance(model, _SECOND_ORDER) or getattr(model, "geometry", "") in METRICS:
-        raise NoTheorem("certify knows no theorem for weights that each move at a rate of their own")
+        raise NoTheorem("certify has no theorem for weights with individual learning rates")
     return several
 
 
@@ -155,7 +155,9 @@ def _replay(model: Any, X: Any, y: Any, classes: Any, given: dict[str, Any]) -> 
         if late is not None and _compared(model.totals_, late.totals_)[0]:
             columns = not isinstance(model, PassiveAggressiveClassifier) or len(model.classes_) <= 2
             words = (
-                "a copy came to the same" if columns else "classes appeared on the way: pass classes= in the first call"
+                "a replayed copy has the same totals"
+                if columns
+                else "classes appeared on the way: pass classes= in the first call"
             )
             known = Condition("totals of one pass over this stream, in one set of columns", words, columns)
             return _Replay(late, model.totals_, (known,))
@@ -202,7 +204,7 @@ def _compared(own: Totals, replayed: Totals) -> tuple[bool, str]:
     names = [field.name for field in fields(Totals)]
     off = [name for name in names if not np.isclose(own[name], replayed[name], rtol=1e-6, atol=1e-9)]
     if not off:
-        return True, "a copy came to the same"
+        return True, "a replayed copy has the same totals"
     return False, "; ".join(f"{name} {own[name]:.6g}, a copy has {replayed[name]:.6g}" for name in off)
 
 

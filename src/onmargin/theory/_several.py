@@ -16,7 +16,7 @@ from onmargin.theory.certificate import Certificate, Competitor, Condition, NoTh
 def refuse_several(model: Any) -> None:
     """Raise NoTheorem for several models that have no regret bound of this kind."""
     if isinstance(model, SequenceTagger):
-        raise NoTheorem("certify says nothing of several taggers at once: their regret_bound is in sweep_")
+        raise NoTheorem("certify has no theorem for several taggers at once: their regret_bound is in sweep_")
     if getattr(model, "combine", "leader") != "hedge":
         raise NoTheorem(
             'following the leader of several models has no regret bound: set combine="hedge", which has regret_bound, '
@@ -30,7 +30,7 @@ def _no_outliers(run: Any, y: Any) -> list[Condition]:
         return []
     target = np.asarray(y, dtype=np.float64)
     off = int((~np.isclose(tempered(target[1:], float(target[0])), target[1:])).sum())
-    return [Condition("no outliers among the targets", f"{off} were learned as nearer than they are", off == 0)]
+    return [Condition("no outliers among the targets", f"{off} were moved closer before they were learned", off == 0)]
 
 
 def certify_several(
