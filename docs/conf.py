@@ -2,7 +2,9 @@
 
 import ast
 import doctest
+import inspect
 import re
+from importlib import import_module
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -31,6 +33,8 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 
 autosummary_generate = True
+suppress_warnings = ["config.cache"]  # functions in the configuration are not cached
+smartquotes = False  # "auto" is a value to be typed
 autodoc_typehints = "none"  # docstrings have the types
 toc_object_entries_show_parents = "hide"
 maximum_signature_line_length = 80  # longer signatures have one parameter per line
@@ -67,6 +71,8 @@ html_theme_options = {
     "footer_end": [],
 }
 
+html_context = {"default_mode": "auto"}
+
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "tags"
 
@@ -85,6 +91,35 @@ class TagStyle(Style):
 
 
 register_plugin("pybtex.style.formatting", "tags", TagStyle)
+
+
+# The methods that users call, in the order in which they call them; others follow by name.
+FIRST = (
+    *("fit", "partial_fit", "predict", "fit_predict", "score"),
+    *("learn_one", "predict_one", "learn_many", "predict_many"),
+)
+# What scikit-learn adds to every estimator is left out, except for these.
+INHERITED = {"fit_predict", "sparsify", "densify"}
+# For the parts of onmargin itself.
+INTERNAL = {"get_params", "matrix_size", "plan"}
+
+
+def own_methods(name):
+    """Return the public methods of a class that onmargin defines, also those that it inherits from another one."""
+    module, _, cls = name.rpartition(".")
+    cls = getattr(import_module(module), cls)
+    names = [
+        name
+        for name, method in inspect.getmembers(cls, inspect.isroutine)
+        if not name.startswith("_")
+        and name not in INTERNAL
+        and not name.endswith("_request")
+        and (name in INHERITED or str(getattr(method, "__module__", "")).startswith("onmargin"))
+    ]
+    return sorted(names, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))
+
+
+autosummary_context = {"own_methods": own_methods}
 
 
 def include_changelog(app, docname, content):
