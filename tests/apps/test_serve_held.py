@@ -173,3 +173,29 @@ def test_a_repair_keeps_them(tmp_path):
     with served(tmp_path / "new") as client:
         assert label(client, given["ids"][:1], ["yes"]).status_code == 404
         assert label(client, given["ids"][1:], ["yes"]).json()["predictions"] == given["predictions"][1:]
+
+
+def test_sizes_are_updated_and_not_counted_again(tmp_path):
+    """A label costs the same whether ten or a hundred thousand predictions are kept."""
+    with served(tmp_path) as client:
+        create(client)
+        learn(client, "m", *PAIRS[:10])
+        ids = kept(client, *(x for x, _ in PAIRS[:9]))["ids"]
+        journal = client.service.journal
+        asked = []
+        journal.db.set_trace_callback(asked.append)
+        label(client, ids[:4], ["yes"] * 4)
+        kept(client, PAIRS[0][0])
+        journal.db.set_trace_callback(None)
+        assert any("from held" in words for words in asked)
+        assert not any("count(*)" in words for words in asked)
+        assert client.get("/v1/models/m").json()["kept"] == 6
+        assert 'onmargin_kept_predictions{model="m"} 6' in client.get("/metrics").text
+        size = journal.held.size(1)
+        journal.held.forget_sizes()
+        assert journal.held.size(1) == size
+        client.service.settings = replace(client.service.settings, held=HeldLimits(number=2))
+        kept(client, PAIRS[0][0])
+        assert client.get("/v1/models/m").json()["kept"] == 2
+    with served(tmp_path) as client:
+        assert client.get("/v1/models/m").json()["kept"] == 2

@@ -152,7 +152,7 @@ def test_the_leading_expert_is_named(client, opened):
     page.select_option("#models", "m")
     expect(page.locator("#experts")).to_be_hidden()
     page.select_option("#models", "experts")
-    expect(page.locator("#votes tr")).to_have_count(23)
+    expect(page.locator("#votes tbody tr")).to_have_count(23)
     leader = next(one for one in client.get("/v1/models/experts/progress").json()["experts"] if one["leads"])
     expect(page.locator("#expert-said")).to_contain_text(f"{leader['name']} leads")
 
@@ -177,6 +177,21 @@ def test_dark_and_light_at_the_width_of_a_phone(opened, scheme):
     brightness = sum(int(part) for part in background.strip("rgb()").split(",")) / 3
     assert (brightness < 60) == (scheme == "dark")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.full
+def test_long_names_fit_a_phone(client, opened):
+    name, label = "a-model-with-a-long-name." + "x" * 39, "L" * 250
+    create(client, name)
+    learn(client, name, ({"w" * 500: 1.0}, label), ({"b": 1.0}, "x"), ({"w" * 500: 2.0}, label))
+    page = opened(viewport={"width": 360, "height": 740})
+    page.select_option("#models", name)
+    expect(page.locator("#weights")).to_contain_text("w" * 47 + "…")
+    page.fill("#x", "b")
+    page.click("#try button")
+    expect(page.locator("#answer tr").first).to_be_attached()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator("main th").evaluate_all("all => Math.max(...all.map((one) => one.textContent.length))") == 48
 
 
 @pytest.mark.full

@@ -122,11 +122,15 @@ class HeldTable:
         )
 
     def remove(self, model: int, numbers: Iterable[int]) -> None:
-        """Remove predictions that were labeled, within a transaction."""
-        self._file.db.executemany(
-            "delete from held where model = ? and number = ?", ((model, number) for number in numbers)
-        )
-        self._sizes.pop(model, None)
+        """Remove predictions, within a transaction. The sizes are updated: to count the rest again would be slow."""
+        n, size = self.size(model)
+        db = self._file.db
+        for row in ((model, number) for number in numbers):
+            found = db.execute("select length(body) from held where model = ? and number = ?", row).fetchone()
+            if found is not None:
+                db.execute("delete from held where model = ? and number = ?", row)
+                n, size = n - 1, size - found[0]
+        self._sizes[model] = n, size
 
     def expire(self, model: int, limits: HeldLimits) -> int:
         """Drop predictions beyond the limits, the oldest first, within a transaction; return their number."""

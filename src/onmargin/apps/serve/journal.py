@@ -210,14 +210,16 @@ class Journal(JournalFile):
 
     # Examples
 
-    def append(self, entries: list[Entry], holds: Iterable[Hold] = (), limits: HeldLimits | None = None) -> int:
+    def append(
+        self, entries: list[Entry], holds: Iterable[Hold] = (), limits: HeldLimits | None = None
+    ) -> dict[int, int]:
         """Write examples and predictions to keep, and return when all of them are on disk.
 
-        Returns the number of kept predictions that were dropped because of `limits`.
+        Returns the number of kept predictions that were dropped because of `limits`, by model.
         """
         now = time.time()
         holds = list(holds)
-        dropped = 0
+        dropped: dict[int, int] = {}
         try:
             with self.writing():
                 self.db.executemany(
@@ -232,7 +234,7 @@ class Journal(JournalFile):
                         self.held.remove(entry.model, entry.labeled)
                 self.held.add(holds, now)
                 for model in sorted({hold.model for hold in holds}):
-                    dropped += self.held.expire(model, limits or HeldLimits())
+                    dropped[model] = self.held.expire(model, limits or HeldLimits())
         except BaseException:
             self.held.forget_sizes()
             raise

@@ -126,5 +126,6 @@ class Metrics:
             "mistakes", "gauge", "Mistakes, each made before learning.", lambda m: m.state.progressive.mistakes or 0
         )
         by_model("loss", "gauge", "Losses, each suffered before learning.", lambda m: m.state.totals.loss)
+        by_model("kept_predictions", "gauge", "Predictions whose labels have not arrived.", lambda m: m.n_kept)
         by_model("features", "gauge", "Features of a model.", lambda m: m.state.learner.features)
         return "\n".join(lines) + "\n"

@@ -212,7 +212,10 @@ class Coverage(Struct):
 
 
 class Model(Struct):
-    """A model: its learner, its sequence number, and the earliest number that it can be rewound to."""
+    """A model: its learner, its sequence number, and the earliest number that it can be rewound to.
+
+    `kept` is the number of predictions whose labels have not arrived. A reader keeps none.
+    """
 
     name: str
     task: Task
@@ -225,6 +228,7 @@ class Model(Struct):
     totals: Totals
     progressive: Progressive
     coverage: Coverage | None = None
+    kept: int = 0
 
 
 class Models(Struct):

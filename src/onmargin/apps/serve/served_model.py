@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from onmargin.apps.serve import schema
 from onmargin.apps.serve.journal import Kept
 from onmargin.apps.serve.metrics import Throughput
@@ -11,6 +13,7 @@ from onmargin.apps.serve.restoring import learner_of
 from onmargin.apps.serve.state import State, encode
 
 MOST_KEYS = 65_536  # maximum number of keys for recognizing retries
+_decode = msgspec.json.Decoder(schema.Learned).decode
 LONG = 1024  # maximum bytes of the predictions of a request that are kept for a retry
 
 
@@ -30,9 +33,10 @@ class ServedModel:
         self.certified: tuple[tuple[int, int], schema.Certificate] | None = None
         self.throughput = Throughput()
         self.n_held = 0  # number of the last kept prediction
+        self.n_kept = 0  # kept predictions whose labels have not arrived
         self.claimed: set[int] = set()  # kept predictions whose labels are being learned
-        # Learned requests by key: numbers and predictions.
-        self.keys = {key: schema.Learned(first, last, None, repeated=True) for key, first, last in keys}
+        # Answers of learned requests by key, as JSON, which takes less memory than objects.
+        self.keys = {key: encode(schema.Learned(first, last, None, repeated=True)) for key, first, last in keys}
 
     @property
     def name(self) -> str:
@@ -42,13 +46,22 @@ class ServedModel:
     def earliest(self) -> int:
         return self.kept.earliest
 
+    def known(self, key: str) -> schema.Learned | None:
+        """Return the answer of a request that was learned before; None if the key is new."""
+        found = self.keys.get(key)
+        return None if found is None else _decode(found)
+
     def remember(self, key: str, learned: schema.Learned) -> None:
         """Store the key of a request, to recognize it when it is sent again."""
         predictions = learned.predictions if len(encode(learned.predictions)) <= LONG else None
         self.n_keys += 1
-        self.keys[key] = schema.Learned(learned.first, learned.last, predictions, repeated=True)
+        self.keys[key] = encode(schema.Learned(learned.first, learned.last, predictions, repeated=True))
         while len(self.keys) > MOST_KEYS:
             del self.keys[next(iter(self.keys))]
+
+    def keys_until(self, seq: int) -> dict[str, bytes]:
+        """Return the keys of the requests that were learned up to an example."""
+        return {key: learned for key, learned in self.keys.items() if _decode(learned).last <= seq}
 
     @property
     def keys_from(self) -> int:
@@ -69,4 +82,5 @@ class ServedModel:
             state.totals,
             state.progressive,
             None if state.covering is None else state.covering.describe(),
+            self.n_kept,
         )

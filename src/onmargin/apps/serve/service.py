@@ -128,6 +128,7 @@ class Service:
         model = ServedModel(one.kept, one.state, one.n_keys, one.keys)
         model.saved = max((seq for seq, _ in self.journal.snapshots(one.id)), default=0)
         model.n_held = self.journal.held.last(one.id)
+        model.n_kept = self.journal.held.size(one.id)[0]
         self.models[one.name] = model
         if self.problem is None:
             try:
@@ -360,7 +361,7 @@ class Service:
             state = await self._of_model(
                 model, restore, self.journal, model.kept, self.snapshots.folder, self.settings.room, until=seq
             )
-            keys = {key: learned for key, learned in model.keys.items() if learned.last <= seq}
+            keys = model.keys_until(seq)
             n_keys = model.n_keys - (len(model.keys) - len(keys))
             model.kept = await self.on_disk(
                 self.journal.rewind, model.kept, seq, state.chain, n_keys, n_keys - len(keys) + 1

@@ -100,7 +100,7 @@ class Writer:
 
     async def learn(self, model: ServedModel, request: schema.Learn) -> schema.Learned:
         """Queue examples for learning; return once they are on disk and learned."""
-        known = None if request.key is None else model.keys.get(request.key)
+        known = None if request.key is None else model.known(request.key)
         if known is not None:
             return known
         examples = request.examples
@@ -238,7 +238,7 @@ class Writer:
             request.release()
             return None
         if isinstance(request, _Learning) and request.key is not None:
-            known = request.model.keys.get(request.key)
+            known = request.model.known(request.key)
             if known is not None:
                 request.release()
                 request.answer.set_result(known)
@@ -281,13 +281,14 @@ class Writer:
             self._refuse(group, error)
             return
         self._service.metrics.commits.observe(time.perf_counter() - started)
-        self._service.metrics.dropped += dropped
+        self._service.metrics.dropped += sum(dropped.values())
         self._service.sync_later()
         for k, request in enumerate(group):
             if isinstance(request, _Learning):
                 await self._apply(request, entries[k])
             else:
                 request.model.n_held += len(request)
+                request.model.n_kept += len(request) - dropped.pop(request.model.id, 0)
                 if not request.answer.done():
                     request.answer.set_result([held.id for held in request.held])
 
@@ -325,6 +326,7 @@ class Writer:
             predictions.append(model.state.learn(example))
             model.state.chain = entry.bodies[k][0]
         request.release()
+        model.n_kept -= len(request.labeled)
         model.throughput.count(learned=len(predictions))
         self._service.metrics.learned += len(predictions)
         self._service.learned(entry)

@@ -1,4 +1,4 @@
-"""The page that shows the models: four files without external dependencies."""
+"""The page that shows the models: a few files without external dependencies."""
 
 import gzip
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,8 @@ POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; style-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-KINDS = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "chart.js": "text/javascript"}
+SCRIPTS = ("page.js", "prediction.js", "chart.js", "elements.js", "requests.js")
+KINDS = {"page.html": "text/html", "page.css": "text/css", **dict.fromkeys(SCRIPTS, "text/javascript")}
 
 
 @cache

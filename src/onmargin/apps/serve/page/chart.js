@@ -1,16 +1,6 @@
-"use strict";
 // Line charts as SVG: axes with few digits, colors by class, so that they follow the color scheme of the page.
 
-const plainNumbers = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
-const shortNumbers = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, notation: "compact" });
-
-// A number as people write it: few digits, no exponents.
-function plain(value) {
-  if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  if (value !== 0 && Math.abs(value) < 0.001) return value > 0 ? "<0.001" : ">−0.001";
-  const text = Math.abs(value) >= 1e6 ? shortNumbers.format(value) : plainNumbers.format(value);
-  return text.replace("-", "−");
-}
+import { plain } from "./elements.js";
 
 // At most five round numbers that cover a range.
 function ticks(low, high) {
@@ -28,8 +18,9 @@ function svg(kind, attributes, text) {
   return made;
 }
 
-// Series have a name, a class and points; `x` and `y` are the titles of the axes, `top` where the vertical one ends.
-function drawChart(element, series, { x, y, top, ends, label = plain }) {
+// Series have a name, a class and points; `x` is the title of the horizontal axis, with `label` for its numbers, and
+// `top` where the vertical one ends, with `format` for its numbers.
+export function drawChart(element, series, { x, top, ends, label = plain, format = plain }) {
   const width = element.clientWidth, height = element.clientHeight;
   if (!width || !height) return;
   const points = series.flatMap((one) => one.points);
@@ -41,7 +32,7 @@ function drawChart(element, series, { x, y, top, ends, label = plain }) {
   const drawn = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
   for (const value of ticks(0, most)) {
     drawn.append(svg("line", { x1: left, x2: width - right, y1: up(value), y2: up(value), class: "grid" }));
-    drawn.append(svg("text", { x: left - 6, y: up(value) + 4, class: "tick end" }, plain(value)));
+    drawn.append(svg("text", { x: left - 6, y: up(value) + 4, class: "tick end" }, format(value)));
   }
   for (const value of ticks(low, high)) {
     const at = across(value), last = at > width - right - 24;
@@ -57,10 +48,11 @@ function drawChart(element, series, { x, y, top, ends, label = plain }) {
     const line = one.points.map((point) => `${across(point[0]).toFixed(1)},${up(point[1]).toFixed(1)}`).join(" ");
     inside.append(svg("polyline", { points: line, class: `series ${one.kind}` }));
     if (one.points.length === 1) inside.append(svg("circle", { cx: line.split(",")[0], cy: line.split(",")[1], r: 3, class: `dot ${one.kind}` }));
+    const outside = one.points.length > 0 && one.points.every((point) => point[1] > most);
+    const name = outside ? `${one.name} (above the chart)` : one.name;
     drawn.append(svg("line", { x1: place, x2: place + 18, y1: 10, y2: 10, class: `series ${one.kind}` }));
-    const name = svg("text", { x: place + 23, y: 14, class: "tick" }, one.name);
-    drawn.append(name);
-    place += 40 + 7 * one.name.length;
+    drawn.append(svg("text", { x: place + 23, y: 14, class: "tick" }, name));
+    place += 40 + 7 * name.length;
   }
   element.replaceChildren(drawn);
 }

@@ -1,58 +1,22 @@
-"use strict";
 // The page of `onmargin serve`: follows one model by server-sent events, which are read with fetch, because they need a
-// token where the service does. Text from models is set as text, never as markup.
+// token where the service does.
 
-const $ = (id) => document.getElementById(id);
+import { drawChart } from "./chart.js";
+import { $, bars, duration, element, fill, inOrder, percent, plain, probability, setClass, setHidden, setText, table } from "./elements.js";
+import { example, predict } from "./prediction.js";
+import { ask, curl, fetched } from "./requests.js";
+
 const page = { name: null, stop: null, shown: null, bound: null, labels: "", weighed: -1, lost: null };
 const HINTS = {
   tag: ['A sequence, as JSON: a list of tokens, each with its features, such as ', '[["word=the"], ["word=dog"]]'],
   other: ['An example: a text, or JSON such as ', '{"size": 1.5, "color": "red"}', ' or ', '[0.1, 2]'],
 };
 
-async function ask(path, body, signal) {
-  const headers = {};
-  const token = sessionStorage.getItem("token");
-  if (token) headers["Authorization"] = `Bearer ${token}`;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  const options = { headers, signal, method: body === undefined ? "GET" : "POST" };
-  if (body !== undefined) options.body = JSON.stringify(body);
-  const answer = await fetch(path, options).catch((problem) => {
-    throw problem.name === "AbortError" ? problem : new Error("the service does not answer");
-  });
-  if (answer.ok) return answer;
-  const problem = await answer.json().catch(() => ({ error: answer.statusText }));
-  throw Object.assign(new Error(problem.error), { status: answer.status });
-}
-
-const fetched = async (...request) => (await ask(...request)).json();
-
-function element(kind, text, properties = {}) {
-  const made = document.createElement(kind);
-  if (text !== undefined) made.textContent = text;
-  return Object.assign(made, properties);
-}
-
 const path = (last) => `v1/models/${encodeURIComponent(page.name)}/${last}`;
-const percent = (part) => (part === null || Number.isNaN(part) ? "–" : `${(100 * part).toFixed(1)} %`);
-const duration = (seconds) => (seconds === null || seconds === undefined ? "–" : seconds < 1 ? `${plain(1000 * seconds)} ms` : `${plain(seconds)} s`);
 const counts = (task) => (task === "regress" || task === "novelty" ? "loss" : "mistakes");
-const inOrder = (a, b) => String(a).localeCompare(String(b), "en", { numeric: true });
 
 function view(name) {
   if (document.body.dataset.view !== name) document.body.dataset.view = name;
-}
-
-// What has not changed is not set: whoever listens to the page, a screen reader or a selection, is not disturbed.
-function setText(id, text) {
-  if ($(id).textContent !== text) $(id).textContent = text;
-}
-
-function setClass(element, name) {
-  if (element.className !== name) element.className = name;
-}
-
-function setHidden(id, hidden) {
-  if ($(id).hidden !== hidden) $(id).hidden = hidden;
 }
 
 function say(words, kind) {
@@ -150,13 +114,6 @@ async function readEvents(reader) {
 
 // Commands to copy
 
-function curl(where, body) {
-  const token = sessionStorage.getItem("token");
-  const bearer = token ? ` \\\n  -H 'Authorization: Bearer ${token}'` : "";
-  const address = new URL(where, location.href.split("?")[0]);
-  return `curl ${address} \\\n  -H 'Content-Type: application/json'${bearer} \\\n  -d '${JSON.stringify(body)}'`;
-}
-
 const EXAMPLES = {
   classify: { x: "cheap pills now", y: "spam" },
   regress: { x: { rooms: 3, area: 75 }, y: 210.5 },
@@ -217,7 +174,6 @@ function show(progress) {
 
 function showNumbers({ model, rates, latency }) {
   const { totals, progressive, coverage } = model;
-  const rounds = Math.max(1, totals.rounds);
   const error = progressive.mistakes === null ? null : progressive.mistakes / progressive.examples;
   const numbers = {
     Task: model.task,
@@ -225,11 +181,12 @@ function showNumbers({ model, rates, latency }) {
     Examples: model.seq.toLocaleString("en"),
     ...(counts(model.task) === "mistakes" ? { Error: percent(error) } : {}),
     ...(progressive.absolute_error === null ? {} : { "Mean absolute error": plain(progressive.absolute_error / progressive.examples) }),
-    "Mean loss": plain(totals.loss / rounds),
+    "Mean loss": plain(totals.loss / Math.max(1, model.seq)),
     Features: model.features.toLocaleString("en"),
     ...(model.classes.length ? { Labels: model.classes.length } : {}),
-    ...(coverage ? { [`Covered (${plain(100 * coverage.asked)} % asked)`]: percent(coverage.covered) } : {}),
+    ...(coverage ? { "Covered (asked)": `${percent(coverage.covered)} (${plain(100 * coverage.asked)} %)` } : {}),
     ...(coverage ? { [model.task === "regress" ? "Mean width" : "Mean set size"]: plain(coverage.size) } : {}),
+    ...(model.kept ? { "Without label yet": model.kept.toLocaleString("en") } : {}),
     "Learned/s": plain(Math.round(rates[0])),
     "Predicted/s": plain(Math.round(rates[1])),
     "Learn p99": duration(latency.learn?.[1]),
@@ -247,14 +204,13 @@ function showNumbers({ model, rates, latency }) {
   [...list.querySelectorAll("dd")].forEach((dd, k) => {
     const text = String(numbers[names[k]]);
     if (dd.textContent !== text) dd.textContent = text;
-    setClass(dd, text.length > 12 ? "long" : "");
+    setClass(dd, text.length > 10 ? "long" : "");
   });
 }
 
 function drawError({ model, curve }) {
   const what = counts(model.task);
-  const column = what === "loss" ? 2 : 1;
-  const title = what === "loss" ? "mean loss" : "error";
+  const [title, column, format] = what === "loss" ? ["mean loss", 2, plain] : ["error", 1, percent];
   const mean = curve.map((p) => [p[0], p[column] / p[0]]);
   const series = [{ name: title, kind: "one", points: mean }];
   const bound = page.bound?.counted === what ? page.bound : null;
@@ -262,10 +218,10 @@ function drawError({ model, curve }) {
   const now = mean.length ? mean.at(-1)[1] : 0;
   const later = mean.slice(Math.ceil(mean.length / 10)).map((p) => p[1]);
   const top = mean.length > 10 ? Math.max(1.5 * now, ...later, ...(bound && bound.bound < 3 * bound.rounds * now ? [(1.2 * bound.bound) / bound.rounds] : [])) : undefined;
-  drawChart($("error"), series, { x: "examples", top: top || undefined });
+  drawChart($("error"), series, { x: "examples", top: top || undefined, format: what === "loss" ? plain : (part) => `${plain(100 * part)} %` });
   if (!model.seq) return setText("said", "each example is predicted before it is learned");
-  const said = `${title} ${plain(now)} after ${model.seq.toLocaleString("en")} examples, each predicted before it was learned`;
-  const allowed = bound ? `; ${bound.theorem} allows ${plain(bound.bound / bound.rounds)} after ${bound.rounds.toLocaleString("en")}` : "";
+  const said = `${title} ${format(now)} after ${model.seq.toLocaleString("en")} examples, each predicted before it was learned`;
+  const allowed = bound ? `; ${bound.theorem} allows ${format(bound.bound / bound.rounds)} after ${bound.rounds.toLocaleString("en")}` : "";
   setText("said", said + allowed + (page.bound?.none ? `; no bound: ${page.bound.none}` : ""));
 }
 
@@ -288,14 +244,15 @@ async function findBound(model) {
 }
 
 function drawLoad({ history, rates }) {
-  const points = (k) => history.map((one) => [-one[0], one[k]]);
+  const first = history.length ? Math.min(-60, -history[0][0]) : -60;
+  const [unit, size] = first < -120 ? ["min", 60] : ["s", 1];
+  const points = (k) => history.map((one) => [-one[0] / size, one[k]]);
   const series = [
     { name: "learned/s", kind: "one", points: points(1) },
     { name: "predicted/s", kind: "two", points: points(2) },
   ];
-  const first = history.length ? Math.min(-60, -history[0][0]) : -60;
-  const label = (seconds) => (seconds === 0 ? "now" : `${plain(seconds)} s`);
-  drawChart($("load"), series, { x: "time", ends: [first, 0], label });
+  const label = (time) => (time === 0 ? "now" : `${plain(time)} ${unit}`);
+  drawChart($("load"), series, { x: "time", ends: [first / size, 0], label });
   setText("load-said", `${plain(Math.round(rates[0]))} learned and ${plain(Math.round(rates[1]))} predicted per second, now`);
 }
 
@@ -311,21 +268,15 @@ function showConfusion(cells) {
   const key = JSON.stringify([labels, cells]);
   if (page.confusion === key) return;
   page.confusion = key;
-  const table = element("table");
-  const head = table.createTHead().insertRow();
-  head.append(element("th", ""), ...labels.map((label) => element("th", label, { scope: "col" })));
-  const body = table.createTBody();
-  for (const y of labels) {
-    const row = body.insertRow();
-    row.append(element("th", y, { scope: "row" }));
-    for (const predicted of labels) {
-      const n = found.get(JSON.stringify([y, predicted])) ?? 0;
-      const cell = element("td", n.toLocaleString("en"));
-      cell.style.backgroundColor = `rgba(var(--cell), ${(0.6 * n) / Math.max(1, sums.get(y))})`;
-      row.append(cell);
-    }
-  }
-  $("confusion").replaceChildren(table);
+  const rows = labels.map((y) => [y, ...labels.map((predicted) => {
+    const n = found.get(JSON.stringify([y, predicted])) ?? 0;
+    const cell = element("td", n.toLocaleString("en"), { className: n ? "" : "zero" });
+    cell.style.backgroundColor = `rgba(var(--cell), ${(0.6 * n) / Math.max(1, sums.get(y))})`;
+    return cell;
+  })]);
+  $("confusion").replaceChildren(table(["", ...labels], rows, 12));
+  const some = labels.length < sums.size ? ` The ${labels.length} most frequent labels of ${sums.size} are shown.` : "";
+  setText("confusion-said", `Rows are the true labels, columns the predictions before each was learned.${some}`);
 }
 
 // Models that learn side by side, the largest vote first.
@@ -335,26 +286,8 @@ function showExperts(experts, model) {
   const leader = experts.find((expert) => expert.leads);
   setText("expert-said", leader ? `${leader.name} leads: the least ${what} so far. Bars are votes.` : "");
   const sorted = [...experts].sort((a, b) => b.vote - a.vote || a.lost - b.lost);
-  if (experts.length) fill($("votes"), bars(sorted.map((one) => ({ feature: `${one.name}, ${plain(one.lost)} ${what}`, value: one.vote }))));
-}
-
-// Replace what has changed, and nothing else: whoever has scrolled or selected something stays where they are.
-function fill(place, made) {
-  if (place.innerHTML !== made.outerHTML) place.replaceChildren(made);
-}
-
-function bars(parts) {
-  const table = element("table");
-  const largest = Math.max(...parts.map((part) => Math.abs(part.value)), 1e-300);
-  for (const { feature, value } of parts) {
-    const row = table.insertRow();
-    const bar = element("span", "", { className: value < 0 ? "minus" : "" });
-    bar.style.width = `${((100 * Math.abs(value)) / largest).toFixed(1)}%`;
-    const cell = element("td", undefined, { className: "bar" });
-    cell.append(bar);
-    row.append(element("th", feature, { scope: "row" }), element("td", plain(value)), cell);
-  }
-  return table;
+  const heads = ["Expert", what[0].toUpperCase() + what.slice(1), "Vote"];
+  if (experts.length) fill($("votes"), bars(sorted.map((one) => [one.name, plain(one.lost), one.vote]), heads, probability));
 }
 
 function showHint(model) {
@@ -372,6 +305,7 @@ function showLabels(model) {
     $("label").replaceChildren(...labels.map((label) => element("option", label)));
     $("label").value = labels.includes(before) ? before : labels[0];
     page.weighed = -1;
+    setHidden("of-label", labels.length < 2);
   }
   if (model.seq !== page.weighed) showWeights();
 }
@@ -383,78 +317,15 @@ async function showWeights() {
   if (page.labels !== "all") query.set("label", $("label").value);
   try {
     const { parts } = await fetched(`${path("weights")}?${query}`);
-    fill($("weights"), parts.length ? bars(parts) : element("p", "nothing learned yet", { className: "note" }));
+    fill($("weights"), parts.length ? bars(parts.map(({ feature, value }) => [feature, value])) : element("p", "nothing learned yet", { className: "note" }));
   } catch (problem) {
     if (problem.status) fill($("weights"), element("p", problem.message, { className: "note" }));
   }
 }
 
-// A prediction, and what it is made of
-
-function example(text) {
-  try {
-    const value = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : text;
-  } catch {
-    return text;
-  }
-}
-
-function table(heads, rows) {
-  const made = element("table");
-  made.createTHead().insertRow().append(...heads.map((head) => element("th", head, { scope: "col" })));
-  const body = made.createTBody();
-  for (const [first, ...others] of rows) {
-    const row = body.insertRow();
-    row.append(element("th", first, { scope: "row" }), ...others.map((value) => element("td", value)));
-  }
-  return made;
-}
-
-// All labels with their scores and probabilities, the best first.
-function byLabel(scores, probabilities) {
-  const shares = new Map(probabilities ?? []);
-  const rows = scores.map(([label, score]) => [label, score, shares.get(label)]);
-  rows.sort((a, b) => (b[2] ?? b[1]) - (a[2] ?? a[1]) || inOrder(a[0], b[0]));
-  const heads = ["Label", "Score", ...(probabilities ? ["Probability"] : [])];
-  return table(heads, rows.map(([label, score, share]) => [label, plain(score), ...(probabilities ? [plain(share)] : [])]));
-}
-
-function covered(set, task) {
-  if (set === null) return null;
-  if (task !== "regress") return set.length ? `One of ${set.join(", ")}` : "No label is likely enough";
-  return set[0] === null ? "Anything is possible" : `Between ${plain(set[0])} and ${plain(set[1])}`;
-}
-
-async function tryOne(event) {
+function tryOne(event) {
   event.preventDefault();
-  const x = example($("x").value);
-  const answer = $("answer");
-  const { model } = page.shown;
-  let predicted = false;
-  try {
-    const sent = { examples: [{ x }], scores: model.task !== "tag", probabilities: model.task === "classify", sets: model.coverage !== null };
-    const { predictions, scores, probabilities, sets } = await fetched(path("predict"), sent);
-    const [prediction] = predictions;
-    const number = typeof prediction === "number" && model.task === "regress";
-    const words = prediction === null ? "nothing was learned yet" : number ? plain(prediction) : [prediction].flat().join(", ") || "no label";
-    answer.replaceChildren(element("p", words, { className: "result" }));
-    predicted = true;
-    if (prediction === null) return;
-    const set = sets && covered(sets[0], model.task);
-    if (set) answer.append(element("p", `${set}, in ${plain(100 * model.coverage.asked)} % of the examples.`, { className: "note" }));
-    if (model.task === "tag") return answer.append(table(["Token", "Tag"], x.map((token, k) => [JSON.stringify(token), prediction[k]])));
-    if (Array.isArray(scores[0])) answer.append(byLabel(scores[0], probabilities?.[0]));
-    else if (!number) answer.append(element("p", `Score ${plain(scores[0])}`, { className: "note" }), ...(probabilities ? [table(["Label", "Probability"], probabilities[0].map(([label, share]) => [label, plain(share)]))] : []));
-    const { explanations } = await fetched(path("explain"), { examples: [{ x }], top: 12 });
-    const { label, intercept, parts } = explanations[0];
-    const of = label === null ? "" : ` of ${label}`;
-    const sum = intercept === null ? "" : ` With the intercept, ${plain(intercept)}, they add up to the score if all are shown.`;
-    answer.append(element("p", `What each feature adds to the score${of}.${sum}`, { className: "note" }), bars(parts));
-  } catch (problem) {
-    if (predicted) answer.append(element("p", `No explanation: ${problem.message}`, { className: "note" }));
-    else answer.replaceChildren(element("p", problem.message, { className: "wrong" }));
-  }
+  predict(path, page.shown.model, example($("x").value), $("answer"));
 }
 
 $("models").addEventListener("change", () => follow($("models").value));
