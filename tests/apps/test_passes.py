@@ -139,7 +139,7 @@ def test_a_signal_is_heard_within_a_block(tmp_path):
     _, message = process.communicate(timeout=60)
     assert time.monotonic() - begun < 3  # the machine may be busy
     assert process.returncode == 128 + signal.SIGTERM
-    assert b"go on with --resume" in message
+    assert b"continue with --resume" in message
     assert 0 < load_with_notes(out)[1]["position"][2] <= 3000
 
 

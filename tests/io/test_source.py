@@ -1,23 +1,30 @@
 """Sources of readers: paths, streams and standard input, compressed or not, with any line endings."""
 
+import bz2
 import gzip
 import io
 import lzma
 import subprocess
 import sys
 import tracemalloc
+import zipfile
 
 import pytest
 import zstandard
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from onmargin.io import ReadError, read_crfsuite
+from onmargin.io import ReadError, guess_format, read_crfsuite
 from onmargin.io._source import Lines, Place, RecordError, opened
 
 TEXT = "A\tx\nB\ty:2\n\nA\tz\n"
 EXPECTED = [([{"x": 1}, {"y": 2}], ["A", "B"]), ([{"z": 1}], ["A"])]
-PACK = {"gz": gzip.compress, "xz": lzma.compress, "zst": zstandard.compress}
+PACK = {
+    "gz": gzip.compress,
+    "xz": lzma.compress,
+    "zst": zstandard.compress,
+    "bz2": lambda data: bz2.compress(data, 1),  # blocks of 100 KB, which are damaged as a whole
+}
 
 
 def read_all(records):
@@ -32,7 +39,7 @@ def read_all(records):
 
 
 @pytest.mark.parametrize("pack", PACK.values(), ids=PACK)
-@pytest.mark.parametrize("name", ["data", "data.gz", "data.xz", "data.zst"])
+@pytest.mark.parametrize("name", ["data", "data.gz", "data.xz", "data.zst", "data.bz2"])
 def test_compression_shows_in_the_bytes(tmp_path, pack, name):
     path = tmp_path / name
     path.write_bytes(pack(TEXT.encode()))
@@ -50,7 +57,7 @@ def test_compressed_files_may_be_concatenated(tmp_path, pack):
 def test_suffix_promises_compression(tmp_path, suffix):
     path = tmp_path / f"data.{suffix}"
     path.write_text(TEXT)
-    with pytest.raises(ReadError, match=r"data\.\w+, record 1: the compressed data are damaged"):
+    with pytest.raises(ReadError, match=r"data\.\w+, record 1: the data are damaged"):
         list(read_crfsuite(path))
     path.write_bytes(b"")
     assert list(read_crfsuite(path)) == []
@@ -67,6 +74,28 @@ def test_cut_compressed_file_loses_no_record_before_the_cut(tmp_path, pack):
     assert n / 4 < len(seen) < n
     assert error.record == len(seen) + 1
     assert "damaged" in str(error)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_read_by_its_byte_order_mark(tmp_path, encoding):
+    """Spreadsheets save "Unicode text" like this. Characters take two to four bytes, and three in UTF-8."""
+    names = [f"x{k}\u20ac\U0001f600" for k in range(30_000)]
+    text = "".join(f"A\t{name}\n\n" for name in names)
+    path = tmp_path / "data"
+    path.write_bytes(("" if encoding == "utf-16" else "\ufeff").encode(encoding) + text.encode(encoding))
+    assert [x for x, _ in read_crfsuite(path)] == [[{name: 1.0}] for name in names]
+    path.write_bytes("A\tx\n".encode("utf-16")[:-1])
+    _, error = read_all(read_crfsuite(path))
+    assert "the data are damaged" in str(error)
+
+
+def test_an_archive_is_refused_with_the_remedy(tmp_path):
+    path = tmp_path / "table.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", TEXT)
+    for read in (lambda: list(read_crfsuite(path)), lambda: guess_format(path)):
+        with pytest.raises(ReadError, match="is a zip archive: unpack it"):
+            read()
 
 
 def test_a_path_is_read_again_and_a_stream_once(tmp_path):
@@ -178,7 +207,8 @@ def test_error_names_file_line_record_and_byte(tmp_path):
     assert isinstance(error, ReadError)
     assert (error.path, error.line, error.record) == (str(path), 6, 3)
     assert str(error) == (
-        f"{path}, line 6, record 3: byte 0xfc after 4 characters is not UTF-8: convert the file, with iconv for example"
+        f"{path}, line 6, record 3: byte 0xfc after 4 characters is not UTF-8: convert the file, for example with "
+        "iconv -f latin1 -t utf-8 FILE"
     )
 
 

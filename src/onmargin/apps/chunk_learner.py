@@ -23,6 +23,19 @@ Notes = dict[str, Any]
 SIZES = {"classify": "mean_set_size", "rank": "mean_set_size", "regress": "mean_interval_width"}
 
 
+# Parameters of a tagger that only `fit` and lists of names use, with what to do instead.
+_OF_FIT = {
+    "max_iter": "use --passes",
+    "shuffle": "use --shuffle",
+    "random_state": "leave it out",
+    "tol": "leave it out",
+    "n_iter_no_change": "leave it out",
+    "verbose": "leave it out",
+    "warm_start": "use --from",
+    "separator": "leave it out",
+}
+
+
 def begin(
     model: str | None, task: str, settings: Settings, parameters: dict[str, Any], coverage: float | None = None
 ) -> "ChunkLearner":
@@ -42,7 +55,12 @@ def begin(
     if settings.kind == "rows":
         parameters.setdefault("dtype", settings.dtype)
     if task == "tag":
+        useless = [f"{name} ({remedy})" for name, remedy in _OF_FIT.items() if name in parameters]
+        if useless:
+            raise click.UsageError(f"parameters of a tagger without effect on files: {', '.join(useless)}")
         parameters.setdefault("average", True)  # as `SequenceTagger.fit` does
+    elif "separator" in parameters and settings.format not in {"json", "jsonl"}:
+        raise click.UsageError(f"separator is for lists of names in JSON, and {settings.format} files have none")
     learner = made(model, task, parameters)
     return ChunkLearner(task, learner if coverage is None else covering(learner, coverage), token_features(settings))
 

@@ -355,7 +355,7 @@ def train(
             raise click.UsageError("--engine starts over and saves after each pass: no --from, no --checkpoint-every")
         place = scaled.Place(engine, workers, address, mixing or "updates")
         done = scaled.train(request, out, place, resume=resume, quiet=quiet)
-    if (warning := done.warning()) is not None:
+    for warning in done.warnings():
         click.echo(f"warning: {warning}", err=True)
     report.show(done.report(), as_json=as_json)
 

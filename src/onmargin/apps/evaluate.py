@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from onmargin.apps.chunk_learner import SIZES, ChunkLearner
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
-from onmargin.apps.loaded import examples, load_learner
+from onmargin.apps.loaded import examples, load_learner, warn
 from onmargin.apps.predict import decided
 from onmargin.apps.report import Report
 from onmargin.apps.tasks import TARGETS
@@ -40,13 +40,14 @@ def evaluate(
     measure = new_measure(learner)
     covered = None if learner.wrapper is None else Covered(learner)
     decisions = None if abstain is None else Decided(abstain)
-    n_examples = 0
+    n_examples, known = 0, learner.task != "classify"
     for path, first, chunk in examples(
         files, learner, settings, format, given, labels=learner.task != "novelty", strict=strict
     ):
         try:
             measure_chunk(measure, learner, chunk)
             targets = _targets(learner, chunk)
+            known = known or not set(targets).isdisjoint(learner.model.classes_)
             if covered is not None:
                 covered.add(targets, learner.covers(chunk))
             if decisions is not None:
@@ -56,6 +57,8 @@ def evaluate(
         n_examples += len(chunk)
     if not n_examples:
         raise Failure(f"there are no examples in {', '.join(files)}")
+    if not known:
+        warn(f"the model knows none of the labels, such as {targets[0]!r:.60}: are they in this column?", strict=strict)
     report = {"model": model, "task": learner.task, "examples": n_examples, **measure.report()}
     for more in (covered, decisions):
         report |= {} if more is None else more.report()

@@ -14,8 +14,9 @@ from onmargin import io
 from onmargin.apps.columns import LABELS, RowFeatures, is_label, is_text, judge
 from onmargin.apps.failure import Failure
 from onmargin.io import Reader, ReadError
+from onmargin.io._fields import listed
 from onmargin.io.csv_look import MISSING, first_row
-from onmargin.io.guess import first_lines, guess_format, head
+from onmargin.io.guess import first_lines, guess_format, head, plain_name
 
 _BLOCK = 1 << 22  # bytes of svmlight text to parse at once
 _SAMPLE = 1000  # maximum number of rows for judging columns
@@ -120,7 +121,7 @@ class Settings:
             tuple(self.crossed),
             self.bare,
             RecordFeatures(**options).read,
-            nested=self.flat,
+            nested=self.flat or self.format == "arrow",
         )
 
 
@@ -170,8 +171,9 @@ def _place(column: str | None, settings: Settings) -> str | int | None:
 
 def _read_json(name: str) -> Callable[[Any, Settings, bool], Reader[Any]]:
     def read(source: Any, settings: Settings, labelled: bool) -> Reader[Any]:
-        options = {"label": settings.label, "weight": settings.weight, "flat": settings.flat}
-        reader: Reader[Any] = getattr(io, name)(source, **options)
+        reader: Reader[Any] = getattr(io, name)(
+            source, label=settings.label, weight=settings.weight, flat=settings.flat, ignore=settings.ignored
+        )
         return reader
 
     return read
@@ -197,7 +199,7 @@ FORMATS: dict[str, Format] = {
     "arrow": Format(
         "records",
         lambda source, settings, labelled: io.read_arrow(
-            source, settings.label if labelled else None, weight=settings.weight
+            source, settings.label if labelled else None, weight=settings.weight, ignore=settings.ignored
         ),
     ),
     "folder": Format("records", lambda source, settings, labelled: io.read_folder(source, random_state=0)),
@@ -232,10 +234,11 @@ def guessed(path: str, format: str | None) -> str:
 
 @dataclass(frozen=True)
 class Look:
-    """Settings for reading a file, and the columns that are ignored with the reasons."""
+    """Settings for reading a file, the columns that are ignored with the reasons, and whether there are texts."""
 
     settings: Settings
     left_out: Mapping[str, str] = field(default_factory=dict)
+    has_texts: bool = False
 
     def __str__(self) -> str:
         """Return a one-line description."""
@@ -285,24 +288,33 @@ def look_at(path: str, format: str | None, given: Mapping[str, Any], **fixed: An
     if format in _TABLES:
         return _look_at_table(path, settings, given)
     settings = replace(settings, label=given.get("label"), templates=list(given.get("template") or ()))
+    _check_token_label(format, settings.label)
     if format == "conll":
-        if settings.label is not None and not re.fullmatch(r"-?\d+", settings.label):
-            raise click.BadParameter(
-                f"columns of CoNLL files have numbers, from 0; got {settings.label!r}", param_hint="--label"
-            )
         return Look(replace(settings, columns=_token_width(path) - 1))
     if format == "conllu":
         return Look(replace(settings, label=settings.label or "upos"))
     if format == "svmlight":
         several = settings.multilabel or re.match(r"\S+,", _first_line(path)) is not None
         return Look(replace(settings, multilabel=several))
-    return Look(settings)
+    return Look(settings, has_texts=format in {"text", "folder", "mbox"})
+
+
+def _check_token_label(format: str, label: str | None) -> None:
+    """Raise an error for a label that is not a column of tokens."""
+    if label is None:
+        return
+    from onmargin.io.conll import CONLLU
+
+    if format == "conll" and not re.fullmatch(r"-?\d+", label):
+        raise click.BadParameter(f"columns of CoNLL files have numbers, from 0; got {label!r}", param_hint="--label")
+    if format == "conllu" and label not in CONLLU:
+        raise click.BadParameter(f"columns of CoNLL-U are {', '.join(CONLLU)}; got {label!r}", param_hint="--label")
 
 
 def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> Look:
     label = given.get("label")
     texts, ignored, only, crossed = (tuple(given.get(option) or ()) for option in ("text", "ignore", "only", "cross"))
-    settings = replace(settings, texts=texts)
+    settings = replace(settings, texts=texts, ignored=ignored)
     if settings.format == "csv":
         settings = csv_settings(path, settings, given)
     if settings.format in {"json", "jsonl"}:
@@ -310,11 +322,17 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
     names = table_columns(path, settings)
     if not settings.is_table:
         # The features are a nested object, next to the key of the label.
-        features = [row for row in _sample(path, settings) if isinstance(row, dict)]
+        own = {name: given.get(name) for name in ("label", "weight")}
+        _check_columns(own, names)
+        rows = _sample(path, settings)
+        features = [row for row in rows if isinstance(row, dict)]
         if not texts or features:
             names = list(dict.fromkeys(name for row in features for name in row))
-            _check_columns(given, names, but=("label", "weight"))
-        return Look(replace(settings, ignored=ignored, only=only, crossed=crossed))
+            _check_columns(given, names, but=tuple(own))
+        has_texts = bool(texts) or any(isinstance(x, str) for x in rows)
+        return Look(replace(settings, only=only, crossed=crossed), has_texts=has_texts)
+    if not names:
+        raise Failure(f"{path} is empty")
     _check_columns(given, names)
     rows = _sample(path, replace(settings, label=None))
     label = label or _guess_label([name for name in names if name not in texts], rows, settings)
@@ -337,15 +355,14 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
         if wrong:
             raise click.UsageError(f"--cross needs columns of numbers or categories that are kept; {wrong[0]!r} is not")
     alone = table[0] if len(table) == 1 and list(settings.texts) == table else None
-    return Look(replace(settings, bare=alone), left_out)
+    return Look(replace(settings, bare=alone), left_out, has_texts=bool(settings.texts))
 
 
 def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Settings:
     """Return the settings with the dialect of a CSV file."""
     from onmargin.io.csv_look import look_at_csv
 
-    names = path.lower().removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")
-    delimiter = given.get("delimiter") or ("\t" if names.endswith(".tsv") else None)
+    delimiter = given.get("delimiter") or ("\t" if plain_name(path).endswith(".tsv") else None)
     decimal, thousands = given.get("decimal"), given.get("thousands")
     try:
         look = look_at_csv(
@@ -371,6 +388,7 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
     # Data from a pipe is assumed to have the format of the training data.
     format = guessed(path, format or (settings.format if path == "-" else None))
     check_options(given, format)
+    _check_token_label(format, given.get("label"))
     own = replace(settings, format=format, label=given.get("label") or settings.label)
     if format == "csv":
         header = settings.header if settings.format == "csv" else None
@@ -456,8 +474,6 @@ def table_columns(path: str, settings: Settings) -> list[str]:
 
 def _check_columns(given: Mapping[str, Any], names: Sequence[str], but: Sequence[str] = ()) -> None:
     """Raise an error for named columns that do not exist."""
-    if not names and not but:
-        raise Failure("the table has no columns")
     for option in ("label", "weight", "text", "ignore", "only", "cross"):
         value = given.get(option)
         if value is None or option in but:
@@ -465,11 +481,7 @@ def _check_columns(given: Mapping[str, Any], names: Sequence[str], but: Sequence
         wanted = [value] if isinstance(value, str) else [n for v in value for n in ([v] if isinstance(v, str) else v)]
         for name in wanted:
             if name not in names:
-                raise Failure(f"there is no column {name!r} for --{option}; the columns are {_listed(names)}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+                raise Failure(f"there is no column {name!r} for --{option}; the columns are {listed(names)}")
 
 
 def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) -> str:
@@ -478,13 +490,16 @@ def _guess_label(names: Sequence[str], rows: Sequence[Any], settings: Settings) 
     if len(called) == 1:
         return called[0]
     if settings.flat:
-        raise Failure(f"name the --label, one of the keys {_listed(names)}")
-    if not names:
+        raise Failure(f"name the --label, one of the keys {listed(names)}")
+    values = {name: found for name in names if (found := [row[name] for row in rows if name in row]) or not rows}
+    if not values:
         raise Failure("no column is left for the label: name it with --label")
-    values = {name: [row[name] for row in rows if name in row] for name in (names[0], names[-1])}
-    if is_text(values[names[-1]]) and is_label(values[names[0]]):
-        return names[0]
-    return names[-1]
+    first, last = next(iter(values)), next(reversed(values))
+    if is_text(values[last]) and is_label(values[first]):
+        return first
+    if (reason := judge(rows, [last]).left_out.get(last)) is not None:
+        raise Failure(f"the last column, {last!r}, is hardly the label ({reason}): name it with --label")
+    return last
 
 
 def has_labels(settings: Settings, path: str) -> bool:

@@ -46,9 +46,10 @@ def examples(
             )
         labelled = has_labels(own, path)
         if labels and not labelled:
-            raise Failure(f"{path} has no labels")
+            column = f" in a column {own.label!r}: name the column with --label" if own.is_table else ""
+            raise Failure(f"{path} has no labels{column}")
         if missing := missing_columns(path, own):
-            _warn(
+            warn(
                 f"{path} has no column {', '.join(map(repr, missing))}, which the model has learned from", strict=strict
             )
         first, known, met = 1, False, False
@@ -57,12 +58,12 @@ def examples(
                 known, some = learner.familiar(chunk)
                 met = met or some
                 if met and not known and (len(chunk) > 1 or first == _ENOUGH):
-                    _warn(_UNKNOWN.format(path), strict=strict)
+                    warn(_UNKNOWN.format(path), strict=strict)
                     known = True  # warn only once
             yield path, first, chunk
             first += len(chunk)
         if met and not known:
-            _warn(_UNKNOWN.format(path), strict=strict)
+            warn(_UNKNOWN.format(path), strict=strict)
 
 
 _UNKNOWN = (
@@ -71,7 +72,8 @@ _UNKNOWN = (
 )
 
 
-def _warn(problem: str, *, strict: bool) -> None:
+def warn(problem: str, *, strict: bool) -> None:
+    """Print a warning, or raise an error if `strict`."""
     if strict:
         raise Failure(problem)
     click.echo(f"warning: {problem}", err=True)

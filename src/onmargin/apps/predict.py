@@ -9,9 +9,10 @@ from typing import IO, Any
 
 from onmargin.apps.chunks import CHUNK, Chunk
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import Settings, settings_for, table_columns
+from onmargin.apps.formats import Settings, check_files, settings_for, table_columns
 from onmargin.apps.loaded import examples, load_learner
 from onmargin.apps.tasks import whole
+from onmargin.io._fields import listed
 
 _TABLES = {".csv": ",", ".tsv": "\t"}  # file name endings of tables, and their delimiters
 
@@ -39,6 +40,7 @@ class Order:
 
 def predict(order: Order, name: str, out: IO[str]) -> None:
     """Write predictions to a file. Examples from a pipe are predicted one by one."""
+    check_files(order.files)
     learner, settings = load_learner(order.model)
     live = "-" in order.files
     ending = next((one for one in (*_TABLES, ".jsonl") if name.endswith(one)), "")
@@ -87,27 +89,30 @@ class _Passed:
     """The columns of the input files to copy to the output, with their original text."""
 
     def __init__(self, order: Order, settings: Settings) -> None:
-        self._order = order
-        self._settings = settings
         self._path = ""
+        self._own = settings  # settings of the current file
         self._rows: Iterator[Any] | None = None
+        self._names: Sequence[str] = ()
+        # The columns must be looked up before any file is read, since the standard input can be read once.
+        self._files = {path: settings_for(path, settings, order.format, order.given) for path in order.files}
+        self._columns = {path: _columns(path, own, order.keep) for path, own in self._files.items()}
 
     def rows(self, path: str, chunk: Chunk) -> list[Prediction]:
         """Return the copied columns of the examples of a chunk."""
         if path != self._path:
-            self._path, self._rows = path, self._raw(path)
+            self._path, self._own, self._names = path, self._files[path], self._columns[path]
+            self._rows = self._raw(path)
         if self._rows is not None:
             found = [next(self._rows).x for _ in range(len(chunk))]
         elif chunk.rows is not None:
             found = [self._with_label(chunk, k) for k in range(len(chunk))]
         else:
             found = [{} for _ in range(len(chunk))]
-        keep = self._order.keep
-        return [{name: row.get(name, "") for name in keep} for row in found] if keep else found
+        return [{name: row.get(name, "") for name in self._names} for row in found] if self._names else found
 
     def _raw(self, path: str) -> Iterator[Any] | None:
         """Return the fields of a CSV file as strings, so that an id of 007 does not become 7."""
-        own = settings_for(path, self._settings, self._order.format, self._order.given)
+        own = self._own
         if own.format != "csv" or path == "-":
             return None
         from onmargin.io import read_csv
@@ -120,8 +125,20 @@ class _Passed:
     def _with_label(self, chunk: Chunk, k: int) -> Prediction:
         row = chunk.rows[k] if chunk.rows is not None else {}
         row = {name: whole(value) for name, value in row.items()} if isinstance(row, dict) else {"text": row}
+        if self._own.weight is not None and chunk.weights is not None:
+            row[self._own.weight] = chunk.weights[k]
         label = None if chunk.y is None else chunk.y[k]
-        return row if label is None else row | {self._settings.label or "label": whole(label)}
+        return row if label is None else row | {self._own.label or "label": whole(label)}
+
+
+def _columns(path: str, settings: Settings, keep: Sequence[str]) -> Sequence[str]:
+    """Return the columns of a file to copy; none if only the rows tell them."""
+    names = table_columns(path, settings) if settings.is_table else ()
+    for name in keep:
+        if name not in names:
+            raise Failure(f"{path} has no column {name!r} for --keep; it has {listed(names) or 'no columns'}")
+    # Objects of JSON may have keys that the first ones lack.
+    return keep or (names if settings.format in {"csv", "arff", "arrow"} else ())
 
 
 def _writer(out: IO[str], ending: str, *, as_json: bool) -> Callable[[Sequence[Prediction]], None]:

@@ -78,7 +78,7 @@ class Request:
         if FORMATS[formats[first]].kind == "rows":
             fixed["hash"] = self.parameters.get("hash", 0)
         look = look_at(first, formats[first], self.reading, **fixed)
-        _check_text_parameters(look.settings, options)
+        _check_text_parameters(look, options)
         return look
 
 
@@ -86,14 +86,14 @@ def _plain(value: Any) -> Any:
     return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
-def _check_text_parameters(settings: Settings, options: Mapping[str, Any]) -> None:
+def _check_text_parameters(look: Look, options: Mapping[str, Any]) -> None:
     """Raise an error for text parameters if there are no texts."""
     if not options:
         return
     name = next(iter(options))
-    if settings.kind != "records" or (settings.is_table and not settings.texts) or settings.format == "vw":
+    if not look.has_texts:
         raise click.UsageError(f"{name} is for texts, and the examples have none: name a column with --text")
-    if settings.texts and settings.bare is None and options.get("idf"):
+    if look.settings.texts and look.settings.bare is None and options.get("idf"):
         raise click.UsageError("idf is for texts alone: keep nothing else with --only, or leave it out")
 
 
@@ -152,15 +152,24 @@ class Run:
             report["held_out"] = {f"pass {k}": _numbers(one) for k, one in enumerate(self.held_out, 1)}
         return report
 
-    def warning(self) -> str | None:
-        """Return a warning if the model may be worse than its progressive error."""
-        standing = None if self.learner is None else getattr(self.learner.model, "experts_", None)
-        if standing is None or not standing.forgets[standing.leader]:
-            return None
-        return (
-            f"{standing.names[standing.leader]!r} leads, which follows the last examples: the model is for those that "
-            "come next in this order. For examples from all of the files train with --shuffle"
-        )
+    def warnings(self) -> list[str]:
+        """Return warnings if the model may be useless, or worse than its progressive error."""
+        if self.learner is None:
+            return []
+        model = self.learner.model
+        standing, labels = getattr(model, "experts_", None), list(getattr(model, "classes_", []))
+        found = []
+        if len(labels) == 1:
+            found.append(
+                f"all examples have the label {str(labels[0])!r}, which the model always predicts: if the label is "
+                "another column, name it with --label"
+            )
+        if standing is not None and _forgets(standing):
+            found.append(
+                f"{standing.names[standing.leader]!r} leads, which follows the last examples: the model is for those "
+                "that come next in this order. For examples from all of the files train with --shuffle"
+            )
+        return found
 
     def keep(self, piece: Chunk) -> None:
         """Keep the features of sequences for later passes, as long as there is room."""
@@ -176,6 +185,17 @@ class Run:
         n = self.skipped[error.path] = self.skipped.get(error.path, 0) + 1
         if n <= _NAMED and self.position.passes == 0:
             click.echo(f"skipped: {error}", err=True)
+
+
+def _forgets(standing: Any) -> bool:
+    """Return whether the leading expert forgets, and does not lead by chance."""
+    if not standing.forgets[standing.leader]:
+        return False
+    if standing.judged != "mistakes":
+        return True
+    least, other = standing.lost[standing.leader], standing.lost[~standing.forgets].min(initial=np.inf)
+    # The variance of the difference of two numbers of mistakes is at most their sum.
+    return bool(other - least > np.sqrt(least + other))
 
 
 def _numbers(report: Report) -> Report:
@@ -219,11 +239,11 @@ def train(request: Request, out: str, *, resume: bool, start: str | None, every:
                 run.save()
         except Stopped as stop:
             run.save()
-            click.echo(f"stopped: {_kept(run)}", err=True)
+            click.echo(f"stopped: {_kept(run)}; continue with --resume", err=True)
             raise SystemExit(128 + stop.number) from None
         except ReadError as error:
             run.save()
-            raise Failure(f"{error}; {_kept(run)}") from error
+            raise Failure(f"{error}; {_kept(run)}{_remedy(run, error)}") from error
     return run
 
 
@@ -440,7 +460,14 @@ def _kept(run: Run) -> str:
     n = 0 if run.learner is None else run.learner.n_examples - run.n_before
     if n == 0:
         return "nothing was learned" + (f" since {run.out} was written" if run.n_before else "")
-    return f"{n} {'example is' if n == 1 else 'examples are'} learned and kept in {run.out}; go on with --resume"
+    return f"{n} {'example is' if n == 1 else 'examples are'} learned and kept in {run.out}"
+
+
+def _remedy(run: Run, error: ReadError) -> str:
+    """Return what to do after a record that could not be read or learned."""
+    if run.request.skip_errors or not error.skippable or run.settings.format == "folder":
+        return ""
+    return ". Correct the file and continue with --resume, or skip such records with --on-error skip"
 
 
 class _Silent:

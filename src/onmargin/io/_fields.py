@@ -1,11 +1,11 @@
 """Checks of the fields of a record, and selection of the label and weight columns."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 from onmargin.io._reader import Record
-from onmargin.io._source import RecordError
+from onmargin.io._source import DamageError, RecordError
 
 
 class Columns:
@@ -13,7 +13,8 @@ class Columns:
 
     def __init__(self, names: Sequence[str], label: str | int | None, weight: str | int | None) -> None:
         if len(set(names)) < len(names):
-            raise RecordError(f"two columns have the same name: {', '.join(map(repr, names))}")
+            twice = next(name for k, name in enumerate(names) if name in names[:k])
+            raise DamageError(f"two columns have the name {twice!r:.60}: rename one of them")
         self.label = _name_of_column(names, label, "label")
         self._weight = _name_of_column(names, weight, "weight")
 
@@ -30,7 +31,34 @@ def _name_of_column(names: Sequence[str], column: str | int | None, what: str) -
         return names[column]
     if column is None or column in names:
         return cast(str | None, column)
-    raise RecordError(f"there is no column {column!r} for the {what}; the columns are {', '.join(map(repr, names))}")
+    raise DamageError(f"there is no column {column!r} for the {what}; the columns are {listed(names)}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names for an error message."""
+    return ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+
+
+def flat_fields(x: Mapping[str, Any], ignore: Collection[str] = (), prefix: str = "") -> dict[str, Any]:
+    """Return the features by name, without missing values; those of a nested object or list are "name:key".
+
+    The keys of a list of strings are its items, and those of a list of numbers are their indices. Other values are
+    refused, except those of names to ignore.
+    """
+    fields: dict[str, Any] = {}
+    for name, value in x.items():
+        key = prefix + name
+        if isinstance(value, str):
+            fields[key] = value
+        elif isinstance(value, dict):
+            fields |= flat_fields(value, (), f"{key}:") if name not in ignore else {}
+        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+            fields |= dict.fromkeys((f"{key}:{item}" for item in value), 1.0)
+        elif isinstance(value, list) and all(isinstance(item, int | float) for item in value):
+            fields |= {f"{key}:{k}": check_field(name, item) for k, item in enumerate(value)}
+        elif value is not None and (name not in ignore or isinstance(value, int | float)):
+            fields[key] = check_field(name, value)
+    return fields
 
 
 def check_field(name: str, value: Any) -> Any:

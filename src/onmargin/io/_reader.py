@@ -26,7 +26,11 @@ class ReadError(ValueError):
         Number of the record, counted from 1.
     line : int or None
         Number of the line where the problem was found, counted from 1. None if the format has no lines.
+    skippable : bool
+        Whether records after it can be read, if the reader has an `on_error`.
     """
+
+    skippable = True
 
     def __init__(self, problem: str, path: str, record: int, line: int | None = None) -> None:
         if len(problem) > _LONGEST:  # a record may be a line of a megabyte
@@ -106,7 +110,9 @@ class Reader(Generic[T_co]):
         at, n_read, n_skipped = Place(self.path, max_record=self.max_record), 0, 0
 
         def located(problem: RecordError) -> ReadError:
-            return ReadError(str(problem), at.path, at.record or n_read + n_skipped + 1, at.line or None)
+            error = ReadError(str(problem), at.path, at.record or n_read + n_skipped + 1, at.line or None)
+            error.skippable = not isinstance(problem, DamageError)
+            return error
 
         def skip(problem: RecordError) -> None:
             nonlocal n_skipped

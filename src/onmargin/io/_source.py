@@ -1,5 +1,7 @@
 """Input of the readers: a path, standard input or an open stream, compressed or not, as bytes or lines."""
 
+import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -14,9 +16,17 @@ from typing import IO, Any, BinaryIO, Self, cast
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
-# The first bytes of compressed files, and the name endings that are used if a file is empty or damaged.
-_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-_SUFFIXES = {".gz": "gzip", ".xz": "xz", ".zst": "zstd"}
+# The first bytes of compressed files and of UTF-16, and the name endings that are used if a file is damaged.
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    codecs.BOM_UTF16_LE: "utf16",
+    codecs.BOM_UTF16_BE: "utf16",
+}
+SUFFIXES = {".gz": "gzip", ".xz": "xz", ".zst": "zstd", ".bz2": "bzip2"}
+_ARCHIVE = b"PK\x03\x04"
 _LONGEST_MAGIC = max(map(len, _MAGIC))
 _BUFFER = 1 << 16
 
@@ -125,7 +135,8 @@ def _decoded(line: str, first: bool) -> str:
     except UnicodeEncodeError as error:
         byte = ord(line[error.start]) - 0xDC00
         raise RecordError(
-            f"byte 0x{byte:02x} after {error.start} characters is not UTF-8: convert the file, with iconv for example"
+            f"byte 0x{byte:02x} after {error.start} characters is not UTF-8: convert the file, for example with "
+            "iconv -f latin1 -t utf-8 FILE"
         ) from None
     return line.removeprefix("\ufeff") if first else line
 
@@ -139,10 +150,12 @@ def _head(stream: Any) -> bytes:
 
 
 def _codec(head: bytes, name: str) -> str | None:
+    if head.startswith(_ARCHIVE):
+        raise DamageError("the file is a zip archive: unpack it. If it is a spreadsheet, save it as CSV")
     for magic, codec in _MAGIC.items():
         if head.startswith(magic):
             return codec
-    return _SUFFIXES.get(os.path.splitext(name)[1]) if head else None
+    return SUFFIXES.get(os.path.splitext(name)[1]) if head else None
 
 
 class _Bytes(io.RawIOBase):
@@ -173,7 +186,7 @@ class _Bytes(io.RawIOBase):
             try:
                 data = self._read(len(buffer)) or b""
             except self._errors as error:
-                raise DamageError(f"the compressed data are damaged: {error}") from error
+                raise DamageError(f"the data are damaged: {error}") from error
         self._at.take(len(data))
         buffer[: len(data)] = data
         return len(data)
@@ -187,6 +200,15 @@ def _xz(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
     return _ReadOnce(lzma.LZMAFile(stream)), (EOFError, lzma.LZMAError)
 
 
+def _bzip2(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    # BZ2File reports damage as an OSError.
+    return _ReadOnce(bz2.BZ2File(stream)), (EOFError, OSError)
+
+
+def _utf16(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    return _Utf16(stream), (UnicodeDecodeError,)
+
+
 def _zstd(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
     if sys.version_info >= (3, 14):
         zstd: Any = import_module("compression.zstd")
@@ -198,7 +220,7 @@ def _zstd(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
     return _ZstdFrames(stream, zstd.ZstdDecompressor()), (EOFError, zstd.ZstdError)
 
 
-_CODECS = {"gzip": _gzip, "xz": _xz, "zstd": _zstd}
+_CODECS = {"gzip": _gzip, "xz": _xz, "zstd": _zstd, "bzip2": _bzip2, "utf16": _utf16}
 
 
 class _ReadOnce:
@@ -210,6 +232,21 @@ class _ReadOnce:
     def read(self, size: int) -> bytes:
         data: bytes = self._file.read1(size)
         return data
+
+
+class _Utf16:
+    """Reader of UTF-16 with a byte order mark, as UTF-8."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+
+    def read(self, size: int) -> bytes:
+        while True:
+            data = self._stream.read1(max(1, size // 2))  # type: ignore[attr-defined]  # two bytes become up to three
+            text = self._decoder.decode(data, final=not data)
+            if text or not data:
+                return text.encode()
 
 
 class _ZstdFrames:

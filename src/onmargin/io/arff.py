@@ -31,7 +31,7 @@ def read_arff(path: Source, label: str | int | None = -1, *, weight: str | int |
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
     label : str, int or None, default=-1
         Name or index of the label attribute; -1 is the last attribute. If None, rows have no label.
     weight : str, int or None, default=None

@@ -1,13 +1,16 @@
 """Tables in the Apache formats Parquet, Arrow and Feather."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
+from datetime import date, time, timedelta
+from decimal import Decimal
 from importlib import import_module
+from math import isnan
 from typing import Any, cast
 
 import numpy as np
 
-from onmargin.io._fields import Columns, check_field
+from onmargin.io._fields import Columns, check_field, flat_fields
 from onmargin.io._reader import Reader, ReadError, Record
 from onmargin.io._source import Place, RecordError, Source, is_path, name_of, opened
 
@@ -15,12 +18,18 @@ _MOST_ROWS = 1024  # maximum number of rows converted to Python objects at once
 
 
 def read_arrow(
-    path: Source, label: str | int | None = -1, *, weight: str | int | None = None, block: int = 1024
+    path: Source,
+    label: str | int | None = -1,
+    *,
+    weight: str | int | None = None,
+    block: int = 1024,
+    ignore: Collection[str] = (),
 ) -> Reader[Record]:
     """Read the rows of a Parquet, Feather or Arrow file as dicts.
 
-    Requires pyarrow: ``pip install '.[arrow]'`` in a clone. Fields are numbers, booleans or strings; empty fields are
-    omitted.
+    Requires pyarrow: ``pip install '.[arrow]'`` in a clone. Fields are numbers, booleans or strings. Dates and times
+    become strings such as "2024-05-17", and durations become seconds. Lists and structs become several features, as in
+    :func:`read_jsonl`. Empty fields and NaN are omitted. A label may be a list of labels.
 
     Parameters
     ----------
@@ -33,6 +42,8 @@ def read_arrow(
         Name or index of the column with the row weights. If None, all weights are 1.
     block : int, default=1024
         Number of rows of a Parquet file to read at a time.
+    ignore : collection of str, default=()
+        Columns whose values may be anything; values that cannot be features are omitted.
 
     Returns
     -------
@@ -42,7 +53,7 @@ def read_arrow(
     Raises
     ------
     ReadError
-        During iteration, if the file is damaged, a column is missing, a label is empty, a number is not finite, a field
+        During iteration, if the file is damaged, a column is missing, a label is empty, a number is infinite, a field
         is neither a number nor a string, or the strings of a row take more than `max_record` bytes.
 
     Notes
@@ -60,10 +71,38 @@ def read_arrow(
         for names, rows in _rows(path, block, at):
             columns = columns or Columns(names, label, weight)
             for row in rows:
-                values = {name: check_field(name, value) for name, value in row.items() if value is not None}
-                yield columns.record(values)
+                try:
+                    yield columns.record(_fields(row, columns.label, ignore))
+                except RecordError as problem:
+                    if at.skip is None:
+                        raise
+                    at.skip(problem)
 
     return Reader(name_of(path), records)
+
+
+def _fields(row: dict[str, Any], label: str | None, ignore: Collection[str]) -> dict[str, Any]:
+    """Return the fields of a row, without missing values; a label may be a list of labels."""
+    values = {name: _plain_value(value) for name, value in row.items() if not _is_missing(value)}
+    if label is None or not isinstance(labels := values.get(label), list):
+        return flat_fields(values, ignore)
+    del values[label]
+    return flat_fields(values, ignore) | {label: [check_field("label", one) for one in labels]}
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and isnan(value))
+
+
+def _plain_value(value: Any) -> Any:
+    """Return dates and times as text, durations in seconds, and decimals as numbers."""
+    if isinstance(value, str | float | int):
+        return value
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def column_names(path: Source) -> list[str]:
@@ -105,7 +144,8 @@ def _rows(source: Source, block: int, at: Place) -> Iterator[tuple[list[str], li
                 rows = [] if part is None else _plain(part).to_pylist()
             # pyarrow reports many problems of a file with built-in Python exceptions.
             except (arrow.ArrowException, MemoryError, OSError, ValueError, OverflowError) as error:
-                raise RecordError(f"the data are neither Parquet nor Arrow, or damaged: {error}") from error
+                hint = "" if file.seekable() else ". Only Arrow streams can be read from a pipe: pass a path"
+                raise RecordError(f"the data are neither Parquet nor Arrow, or damaged: {error}{hint}") from error
             if part is None:
                 return
             yield part.schema.names, rows
@@ -164,9 +204,20 @@ def _sizes(batch: Any) -> Any:
 
 
 def _plain(batch: Any) -> Any:
-    """Return the rows without dictionary encoding, since lookups in pyarrow are slow."""
-    columns = [getattr(column, "dictionary_decode", lambda column=column: column)() for column in batch.columns]
-    return type(batch).from_arrays(columns, batch.schema.names)
+    """Return the rows without dictionary encoding, since lookups in pyarrow are slow, and times in microseconds."""
+    return type(batch).from_arrays(list(map(_plain_column, batch.columns)), batch.schema.names)
+
+
+def _plain_column(column: Any) -> Any:
+    arrow, types = import_module("pyarrow"), import_module("pyarrow.types")
+    if types.is_dictionary(column.type):
+        return column.dictionary_decode()
+    # Python's own types have no nanoseconds.
+    if types.is_timestamp(column.type) and column.type.unit == "ns":
+        return column.cast(arrow.timestamp("us", column.type.tz), safe=False)
+    if types.is_duration(column.type) and column.type.unit == "ns":
+        return column.cast(arrow.duration("us"), safe=False)
+    return column
 
 
 def _lengths(column: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from onmargin.io._reader import Reader, TaggedSequence, line_reader, to_blank_line
 from onmargin.io._source import Place, RecordError, Source
 
-_CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
 
 
@@ -28,7 +28,7 @@ def read_conll(
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
     columns : sequence of int, dict of str to int, or None, default=None
         The columns of a token to keep. If None, all columns except the label, as a tuple. If a sequence, these column
         indices, as a tuple; -1 is the last column. If a mapping, a dict with these names.
@@ -88,7 +88,7 @@ def read_conllu(path: Source, columns: Sequence[str] = ("form",), label: str | N
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
     columns : sequence of str, default=("form",)
         The columns of a word to keep, among "id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps"
         and "misc".
@@ -120,15 +120,15 @@ def read_conllu(path: Source, columns: Sequence[str] = ("form",), label: str | N
     [{'form': 'vamos', 'lemma': 'ir'}, {'form': 'nos', 'lemma': 'nosotros'}] ['VERB', 'PRON']
     """
     for name in (*columns, *([] if label is None else [label])):
-        if name not in _CONLLU:
-            raise ValueError(f"the columns of CoNLL-U are {', '.join(_CONLLU)}; got {name!r}")
-    places = {name: _CONLLU.index(name) for name in columns}
+        if name not in CONLLU:
+            raise ValueError(f"the columns of CoNLL-U are {', '.join(CONLLU)}; got {name!r}")
+    places = {name: CONLLU.index(name) for name in columns}
 
     def token(fields: list[str]) -> dict[str, str]:
         return {name: fields[k] for name, k in places.items()}
 
     def parse(lines: Iterator[str], _: Place) -> Iterator[TaggedSequence]:
-        return _sentences(_words(lines), token, None if label is None else _CONLLU.index(label))
+        return _sentences(_words(lines), token, None if label is None else CONLLU.index(label))
 
     return line_reader(path, parse, go_on=to_blank_line)
 
@@ -170,8 +170,8 @@ def _words(lines: Iterator[str]) -> Iterator[list[str]]:
         if line.startswith("#"):
             continue
         fields = line.split("\t") if line.strip() else []
-        if fields and len(fields) != len(_CONLLU):
-            raise RecordError(f"a word of CoNLL-U has {len(_CONLLU)} columns with tabs between them; got {len(fields)}")
+        if fields and len(fields) != len(CONLLU):
+            raise RecordError(f"a word of CoNLL-U has {len(CONLLU)} columns with tabs between them; got {len(fields)}")
         if not fields or fields[0].isdecimal():
             yield fields
         elif not _NO_WORD.fullmatch(fields[0]):

@@ -20,7 +20,7 @@ def read_crfsuite(path: Source) -> Reader[TaggedSequence]:
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
 
     Returns
     -------

@@ -191,8 +191,8 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Guess whether the first row of a table has the names of the columns.
 
     A row with a number is not a header. Otherwise, it is a header if any column below it is numeric. Otherwise, it is a
-    header if none of its fields occurs again in its column, and either other values repeat within a column or all its
-    fields look like identifiers.
+    header if its fields are different and none occurs again in its column, and either other values repeat within a
+    column or all its fields look like identifiers.
 
     Parameters
     ----------
@@ -208,12 +208,10 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """
     if any(map(_looks_numeric, first)):
         return len(first) > 2 and list(first) == [str(k) for k in range(len(first))]
-    if len(set(first)) < len(first):
-        return False
     columns = [[row[k] for row in rows if len(row) == len(first) and row[k] not in MISSING] for k in range(len(first))]
     if any(column and all(map(_looks_numeric, column)) for column in columns):
         return True
-    if any(name in column for name, column in zip(first, columns, strict=True)):
+    if len(set(first)) < len(first) or any(name in column for name, column in zip(first, columns, strict=True)):
         return False
     repeated = any(len(set(column)) < len(column) for column in columns)
     return repeated or all(re.fullmatch(_NAME, name) for name in first)

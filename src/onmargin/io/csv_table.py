@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from onmargin.io._fields import Columns
-from onmargin.io._reader import Reader, Record, line_reader, parse_number
+from onmargin.io._reader import MAX_RECORD, Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
 from onmargin.io.csv_look import dialect
 
@@ -30,7 +30,7 @@ def read_csv(
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
     label : str, int or None, default=-1
         Name or index of the label column; -1 is the last column. If None, rows have no label. A numeric label becomes a
         number, like any other field.
@@ -115,6 +115,8 @@ def read_csv(
 
 
 def _csv_rows(lines: Iterator[str], delimiter: str, quote: str | None) -> Iterator[list[str]]:
+    # The record as a whole is limited by the reader; the limit of the csv module applies to all readers in a process.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
     rows = csv.reader(lines, **dialect(delimiter, quote))  # type: ignore[arg-type]
     while True:
         try:

@@ -76,7 +76,7 @@ def read_mbox(path: Source, *, label: str | None = None, headers: Sequence[str] 
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
     label : str or None, default=None
         The header that contains the label, such as "X-Gmail-Labels". If None, messages have no label.
     headers : sequence of str, default=()
@@ -117,7 +117,7 @@ def read_text(path: Source, *, label: bool = True) -> Reader[Record]:
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
     label : bool, default=True
         Whether lines have labels. If False, the whole line is the text. Blank lines are skipped.
 

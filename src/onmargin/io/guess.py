@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from onmargin.io._reader import ReadError
-from onmargin.io._source import RecordError, opened
+from onmargin.io._source import SUFFIXES, RecordError, opened
 from onmargin.io.csv_look import DELIMITERS
 
 _HEAD = 1 << 16  # number of bytes to look at
@@ -26,7 +26,6 @@ ENDINGS = {
     "arff": (".arff",),
 }
 FORMATS = (*ENDINGS, "json", "text", "folder")
-_PACKED = (".gz", ".xz", ".zst")
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 # Patterns for the first line, tried in this order and compiled on use.
@@ -68,9 +67,7 @@ def guess_format(path: str | os.PathLike[str]) -> str:
     path = os.fspath(path)
     if os.path.isdir(path):
         return "folder"
-    name = path.lower()
-    for ending in _PACKED:
-        name = name.removesuffix(ending)
+    name = plain_name(path)
     for guess, endings in ENDINGS.items():
         if name.endswith(endings):
             return guess
@@ -88,6 +85,25 @@ def guess_format(path: str | os.PathLike[str]) -> str:
     if found is None:
         raise ValueError(f"{path} looks like none of {', '.join(FORMATS)}")
     return found
+
+
+def plain_name(path: str) -> str:
+    """Return the name of a file in lower case, without the ending of a compressed file.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+
+    Returns
+    -------
+    name : str
+        The name.
+    """
+    name = path.lower()
+    for ending in SUFFIXES:
+        name = name.removesuffix(ending)
+    return name
 
 
 def _by_lines(lines: list[str], filled: list[str]) -> str | None:
@@ -151,14 +167,14 @@ def head(path: str) -> bytes:
         stdin: Any = getattr(sys.stdin, "buffer", sys.stdin)
         source = io.BytesIO(stdin.peek(_HEAD)) if hasattr(stdin, "peek") else _unread(stdin)
     data = b""
-    with opened(source) as stream:
-        try:
+    try:
+        with opened(source) as stream:
             while len(data) < _HEAD and (more := stream.read1(_HEAD)):  # type: ignore[attr-defined]
                 data += more
-        except RecordError as error:
-            # The bytes received through a pipe so far may end within compressed data.
-            if not data:
-                raise ReadError(str(error), path, 1) from error.__cause__
+    except RecordError as error:
+        # The bytes received through a pipe so far may end within compressed data.
+        if not data:
+            raise ReadError(str(error), path, 1) from error.__cause__
     return data
 
 

@@ -2,11 +2,11 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from onmargin.io._fields import check_field, check_weight
+from onmargin.io._fields import check_weight, flat_fields
 from onmargin.io._reader import Reader, Record, byte_reader, line_reader
 from onmargin.io._source import DamageError, Place, RecordError, Source
 
@@ -17,7 +17,12 @@ _BUFFER = 1 << 16  # characters of an array to read at a time
 
 
 def read_jsonl(
-    path: Source, *, label: str | None = None, weight: str | None = None, flat: bool = False
+    path: Source,
+    *,
+    label: str | None = None,
+    weight: str | None = None,
+    flat: bool = False,
+    ignore: Collection[str] = (),
 ) -> Reader[Record]:
     r"""Read a JSON Lines file: one JSON object per line.
 
@@ -26,18 +31,21 @@ def read_jsonl(
     several labels. It may have a number under "weight". Other keys and blank lines are ignored.
 
     A flat object has its features next to the label: ``{"message": "Hello", "length": 5, "category": "ham"}``. A nested
-    object or list of strings becomes the features "key:name". A null is omitted.
+    object or list of strings becomes the features "key:name", and a list of numbers "key:0", "key:1" and so on. A null
+    is omitted.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
     label : str or None, default=None
         The key of the label. If None, it is "y" or "label".
     weight : str or None, default=None
         The key of the weight. If None, it is "weight".
     flat : bool, default=False
         Whether all keys but those of label and weight are features.
+    ignore : collection of str, default=()
+        Keys of flat objects whose values may be anything; values that cannot be features are omitted.
 
     Returns
     -------
@@ -64,7 +72,7 @@ def read_jsonl(
     ...     print(record)
     Record(x={'size': 3.0, 'color': 'red'}, y='a', weight=1.0)
     """
-    record = _flat(label, weight) if flat else _nested(label, weight)
+    record = _flat(label, weight, ignore) if flat else _nested(label, weight)
 
     def parse(lines: Iterator[str], _: Place) -> Iterator[Record]:
         decoder = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -76,7 +84,7 @@ def read_jsonl(
             except (ValueError, RecursionError) as error:
                 if text.isspace():
                     continue
-                raise RecordError(f"the line is not JSON: {error}") from error
+                raise RecordError(f"the line is not JSON: {_problem(error)}") from error
             if end < len(text):
                 raise RecordError(f"the line is not JSON: extra text after the value: {text[end : end + 60]!r}")
             if not isinstance(entry, dict):
@@ -87,20 +95,27 @@ def read_jsonl(
 
 
 def read_json(
-    path: Source, *, label: str | None = None, weight: str | None = None, flat: bool = False
+    path: Source,
+    *,
+    label: str | None = None,
+    weight: str | None = None,
+    flat: bool = False,
+    ignore: Collection[str] = (),
 ) -> Reader[Record]:
     r"""Read a JSON file with one array of objects, one object at a time.
 
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
     label : str or None, default=None
         The key of the label, as for :func:`read_jsonl`.
     weight : str or None, default=None
         The key of the weight.
     flat : bool, default=False
         Whether all keys but those of label and weight are features.
+    ignore : collection of str, default=()
+        Keys of flat objects whose values may be anything; values that cannot be features are omitted.
 
     Returns
     -------
@@ -125,7 +140,7 @@ def read_json(
     Record(x={'a': 1.0}, y='p', weight=1.0)
     Record(x={'b': 2.0}, y='q', weight=1.0)
     """
-    record = _flat(label, weight) if flat else _nested(label, weight)
+    record = _flat(label, weight, ignore) if flat else _nested(label, weight)
 
     def parse(stream: BinaryIO, at: Place) -> Iterator[Record]:
         for entry in items(io.TextIOWrapper(stream, "utf-8-sig")):
@@ -178,7 +193,7 @@ def items(text: io.TextIOWrapper) -> Iterator[Any]:
                 except (ValueError, RecursionError) as error:
                     if more:
                         break  # the item may continue in the next buffer
-                    raise DamageError(f"the file is not a JSON array: {error}") from error
+                    raise DamageError(f"the file is not a JSON array: {_problem(error)}") from error
                 yield entry
                 buffer, first = buffer[end:].lstrip(_WHITESPACE), False
             if not more:
@@ -239,7 +254,7 @@ def _nested(label: str | None, weight: str | None) -> Callable[[dict[str, Any]],
     return record
 
 
-def _flat(label: str | None, weight: str | None) -> Callable[[dict[str, Any]], Record]:
+def _flat(label: str | None, weight: str | None, ignore: Collection[str]) -> Callable[[dict[str, Any]], Record]:
     """Return a parser of records whose features are next to the label."""
     targets, weight_key = _TARGETS if label is None else (label,), weight or "weight"
 
@@ -247,10 +262,17 @@ def _flat(label: str | None, weight: str | None) -> Callable[[dict[str, Any]], R
         y = _target(_one_of(entry, targets))
         count = _weight(entry, weight_key)
         return Record(
-            _fields({key: v for key, v in entry.items() if key not in targets and key != weight_key}), y, count
+            flat_fields({key: v for key, v in entry.items() if key not in targets and key != weight_key}, ignore),
+            y,
+            count,
         )
 
     return record
+
+
+def _problem(error: Exception) -> str:
+    """Return the reason of a JSON error, with the column but without the line, which the reader counts."""
+    return f"{error.msg} (column {error.colno})" if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def _weight(entry: Mapping[str, Any], key: str) -> float:
@@ -277,21 +299,8 @@ def _features(x: Any) -> Any:
     if isinstance(x, list) and all(isinstance(name, str) for name in x):
         return x
     if isinstance(x, dict):
-        return _fields(x)
+        return flat_fields(x)
     raise RecordError(f"features are an object of numbers and strings, a list of strings or a string; got {x!r:.60}")
-
-
-def _fields(x: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the features by name; those in a nested object or list are prefixed with its name."""
-    fields: dict[str, Any] = {}
-    for name, value in x.items():
-        if isinstance(value, dict):
-            fields |= _fields(value, f"{prefix}{name}:")
-        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
-            fields |= dict.fromkeys((f"{prefix}{name}:{item}" for item in value), 1.0)
-        elif value is not None:
-            fields[prefix + name] = check_field(name, value)
-    return fields
 
 
 def _target(y: Any) -> Any:

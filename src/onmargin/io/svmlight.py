@@ -57,7 +57,7 @@ def read_svmlight(
     Parameters
     ----------
     path : str, path-like or file
-        The file, plain or compressed with gzip, xz or Zstandard. "-" is standard input.
+        The file, plain or compressed with gzip, bzip2, xz or Zstandard. "-" is standard input.
     n_features : int or None, default=None
         Number of columns. A larger index is an error. If None, each block is as wide as the rows so far require, which
         is enough to inspect a file; a model needs the same number of columns in every block. An index beyond 2**26 is

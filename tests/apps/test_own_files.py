@@ -1,0 +1,130 @@
+"""Files as users have them: what is unusual is read, or refused with the remedy, and no option is ignored."""
+
+import csv
+import json
+from datetime import date
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import onmargin as library
+from onmargin.apps.train import _forgets
+from tests.apps.program import conll, jsonl, onmargin, report
+from tests.apps.test_tables import people, said
+
+
+def test_dates_of_parquet_are_left_out(tmp_path):
+    data, out = tmp_path / "a.parquet", tmp_path / "model"
+    rows = [{"since": date(2024, 1, 1 + k % 28), "size": k % 7, "label": "ab"[k % 7 > 3]} for k in range(60)]
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), data)
+    assert "left out: 'since' (dates)" in said("train", data, "-o", out)
+    assert library.load(out).feature_names_ == ["size"]
+
+
+def test_a_label_missing_in_parquet_can_be_skipped(tmp_path):
+    data, out = tmp_path / "a.parquet", tmp_path / "model"
+    pyarrow.parquet.write_table(pa.table({"x": [1, 2, 3], "label": ["a", None, "b"]}), data)
+    message = onmargin("train", data, "-o", out, code=1)
+    assert "record 2: the label, column 'label', is empty; 1 example is learned" in message
+    assert message.endswith("Correct the file and continue with --resume, or skip such records with --on-error skip\n")
+    assert report("train", data, "-o", out, "--on-error", "skip")["skipped"] == 1
+
+
+def test_nested_values_are_features_or_ignored(tmp_path):
+    data, out = tmp_path / "a.jsonl", tmp_path / "model"
+    record = {"size": [1, 2.5], "user": {"age": 3}, "items": [{"id": 1}], "label": "a"}
+    data.write_text(f"{json.dumps(record)}\n{json.dumps(record | {'label': 'b'})}\n")
+    assert "'items' must be a finite number or a string" in onmargin("train", data, "-o", out, code=1)
+    onmargin("train", data, "-o", out, "--ignore", "items")
+    assert library.load(out).feature_names_ == ["size:0", "size:1", "user:age"]
+
+
+def test_a_column_name_that_occurs_twice(tmp_path):
+    """It is no reason to take the header for a row."""
+    data = tmp_path / "a.csv"
+    data.write_text("age,age,label\n" + "1,2,a\n3,4,b\n" * 20)
+    message = onmargin("train", data, "-o", tmp_path / "model", code=1)
+    assert "two columns have the name 'age': rename one of them" in message
+    assert "--on-error" not in message
+
+
+def test_the_last_column_is_not_always_the_label(tmp_path):
+    data, out = tmp_path / "a.csv", tmp_path / "model"
+    days = [f"2024-01-{1 + k % 28:02d}" for k in range(60)]
+    data.write_text("size,town,day\n" + "".join(f"{k},{'ab'[k % 2]},{day}\n" for k, day in enumerate(days)))
+    message = onmargin("train", data, "-o", out, code=1)
+    assert "the last column, 'day', is hardly the label (dates): name it with --label" in message
+    # A comma at the end of each row makes a column that is empty.
+    data.write_text("size,town,\n" + "".join(f"{k},{'ab'[k % 2]},\n" for k in range(60)))
+    assert "label 'town'" in said("train", data, "-o", out)
+
+
+def test_one_class_is_warned_of(tmp_path):
+    data = tmp_path / "a.csv"
+    data.write_text("size,label\n" + "".join(f"{k},yes\n" for k in range(30)))
+    message = said("train", data, "-o", tmp_path / "model", "--quiet")
+    assert message.startswith("warning: all examples have the label 'yes', which the model always predicts")
+
+
+def test_a_forgetting_expert_that_leads_by_chance_is_not_warned_of():
+    def standing(lost, judged="mistakes"):
+        return SimpleNamespace(forgets=np.array([False, True]), leader=1, judged=judged, lost=np.array(lost))
+
+    assert not _forgets(standing([117.0, 114.0]))
+    assert _forgets(standing([4197.0, 3368.0]))
+    assert _forgets(standing([117.0, 114.0], "loss"))
+
+
+def test_labels_the_model_does_not_know_are_warned_of(tmp_path):
+    data, other, out = people(tmp_path / "a.csv"), tmp_path / "b.csv", tmp_path / "model"
+    onmargin("train", data, "-o", out)
+    other.write_text(data.read_text().replace(",yes\n", ",1\n").replace(",no\n", ",0\n"))
+    assert "warning: the model knows none of the labels, such as 1" in said("evaluate", out, other)
+    onmargin("evaluate", out, other, "--strict", code=1)
+    other.write_text("age,income\n40,30000\n")
+    message = onmargin("evaluate", out, other, code=1)
+    assert f"{other} has no labels in a column 'buys': name the column with --label" in message
+
+
+def test_copied_columns_are_complete(tmp_path):
+    """An empty cell in the first row does not drop its column, and a column to keep must exist."""
+    data, new, out = people(tmp_path / "a.csv"), tmp_path / "new.csv", tmp_path / "model"
+    onmargin("train", data, "-o", out)
+    new.write_text("id,age,income,town,kids,date,note\n7,40,30000,Ulm,1,2024-01-01,\n8,50,,Ulm,1,2024-01-01,late\n")
+    for source, options in ((new, {}), ("-", {"stdin": new.read_text()})):
+        onmargin("predict", out, source, "-o", tmp_path / "o.csv", "--force", **options)
+        with open(tmp_path / "o.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [(row["note"], row["income"]) for row in rows] == [("", "30000"), ("late", "")]
+    message = onmargin("predict", out, new, "-o", tmp_path / "p.csv", "--keep", "nope", code=1)
+    assert "has no column 'nope' for --keep; it has 'id', 'age'" in message
+    assert not (tmp_path / "p.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("--weight", "f1"), 1, "there is no column 'f1' for --weight; the columns are 'x', 'y'"),
+        (("--set", "ngrams=(1, 2)"), 2, "ngrams is for texts"),
+    ],
+)
+def test_options_without_effect_on_records(tmp_path, options, code, message):
+    data = jsonl(tmp_path / "a.jsonl", 30)
+    assert message in onmargin("train", data, "-o", tmp_path / "model", *options, code=code)
+
+
+@pytest.mark.parametrize("name", ["max_iter=3", "shuffle=false", "tol=0.1", "random_state=1", "separator=x"])
+def test_parameters_without_effect_on_taggers(tmp_path, name):
+    data = conll(tmp_path / "a.conll", 5)
+    message = onmargin("train", data, "-o", tmp_path / "model", "--set", name, code=2)
+    assert f"without effect on files: {name.partition('=')[0]}" in message
+
+
+def test_a_column_of_conllu_that_does_not_exist(tmp_path):
+    data = tmp_path / "a.conllu"
+    data.write_text("1\tHello\thello\tINTJ" + "\t_" * 6 + "\n\n")
+    message = onmargin("train", data, "-o", tmp_path / "model", "--label", "pos", code=2)
+    assert "columns of CoNLL-U are id, form" in message
