@@ -62,6 +62,7 @@ def test_readers_follow_the_service(tmp_path):
                 if name.isdigit() and _parent(name) == running.pid and b"serve.reader" in _command(name)
             )
             os.kill(process_id, signal.SIGKILL)  # another one is started
+            assert "a reader has ended with exit status -9" in running.stderr.readline()
             wait_for(lambda: reader.get("/v1/models/n").json().get("seq"), 25)
             client.delete("/v1/models/n")
             wait_for(lambda: reader.get("/v1/models/n").status_code, 404)

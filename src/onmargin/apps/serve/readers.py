@@ -9,6 +9,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import click
+
 from onmargin.apps.serve.following import BEAT, Beat, Begin, Gone, Learned, Loaded, packed
 from onmargin.apps.serve.journal import Entry, Kept
 from onmargin.apps.serve.limits import Limits
@@ -47,7 +49,8 @@ class Readers:
     async def _keep_up(self, listening: socket.socket) -> None:
         """Start a reader, and restart it when it ends."""
         while True:
-            await _Reader(self._service).run(listening, self._given)
+            reason = await _Reader(self._service).run(listening, self._given)
+            click.echo(f"warning: a reader {reason}, and another one is started", err=True)
             await asyncio.sleep(PAUSE)
 
 
@@ -76,8 +79,8 @@ class _Reader(Follower):
     def _put(self, item: tuple[Kept, State] | Learned | Gone) -> None:
         self._waiting.put_nowait((time.monotonic(), item))
 
-    async def run(self, listening: socket.socket, given: tuple[Any, ...]) -> None:
-        """Start the process, and send it messages until the process or the service ends."""
+    async def run(self, listening: socket.socket, given: tuple[Any, ...]) -> str:
+        """Start the process, and send it messages until it ends or falls behind; return which of the two."""
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-P", "-m", "onmargin.apps.serve.reader", str(theirs.fileno())]
         process = await asyncio.create_subprocess_exec(
@@ -95,6 +98,8 @@ class _Reader(Follower):
             telling = [asyncio.create_task(self._tell(writer))]
             ended = asyncio.create_task(process.wait())
             await asyncio.wait([*telling, ended], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([ended], timeout=1)  # its messages end a little earlier than the process itself
+            return f"has ended with exit status {ended.result()}" if ended.done() else "was too far behind"
         finally:
             if self in self._service.followers:
                 self._service.followers.remove(self)
