@@ -13,6 +13,7 @@ from onmargin._core import rounds
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.rows import Rows
 from onmargin._core.steps.step import Step
+from onmargin._core.tasks.sequence import Sequence
 from onmargin._core.tasks.task import Task
 from onmargin._parts import Part
 
@@ -170,16 +171,24 @@ class Learner(Part, Generic[SomeGeometry]):
     def pace(self, X: Rows, trials: Offsets | None = None) -> int:
         """Return how many of these rounds to play between two checks for signals."""
         geometry = self.geometry
-        if X.n_rows * (X.n_features + ROW) * geometry.n_scores * MOST_EFFORT < STRETCH:
+        if X.n_rows * (X.n_features + ROW + self._links(X.n_rows)) * geometry.n_scores * MOST_EFFORT < STRETCH:
             return STRETCH  # all of them
         by_stored = X.is_sparse() and not hasattr(geometry, "theta")  # with a link function, all weights change
         stored = len(X.owners[0]) / max(X.total, 1) if by_stored else geometry.n_features
         rows = X.n_rows / max(len(trials) - 1, 1) if trials is not None else 1
-        return max(int(STRETCH / ((stored + ROW) * geometry.n_scores * rows * self._effort())), 1)
+        return max(int(STRETCH / ((stored + ROW + self._links(rows)) * geometry.n_scores * rows * self._effort())), 1)
 
     def _effort(self) -> int:
         """Return how many times a round goes through its rows."""
         return 1
+
+    def _links(self, rows: float) -> float:
+        """Return how many labels before each label of a row the search for the best labels of so many rows compares."""
+        task = getattr(self.task, "judge", self.task)  # of models side by side
+        if not isinstance(task, Sequence):
+            return 0
+        counted = task.max_loss and not task.squared  # by the number of wrong labels so far
+        return len(task.cost) * (rows if counted else 1)
 
     def stretches(self, X: Rows, start: int, stop: int, trials: Offsets | None = None) -> list[tuple[int, int]]:
         """Split the rows (or trials) from start up to stop into pieces that take some milliseconds each.

@@ -32,8 +32,8 @@ from onmargin.models.rules import FLAG, NONE, Character, Number, Numbers, String
 from onmargin.models.several import Kind, Standing, grid, names_of, standing
 from onmargin.models.updates import RIVALS, projection
 
-# Tokens that are scored at a time.
-_AT_ONCE = 1 << 16
+# Tokens that are scored, and pairs of labels that are compared, between two checks for signals.
+_AT_ONCE, _PAIRS = 1 << 16, 1 << 27
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -194,7 +194,7 @@ class Chain:
         """Make room for `n_labels` labels, of which those known so far go to `places`; new ones weigh nothing."""
         mixing = label_columns(places, n_labels, calibrated=False)
         if mixing is not None:
-            self.model.learner.geometry = self.geometry.recombined(mixing)
+            self.model.learner.geometry = self.geometry.grown(mixing)
 
     def hide(self, labels: Sequence[int]) -> None:
         """Keep paths away from these labels, which have learned nothing yet: they score minus infinity."""
@@ -221,6 +221,7 @@ class Chain:
         """Return the best labels of all tokens."""
         leader = self.leader
         at_once = _AT_ONCE // leader.n_columns if isinstance(leader, EdgePaths) else _AT_ONCE
+        at_once = min(at_once, _PAIRS // leader.n_columns**2)
         paths = [
             decode(*self._scores(rows, ends[start : stop + 1]), ends[start : stop + 1] - ends[start])
             for start, stop in _pieces(ends, at_once)

@@ -17,7 +17,18 @@ cdef class Paths(Euclidean):
     cdef double* n
     cdef object labels                    # scratch for the labels of a round
     cdef int32_t* right
+    cdef Py_ssize_t capacity              # labels that the memory of the weights has room for
+    cdef list blocks                      # that memory
+    cdef list taken                       # its columns that any geometry has used, the one number in it
+    cdef readonly object order            # the column of each label; None: its place
+    cdef const int32_t* column
+    cdef object loose                     # scratch for the scores of columns
+    cdef double* by_column
 
+    cdef share(self, Paths other, order)
+    cdef void project_columns(
+        self, const Row* x, const Weights* w, const double* b, double* by_column, double* s
+    ) noexcept nogil
     cdef double stepped(self, const Round* r) noexcept nogil
     cdef void step(self, const Round* r, double* T, Py_ssize_t stride, double tau) noexcept nogil
     cdef void relabel(self, const Round* r, const Weights* w, double* b, double tau) noexcept nogil

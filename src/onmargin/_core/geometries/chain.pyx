@@ -3,7 +3,7 @@
 import numpy as np
 
 from onmargin._core.geometries.geometry import combined
-from onmargin._core.restore import zeros
+from onmargin._core.restore import whole, zeros
 
 from libc.math cimport isnan
 from libc.stdint cimport int32_t
@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 from onmargin._core.geometries.geometry cimport Euclidean
 from onmargin._core.round cimport Round
-from onmargin._core.rows cimport Row, Rows, Weights, address
+from onmargin._core.rows cimport Row, Rows, Weights, address, vec_padded
 
 
 cdef inline double square_and_clear(double* number) noexcept nogil:
@@ -31,10 +31,15 @@ cdef class Paths(Euclidean):
     That is <w, Phi(x, z)> with w = (W, T). The one half-space of a round is {w : <w, v> >= ...}, v = Phi(x, y) -
     Phi(x, q) being the difference of the right labeling and its rival: only rows that they label differently take
     part, and only steps from label to label that one has and the other has not.
+
+    There is memory for `spare` more labels. Labels that `grown` adds there take the next columns of the weights,
+    whatever their place among the labels: `order` has the column of each label. All else is in the order of labels.
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
-                 Py_ssize_t average=0):
+                 Py_ssize_t average=0, Py_ssize_t spare=0):
+        self.capacity = n_columns + whole(spare, "spare")
+        self.blocks, self.taken = [], [n_columns]
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
         self.padded = zeros((n_columns, self.n_scores))
         self.padded[:] = -np.inf
@@ -55,11 +60,78 @@ cdef class Paths(Euclidean):
         """The names of what is learned from label to label."""
         return ("transitions", "lag_transitions") if self.average else ("transitions",)
 
+    def alike(self, Py_ssize_t n_features, Py_ssize_t n_columns):
+        """A geometry of the same kind, age and room, of another size, with weights zero."""
+        cdef Paths other = type(self)(
+            n_features, n_columns, self.dtype, spare=max(self.capacity - n_columns, 0), **self.settings()
+        )
+        other.clock = self.clock
+        return other
+
+    cdef Py_ssize_t count_row(self):
+        return vec_padded(self.capacity, self.dtype.itemsize)
+
+    def blank(self, Py_ssize_t sets=1):
+        """Memory for weights, all zero, with room for spare labels."""
+        memory = super().blank(sets)
+        self.blocks.append(memory)
+        return memory
+
+    def columns(self):
+        """What is learned for each label, by name."""
+        found = super().columns()
+        if self.order is not None:
+            found |= {name: found[name][self.order] for name in ("weights", "lag") if name in found}
+        return found
+
+    def mean(self):
+        """The averaged weights (labels by features) and intercepts; the current ones until averaging has started."""
+        weights, intercept = super().mean()
+        return weights if self.order is None else weights[self.order], intercept
+
     def recombined(self, mixing):
         """A copy whose labels are combinations of these: label c is sum_k mixing[c, k] times label k."""
         copy = super().recombined(mixing)
         self.hand_over(copy, mixing)
         return copy
+
+    def grown(self, mixing):
+        """These labels, each where a row of `mixing` has a 1 for it, and new ones of weight zero where a row has none.
+
+        The weights are shared with this geometry while it has room for more labels; otherwise they are copied, with
+        room for half as many again. For labels that come one by one the number of copies grows as their logarithm.
+        """
+        cdef Paths other
+        cdef Py_ssize_t n = len(mixing), known = self.n_columns
+        is_new = ~mixing.any(axis=1)
+        # Where labels were taken back, the columns after the known ones are not zero.
+        if self.feature_major and n <= self.capacity and self.taken[0] == known == n - is_new.sum():
+            order = (np.arange(known, dtype=np.int32) if self.order is None else self.order)[mixing.argmax(axis=1)]
+            order[is_new] = np.arange(known, n)
+            other = self.alike(self.n_features, n)
+            other.share(self, order)
+            learned = {"intercept": self.intercept}
+            if self.average:
+                learned["lag_intercept"] = self.lag_intercept
+        else:
+            other = type(self)(self.n_features, n, self.dtype, spare=n // 2, **self.settings())
+            other.clock = self.clock
+            learned = self.columns()
+        for name, array in learned.items():
+            getattr(other, name).T[:] = combined(array.T, mixing)
+        self.hand_over(other, mixing)
+        return other
+
+    cdef share(self, Paths other, order):
+        """Have the weights of another geometry; those of label c are in column order[c]."""
+        self.blocks, self.taken, self.capacity = other.blocks, other.taken, other.capacity
+        self.taken[0] = self.n_columns
+        self.w, self.weights = self.place(self.blocks[0]), self.view(self.blocks[0])
+        if self.average:
+            self.l, self.lag = self.place(self.blocks[1]), self.view(self.blocks[1])
+        self.order, self.loose = order, np.empty(self.n_scores)
+        self.column = <const int32_t*>address(self.order, "i", self.n_columns)
+        self.by_column = <double*>address(self.loose, "d", self.n_scores, writable=True)
 
     def resized(self, Py_ssize_t n_features):
         """A copy with the first features only, or with new ones of weight zero."""
@@ -87,12 +159,37 @@ cdef class Paths(Euclidean):
     cdef void scores(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(r.n_rows):
-            Euclidean.project(self, &r.x[i], &self.w, self.b, r.s + i * self.n_scores)
+            if self.column == NULL:
+                Euclidean.project(self, &r.x[i], &self.w, self.b, r.s + i * self.n_scores)
+            else:
+                self.project_columns(&r.x[i], &self.w, self.b, self.by_column, r.s + i * self.n_scores)
         r.n_scores = r.n_rows * self.n_scores
         r.sequence.n_labels = self.n_columns
         r.sequence.stride = self.n_scores
         r.sequence.transitions = self.t
         r.sequence.transition_stride = 0
+
+    cdef void project_columns(
+        self, const Row* x, const Weights* w, const double* b, double* by_column, double* s
+    ) noexcept nogil:
+        """The scores of labels, from those of the columns that they have."""
+        cdef Py_ssize_t c
+        self.vec.scores(x, w, by_column)
+        for c in range(self.n_columns):
+            s[c] = by_column[self.column[c]] + b[c]
+        for c in range(self.n_columns, self.n_scores):
+            s[c] = 0
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        cdef Py_ssize_t c, rounds = self.clock - self.average + 1
+        if self.column == NULL:
+            Euclidean.mean_scores(self, x, s, spare)
+            return
+        self.project_columns(x, &self.w, self.b, spare, s)
+        if self.average and rounds > 0:
+            self.vec.scores(x, &self.l, spare)
+            for c in range(self.n_columns):
+                s[c] -= (spare[self.column[c]] + self.lb[c]) / rounds
 
     cdef void measure(self, Round* r) noexcept nogil:
         """A round of labelings has no norm before there is a rival: `curvatures` gives it to the first row."""
@@ -143,9 +240,11 @@ cdef class Paths(Euclidean):
         for i in range(r.n_rows):
             up, down = <Py_ssize_t>r.y[i], r.sequence.rival[i]
             if up != down:
-                self.vec.add(&r.x[i], w, up, down, tau)
                 b[up] += change
                 b[down] -= change
+                if self.column != NULL:
+                    up, down = self.column[up], self.column[down]
+                self.vec.add(&r.x[i], w, up, down, tau)
 
 
 cdef class EdgePaths(Paths):
@@ -199,6 +298,10 @@ cdef class EdgePaths(Paths):
         """What is learned, by name."""
         learned = {f"edge_{name}": array for name, array in self.edges.arrays().items() if "intercept" not in name}
         return super().arrays() | {"places": self.places} | learned
+
+    def grown(self, mixing):
+        """A copy with new labels, as of `recombined`: the weights of pairs of labels lie as far apart as labels do."""
+        return self.recombined(mixing)
 
     def choose(self, Py_ssize_t start, chosen):
         """Say of the features from `start` on whether they weigh steps; those before stay as they are."""

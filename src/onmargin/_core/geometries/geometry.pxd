@@ -56,6 +56,7 @@ cdef class Euclidean(Columns):
     cdef double* lb
 
     cdef Py_ssize_t count_vectors(self)
+    cdef Py_ssize_t count_row(self)    # numbers that the weights of a feature take where those of features are together
     cdef Weights place(self, object memory, Py_ssize_t k=*)
     cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil
     cdef void measure_row(self, Row* x) noexcept nogil

@@ -181,11 +181,14 @@ cdef class Euclidean(Columns):
     cdef Py_ssize_t count_vectors(self):
         return self.n_columns
 
+    cdef Py_ssize_t count_row(self):
+        return self.n_scores
+
     def blank(self, Py_ssize_t sets=1):
         """Memory for weights, all zero, from the start of a cache line; or for several sets of them."""
         shape = (sets * self.vectors, self.n_features)
         if self.feature_major:
-            shape = (self.n_features, sets * self.n_scores)
+            shape = (self.n_features, sets * self.count_row())
         size = shape[0] * shape[1] * self.dtype.itemsize
         raw = zeros(size + 64, np.uint8)
         first = -raw.ctypes.data % 64

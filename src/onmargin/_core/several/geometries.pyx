@@ -315,6 +315,10 @@ cdef class SeveralPaths(Geometry):
         """The models with combinations of their labels: see `Paths`."""
         return type(self)([model.recombined(mixing) for model in self.models])
 
+    def grown(self, mixing):
+        """The models with new labels: see `Paths`."""
+        return type(self)([model.grown(mixing) for model in self.models])
+
     def choose(self, Py_ssize_t start, chosen):
         """Say of the features from `start` on whether they weigh steps: see `EdgePaths`."""
         for model in self.models:
