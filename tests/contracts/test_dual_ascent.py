@@ -309,3 +309,15 @@ def test_errors_change_nothing(parameters, y, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
     assert model.coef_.tolist() == before
+
+
+@pytest.mark.parametrize("C", [0.03, 1.0])
+def test_more_examples_than_dimensions_reach_the_maximum(C):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((300, 5))
+    rows[:, 4] = rows[:, :4].sum(axis=1)
+    sides = np.where(rows[:, 0] + 0.5 * rng.standard_normal(300) > 0, 1, -1)
+    model = DualAscentClassifier(C=C, window=None).partial_fit(rows, sides)
+    w = model.coef_[0]
+    primal = w @ w / 2 + C * np.maximum(1 - sides * (rows @ w), 0).sum()
+    assert model.totals_.dual_value == pytest.approx(primal, rel=1e-9)

@@ -89,3 +89,22 @@ def test_weights_of_examples_scale_c():
     model = DualAscentRegressor(C=0.1, window=1).partial_fit(X, Y, sample_weight=weight)
     plain = PassiveAggressiveRegressor(C=0.1).partial_fit(X, Y, sample_weight=weight)
     np.testing.assert_allclose(model.coef_, plain.coef_, atol=1e-10)
+
+
+@pytest.mark.parametrize("C", [0.03, 1.0])
+def test_more_examples_than_dimensions_reach_the_maximum(C):
+    """The dual equals the primal at every C, and a change of rounding size has an effect of that size."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((300, 6))
+    rows[:, 5] = rows[:, :5].sum(axis=1)
+    numbers = rows @ rng.standard_normal(6) + rng.standard_normal(300)
+    models = [
+        DualAscentRegressor(C=C, window=None, fit_intercept=False).partial_fit(rows * (1 + error), numbers)
+        for error in (0, 1e-13 * rng.standard_normal(rows.shape))
+    ]
+    losses = [model.totals_.loss for model in models]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-9)
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-9, atol=1e-9)
+    w = models[0].coef_
+    primal = w @ w / 2 + C * np.maximum(np.abs(numbers - rows @ w) - 0.1, 0).sum()
+    assert models[0].totals_.dual_value == pytest.approx(primal, rel=1e-9)

@@ -188,7 +188,7 @@ class DualAscentRegressor(RegressorMixin, LinearRegressor, DualAscentRegressorOp
     ...     print(f"{model.totals_.loss:.0f}")
     238
     236
-    224
+    221
     """
 
     max_iter: int = option(1, Number(1, whole=True))

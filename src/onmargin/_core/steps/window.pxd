@@ -6,7 +6,7 @@ from onmargin._core.rows cimport Row, Rows
 from onmargin._core.steps.step cimport Step
 
 
-cdef double ACCURACY
+cdef double ACCURACY, FLAT
 cdef Py_ssize_t MOST_SWEEPS
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
@@ -10,12 +10,13 @@ from onmargin._core.geometries.geometry cimport Columns, Geometry
 from onmargin._core.geometries.kernel cimport Expansion
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, Rows, Vec, Weights, address, vec_for
-from onmargin._core.steps.simultaneous cimport Scheme, solve_in_place
+from onmargin._core.steps.simultaneous cimport Scheme
 from onmargin._core.steps.simultaneous import Sopopo
 from onmargin._core.steps.step cimport Step
 
 
 ACCURACY = 1e-12  # of what a round gains, and of a margin
+FLAT = 1e-10      # of a row's squared norm: what is left of it beside the rows before it is rounding
 MOST_SWEEPS = 1000
 
 
@@ -158,6 +159,56 @@ cdef class Window(Step):
         if not h.loss > ACCURACY * (self.margin + fabs(most) + fabs(least)):
             return 0
         return rest if h.up == right else alpha[h.up]
+
+
+cdef Py_ssize_t solve_where_curved(double* H, double* d, Py_ssize_t m) noexcept nogil:
+    """Maximize d x - x H x / 2 over the variables whose rows of H are no combinations of those before them, and leave
+    the others at zero: d <- x. Answer the one of the others along which the value grows fastest; -1: there are none.
+
+    H's lower half is given; its factor L of Cholesky's method takes its place, with a zero on the diagonal for each of
+    the others.
+    """
+    cdef Py_ssize_t i, j, k, steepest = -1
+    cdef double rest, most = -1
+    for j in range(m):
+        for i in range(j, m):
+            rest = H[i * m + j]
+            for k in range(j):
+                rest -= H[i * m + k] * H[j * m + k]
+            if i == j:
+                H[j * m + j] = sqrt(rest) if rest > FLAT * H[j * m + j] else 0
+            else:
+                H[i * m + j] = rest / H[j * m + j] if H[j * m + j] > 0 else 0
+    for i in range(m):
+        for k in range(i):
+            d[i] -= H[i * m + k] * d[k]
+        if H[i * m + i] > 0:
+            d[i] /= H[i * m + i]
+        else:
+            if fabs(d[i]) > most:
+                most, steepest = fabs(d[i]), i
+            d[i] = 0
+    solve_upper(H, d, m, m)
+    return steepest
+
+
+cdef void find_flat(const double* L, double* d, Py_ssize_t m, Py_ssize_t chosen, double sign) noexcept nogil:
+    """The direction of slope in which variable `chosen`, which depends on others, goes by `sign` and H is flat."""
+    cdef Py_ssize_t k
+    memset(d, 0, m * sizeof(double))
+    for k in range(chosen):
+        d[k] = -sign * L[chosen * m + k]
+    solve_upper(L, d, m, chosen)
+    d[chosen] = sign
+
+
+cdef void solve_upper(const double* L, double* d, Py_ssize_t m, Py_ssize_t n) noexcept nogil:
+    """d <- L'^-1 d of the first n variables, those with a zero on the diagonal left out."""
+    cdef Py_ssize_t i, k
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            d[i] -= L[k * m + i] * d[k]
+        d[i] = d[i] / L[i * m + i] if L[i * m + i] > 0 else 0
 
 
 cdef Py_ssize_t MOST_ROWS = 512  # of a window: more would take much memory, and long to begin a call with
@@ -337,35 +388,78 @@ cdef class GramWindow(Window):
                 s[c] += self.r.change[c] * product
 
     cdef double climb(self) noexcept nogil:
-        """Go to the maximum on the plane of the variables that are within their bounds, or as far as the first of them
-        allows; answer what is gained. Two classes only."""
-        cdef Py_ssize_t i, j, k, m = 0
-        cdef double cap, step, length = 1, gained = 0
+        """Go to the maximum over the variables that are within their bounds, or as far as the first of them allows;
+        answer what is gained. One column only.
+
+        Where some of their rows are combinations of others, the maximum over the others comes first. It leaves
+        directions along which the weights stay as they are and the dual grows until a variable meets its bound.
+        """
+        cdef Py_ssize_t i, j, k, m = 0, steepest
+        cdef double gained, slope
+        cdef bint stopped = False
         for i in range(self.first(), self.now + 1):
-            if 0 < self.variables(i)[0] < self.C * self.weight[i]:
+            if 0 < fabs(self.variables(i)[0]) < self.C * self.weight[i]:
                 self.free[m] = i
                 m += 1
         if m < 2:
             return 0
         for k in range(m):
             i = self.free[k]
-            self.d[k] = self.margin - self.y[i] * self.scores_of(i)[0]
+            self.d[k] = self.slope(i)
             for j in range(k + 1):
-                self.H[k * m + j] = self.y[i] * self.y[self.free[j]] * self.product(i, self.free[j])
-        solve_in_place(self.H, self.d, m)
-        for k in range(m):
-            i = self.free[k]
-            cap = self.C * self.weight[i] - self.variables(i)[0] if self.d[k] > 0 else self.variables(i)[0]
-            if fabs(self.d[k]) * length > cap:
-                length = cap / fabs(self.d[k])
-        for k in range(m):
-            i = self.free[k]
-            step = length * self.d[k]
-            self.variables(i)[0] = min(max(self.variables(i)[0] + step, 0), self.C * self.weight[i])
-            gained += step * (self.margin - self.y[i] * self.scores_of(i)[0] - step * self.product(i, i) / 2)
-            self.r.change[0] = self.y[i] * step
-            self.spread_change(i)
+                self.H[k * m + j] = self.sign(i) * self.sign(self.free[j]) * self.product(i, self.free[j])
+        steepest = solve_where_curved(self.H, self.d, m)
+        gained = self.go_along(m, 1, &stopped)
+        if not stopped and steepest >= 0:
+            slope = self.slope(self.free[steepest])
+            if fabs(slope) > FLAT * (self.margin + fabs(self.scores_of(self.free[steepest])[0])):
+                find_flat(self.H, self.d, m, steepest, 1 if slope > 0 else -1)
+                gained += self.go_along(m, INFINITY, &stopped)
         return gained
+
+    cdef double go_along(self, Py_ssize_t m, double length, bint* stopped) noexcept nogil:
+        """Change the free variables by `length` times d, or until the first is at a bound; answer what is gained."""
+        cdef Py_ssize_t i, k, first = -1
+        cdef double room, step, gained = 0
+        for k in range(m):
+            room = self.room_for(self.free[k], self.d[k])
+            if fabs(self.d[k]) * length > room:
+                length, first = room / fabs(self.d[k]), k
+        stopped[0] = first >= 0
+        if length == INFINITY:
+            return 0
+        for k in range(m):
+            i = self.free[k]
+            if self.d[k] != 0:
+                step = length * self.d[k]
+                gained += self.gain(i, step)
+                self.set_variable(i, step, k == first)
+                self.r.change[0] = self.sign(i) * step
+                self.spread_change(i)
+        return gained
+
+    cdef double sign(self, Py_ssize_t i) noexcept nogil:
+        """The multiple of row i in the weights, for each unit of its variable."""
+        return self.y[i]
+
+    cdef double slope(self, Py_ssize_t i) noexcept nogil:
+        """How fast the dual grows with the variable of example i, which is within its bounds."""
+        return self.margin - self.y[i] * self.scores_of(i)[0]
+
+    cdef double room_for(self, Py_ssize_t i, double change) noexcept nogil:
+        """How far the variable is from the bound that lies in the direction of a change."""
+        return self.C * self.weight[i] - self.variables(i)[0] if change > 0 else self.variables(i)[0]
+
+    cdef double gain(self, Py_ssize_t i, double step) noexcept nogil:
+        """How much the dual grows when the variable, which stays within its bounds, changes by a step."""
+        return step * (self.slope(i) - step * self.product(i, i) / 2)
+
+    cdef void set_variable(self, Py_ssize_t i, double step, bint at_bound) noexcept nogil:
+        cdef double* alpha = self.variables(i)
+        if at_bound:
+            alpha[0] = self.C * self.weight[i] if step > 0 else 0
+        else:
+            alpha[0] = min(max(alpha[0] + step, 0), self.C * self.weight[i])
 
     cdef void carry_out(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
         """Move the weights by what was noted for row i."""
@@ -405,7 +499,7 @@ cdef class TubeWindow(GramWindow):
         """Whether an example that has no part in the weights need have none."""
         return self.variables(i)[0] == 0 and fabs(self.y[i] - s) <= self.margin
 
-    cdef double gain(self, Py_ssize_t i, double s, double q, double new) noexcept nogil:
+    cdef double gain_of(self, Py_ssize_t i, double s, double q, double new) noexcept nogil:
         cdef double old = self.variables(i)[0], step = new - old
         return step * (self.y[i] - s - step * q / 2) - self.margin * (fabs(new) - fabs(old))
 
@@ -417,7 +511,7 @@ cdef class TubeWindow(GramWindow):
         if q == 0:
             return 0
         new = self.best(i, s, q)
-        gained = self.gain(i, s, q, new)
+        gained = self.gain_of(i, s, q, new)
         if not gained > 0 or fabs(new - self.variables(i)[0]) * q <= ACCURACY * (fabs(self.y[i]) + self.margin):
             return 0
         self.r.change[0] = new - self.variables(i)[0]
@@ -425,37 +519,25 @@ cdef class TubeWindow(GramWindow):
         self.spread_change(i)
         return gained
 
-    cdef double climb(self) noexcept nogil:
-        """As for two classes; a variable keeps its sign."""
-        cdef Py_ssize_t i, j, k, m = 0
-        cdef double beta, cap, step, length = 1, gained = 0
-        for i in range(self.first(), self.now + 1):
-            if 0 < fabs(self.variables(i)[0]) < self.C * self.weight[i]:
-                self.free[m] = i
-                m += 1
-        if m < 2:
-            return 0
-        for k in range(m):
-            i = self.free[k]
-            beta = self.variables(i)[0]
-            self.d[k] = self.y[i] - self.scores_of(i)[0] - (self.margin if beta > 0 else -self.margin)
-            for j in range(k + 1):
-                self.H[k * m + j] = self.product(i, self.free[j])
-        solve_in_place(self.H, self.d, m)
-        for k in range(m):
-            i = self.free[k]
-            beta = self.variables(i)[0]
-            cap = self.C * self.weight[i] - fabs(beta) if (self.d[k] > 0) == (beta > 0) else fabs(beta)
-            if fabs(self.d[k]) * length > cap:
-                length = cap / fabs(self.d[k])
-        for k in range(m):
-            i = self.free[k]
-            step = length * self.d[k]
-            gained += self.gain(i, self.scores_of(i)[0], self.product(i, i), self.variables(i)[0] + step)
-            self.variables(i)[0] += step
-            self.r.change[0] = step
-            self.spread_change(i)
-        return gained
+    cdef double sign(self, Py_ssize_t i) noexcept nogil:
+        return 1
+
+    cdef double slope(self, Py_ssize_t i) noexcept nogil:
+        """The slope on this side of zero: a variable that is within its bounds keeps its sign."""
+        return self.y[i] - self.scores_of(i)[0] - (self.margin if self.variables(i)[0] > 0 else -self.margin)
+
+    cdef double room_for(self, Py_ssize_t i, double change) noexcept nogil:
+        cdef double beta = self.variables(i)[0]
+        return self.C * self.weight[i] - fabs(beta) if (change > 0) == (beta > 0) else fabs(beta)
+
+    cdef void set_variable(self, Py_ssize_t i, double step, bint at_bound) noexcept nogil:
+        cdef double* beta = self.variables(i)
+        if not at_bound:
+            beta[0] += step
+        elif (step > 0) == (beta[0] > 0):
+            beta[0] = self.C * self.weight[i] if step > 0 else -self.C * self.weight[i]
+        else:
+            beta[0] = 0
 
     cdef double improve_one(self, Py_ssize_t i, Geometry geometry, double cap) noexcept nogil:
         """Of a window that is too long for inner products: by the weights themselves."""
@@ -471,7 +553,7 @@ cdef class TubeWindow(GramWindow):
         if not 1e-300 < h.q < INFINITY:
             return 0
         new = self.best(i, self.r.s[0], h.q)
-        gained = self.gain(i, self.r.s[0], h.q, new)
+        gained = self.gain_of(i, self.r.s[0], h.q, new)
         if not gained > 0:
             return 0
         h.up, h.down, h.tau = 0 if new > old else -1, -1 if new > old else 0, fabs(new - old)
