@@ -1,4 +1,4 @@
-"""Every learner of `onmargin.stream` works on the command line, in the service, and on shards."""
+"""Every learner of rows of `onmargin.stream` works on the command line, in the service, and on shards."""
 
 import random
 import re
@@ -7,6 +7,8 @@ import pytest
 
 import onmargin
 from onmargin import scale, stream
+from onmargin.apps.learners import OFFERED
+from onmargin.features import ClassTermFeatures
 from onmargin.scale import LocalEngine
 from tests.apps.program import jsonl, report, svmlight
 from tests.apps.program import onmargin as program
@@ -14,10 +16,11 @@ from tests.apps.serving import create, learn, learned, predict, served
 from tests.shards import cut
 
 # What some learners need to be told, and what their examples must be.
-NEEDS = {"OrdinalRegressor": {"ranks": [1, 2, 3]}}
+NEEDS = {"OrdinalRegressor": {"ranks": [1, 2, 3]}, "ClassFeatureClassifier": {"phi": ClassTermFeatures()}}
 NOT_NEGATIVE = {"Winnow"}
 # Why the weights of a learner have no mix.
 UNMIXED = {
+    "ClassFeatureClassifier": "no mix is defined for Blocks weights",
     "DualAscentClassifier": "keeps examples besides its weights",
     "DualAscentRegressor": "keeps examples besides its weights",
     "ExponentiatedGradientRegressor": "a link of a sum",
@@ -28,7 +31,7 @@ UNMIXED = {
 # Those whose number of features must be known before: names are hashed.
 SIZED = {"ExponentiatedGradientRegressor", "PNormPerceptron", "Winnow"}
 
-every_learner = pytest.mark.parametrize("name", [*stream.__all__, "SequenceTagger"])
+every_learner = pytest.mark.parametrize("name", OFFERED)
 
 
 def target(task, score):
@@ -77,7 +80,7 @@ def test_command_line(name, tmp_path):
     assert report("inspect", tmp_path / "model")["class"] == name
 
 
-@pytest.mark.parametrize("name", stream.__all__)
+@pytest.mark.parametrize("name", [name for name in OFFERED if name != "SequenceTagger"])
 def test_rows_of_numbers(name, tmp_path):
     """Weights have single precision where the learner can do with it, and nobody needs to be told."""
     task = getattr(stream, name).task
@@ -111,7 +114,7 @@ def test_service(name, tmp_path):
         assert learned(client.service) == before
 
 
-@every_learner
+@pytest.mark.parametrize("name", [*stream.__all__, "SequenceTagger"])
 def test_shards(name):
     X, y = map(list, zip(*examples(name), strict=True))
     kind = getattr(stream, name, None) or onmargin.SequenceTagger

@@ -12,8 +12,7 @@ from hypothesis import settings
 
 import onmargin
 from onmargin import learner, river, stream
-from onmargin.estimators import _phi
-from onmargin.models import kernel_learner
+from onmargin.models import kernel_learner, phi
 from onmargin.models.uniclass import starts_at_first
 from onmargin.stream import _learner
 from tests.contracts.test_every_learner import NEEDS, SIZED, examples
@@ -30,7 +29,7 @@ def short_stretches(monkeypatch):
     """Look for interrupts after every few rounds."""
     for module in (learner, kernel_learner, _learner):
         monkeypatch.setattr(module, "STRETCH", 500)
-    monkeypatch.setattr(_phi, "CHUNK", 8)
+    monkeypatch.setattr(phi, "CHUNK", 8)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from onmargin import stream
+from onmargin.features import ClassTermFeatures
 from tests.reading import made
 from tests.saved import anatomy
 
@@ -15,7 +16,7 @@ MODELS = {name: getattr(stream, name) for name in stream.__all__}
 # What each is given to learn.
 KINDS_OF_CLASS = "^(PassiveAggressive|Auto|AROW|SCW|NHERD|DualAscent|QuasiAdditive|OnlineRidge|.*Gradient(Descent)?)"
 TASK = {name: re.sub(KINDS_OF_CLASS, "", name) for name in MODELS}
-TASK |= dict.fromkeys(("Perceptron", "PNormPerceptron", "Winnow"), "Classifier")
+TASK |= dict.fromkeys(("Perceptron", "PNormPerceptron", "Winnow", "ClassFeatureClassifier"), "Classifier")
 # Weights on the simplex, and p = 2 ln(n_features), depend on the number of features: names must be hashed.
 SIZED = {"Winnow", "ExponentiatedGradientRegressor", "PNormPerceptron"}
 # To these all labels of a call are known from its first round on, or the rows of the first call decide a rate: streams
@@ -100,6 +101,11 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"epsilon": 0.0, "C": np.inf},
         {"fit_intercept": False, "average": 7},
     ],
+    "ClassFeatureClassifier": [
+        {"update": "exact", "average": True},
+        {"loss": "squared_hinge", "phi": ClassTermFeatures(kind="tfidf"), "C": 0.1},
+        {"geometry": "entropic", "phi": ClassTermFeatures(kind="multiplicative"), "margin": 0.01, "n_features": 2**5},
+    ],
     "LabelRanker": [{"calibrate": False, "update": "exact"}],
     "OrdinalRegressor": [{"update": "exact", "average": True}],
     "PassiveAggressiveUniclass": [
@@ -127,6 +133,8 @@ class Case:
             needed["n_features"] = 2**6
         if self.name == "Winnow":
             needed["balanced"] = True
+        if self.name == "ClassFeatureClassifier":
+            needed["phi"] = ClassTermFeatures()
         parameters = {
             name: value for name, value in self.parameters.items() if name != "n_features" or value is not None
         }

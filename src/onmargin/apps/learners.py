@@ -20,6 +20,8 @@ LEARNERS = {
 }
 
 
+# Learners that the command line and the service offer: all whose examples are one row each.
+OFFERED = [name for name in (*stream.__all__, LEARNERS["tag"]) if name != "ClassFeatureClassifier"]
 # The automatic learner of each task.
 AUTOMATIC = {"classify": "AutoClassifier", "regress": "AutoRegressor"}
 
@@ -44,11 +46,10 @@ def learner_class(name: str | None, task: str | None) -> Any:
         from onmargin import SequenceTagger  # imported here because it needs scikit-learn
 
         found: Any = SequenceTagger
-    elif name in stream.__all__:
+    elif name in OFFERED:
         found = getattr(stream, name)
     else:
-        known = ", ".join([*stream.__all__, LEARNERS["tag"]])
-        raise ParameterError(f"model must be one of {known}; got {name!r:.80}", ["model"])
+        raise ParameterError(f"model must be one of {', '.join(OFFERED)}; got {name!r:.80}", ["model"])
     if task not in {None, found.task}:
         raise ParameterError(f"{name} is for the task {found.task!r}, not {task!r}: leave one out", ["model", "task"])
     return found

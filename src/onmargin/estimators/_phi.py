@@ -5,13 +5,11 @@ are given, which rows of each example are those of its labels.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils import check_array
 
 from onmargin._checks import check_classes, check_labels, check_sparse
@@ -20,50 +18,7 @@ from onmargin.estimators._classes import label_codes
 from onmargin.learner import Offsets
 from onmargin.models.columns import check_known
 from onmargin.models.label_sets import LabelSets
-
-# Rows, the offset of each example, and the row of each label within its example, ascending in each example.
-Portion = tuple[Any, Offsets, Offsets]
-# Number of examples that a transformer reads at a time; their rows take more memory than the examples.
-CHUNK = 256
-# Called with the classes that there will be.
-Foresee = Callable[[NDArray[Any]], None]
-# Called with a function that undoes the next change in place.
-Changing = Callable[[Callable[[], None]], None]
-
-
-class Phi(Protocol):
-    """Features of examples for the classes known so far."""
-
-    @property
-    def classes(self) -> NDArray[Any]:
-        """Labels, in the order of the rows."""
-        ...
-
-    def check(self, phi: Any) -> None:
-        """Refuse a state loaded from a file that is inconsistent or does not match this parameter."""
-        ...
-
-    def learn(
-        self,
-        X: Any,
-        y: LabelSets,
-        classes: Any,
-        live: NDArray[np.bool_],
-        foresee: Foresee | None = None,
-        *,
-        changing: Changing | None = None,
-    ) -> Iterator[Portion]:
-        """Yield the rows of these examples, part by part; all errors are raised before the second part.
-
-        Examples that are not `live` are not learned: their rows do not matter. With `foresee`, all labels of these
-        examples are classes from the first one on, and it is called with them before anything changes. `changing` is
-        called before a part is counted.
-        """
-        ...
-
-    def read(self, X: Any) -> Any:
-        """Return the rows of these examples, one per class."""
-        ...
+from onmargin.models.phi import Changing, Foresee, Phi, Portion, Transformed, known_before
 
 
 def _matrix(rows: Any, name: str) -> Any:
@@ -167,7 +122,7 @@ class Called(Part):
         *,
         changing: Changing | None = None,
     ) -> Iterator[Portion]:
-        known = _known(y, classes, live, self.classes, at_once=foresee is not None)
+        known = known_before(y, classes, live, self.classes, at_once=foresee is not None)
         if foresee is not None:
             foresee(known)
         rows, ends, codes = [], [0], []
@@ -200,85 +155,6 @@ class Called(Part):
         return _matrix(np.concatenate(rows), "phi")
 
 
-class Transformed(Part):
-    """Features from a transformer that learns, such as onmargin.features.ClassTermFeatures."""
-
-    def __init__(self, transformer: Any) -> None:
-        self.transformer = transformer
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.transformer,)
-
-    def check(self, phi: Any) -> None:
-        if type(self.transformer) is not type(phi) or not hasattr(phi, "learn_transform"):
-            raise ValueError(f"features are made by a {type(self.transformer).__name__}, which phi is not")
-        check_known(self.classes)
-
-    @property
-    def classes(self) -> NDArray[Any]:
-        classes: NDArray[Any] = self.transformer.classes_
-        return classes
-
-    def learn(
-        self,
-        X: Any,
-        y: LabelSets,
-        classes: Any,
-        live: NDArray[np.bool_],
-        foresee: Foresee | None = None,
-        *,
-        changing: Changing | None = None,
-    ) -> Iterator[Portion]:
-        # Anything not checked here raises an error in the first part.
-        X = check_array(check_sparse(X), accept_sparse="csr", dtype="numeric", input_name="X")
-        met = getattr(self.transformer, "classes_", y.labels[:0])
-        known = _known(y, classes, live, met, at_once=foresee is not None)
-        if foresee is not None:
-            foresee(known)
-
-        def parts() -> Iterator[Portion]:
-            for start in range(0, len(y), CHUNK):
-                part = slice(start, start + CHUNK)
-                own = y.part(start, min(start + CHUNK, len(y)))
-                if changing is not None:
-                    changing(_undoing(self.transformer, X[part]))
-                yield self.transformer.learn_transform(
-                    X[part],
-                    own.labels if y.single else own.as_lists(),
-                    classes=known if start == 0 and len(known) else None,
-                    live=live[part],
-                )
-
-        return parts()
-
-    def read(self, X: Any) -> Any:
-        return self.transformer.transform(X)
-
-
-def _undoing(transformer: Any, X: Any) -> Callable[[], None]:
-    """Return a function that undoes `learn_transform` of these rows; transformers without `undoing` are copied."""
-    if hasattr(transformer, "undoing"):
-        undo: Callable[[], None] = transformer.undoing(X)
-        return undo
-    before = deepcopy(vars(transformer))
-
-    def put_back() -> None:
-        transformer.__dict__ = before
-
-    return put_back
-
-
-def _known(y: LabelSets, classes: Any, live: NDArray[np.bool_], known: NDArray[Any], *, at_once: bool) -> NDArray[Any]:
-    """Return the classes known before the first of these examples; with `at_once`, also all of their labels."""
-    given = y.labels[:0] if classes is None else check_classes(classes)
-    if y.width is not None:
-        given = np.union1d(given, np.arange(y.width))
-    check_labels(y.labels, given, known)
-    if at_once:
-        given = np.union1d(given, y.labels[live[y.owners()]]) if len(given) else np.unique(y.labels[live[y.owners()]])
-    return np.union1d(known, given) if len(known) else given
-
-
 def _examples(X: Any) -> Sequence[Any]:
     """Return X as a sequence of examples; a sparse matrix is split into rows."""
     return [X[[i]] for i in range(X.shape[0])] if sparse.issparse(check_sparse(X)) else X
@@ -289,5 +165,5 @@ def as_phi(phi: Any) -> Phi:
     if phi is None:
         return Given()
     if hasattr(phi, "learn_transform"):
-        return Transformed(clone(phi))
+        return Transformed.of(phi)
     return Called(phi)

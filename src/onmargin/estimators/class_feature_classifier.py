@@ -18,13 +18,13 @@ from onmargin._core.tasks.trial import Ranking
 from onmargin.estimators._checks import check_weight
 from onmargin.estimators._label_ranking import ranking_precision, ranks_of
 from onmargin.estimators._linear_estimator import LinearEstimator
-from onmargin.estimators._phi import Changing, Foresee, Phi, Portion, as_phi
+from onmargin.estimators._phi import as_phi
 from onmargin.learner import as_rows
-from onmargin.models.costs import check_cost
 from onmargin.models.described import described
 from onmargin.models.label_sets import LabelSets, are_label_sets, one_each, read_label_sets
+from onmargin.models.phi import Changing, Phi, Portion
 from onmargin.models.plan import Plan
-from onmargin.models.trials import ClassFeatureOptions, for_label_sets
+from onmargin.models.trials import ClassFeatureOptions, for_label_sets, foreseeing
 
 
 @described
@@ -293,21 +293,10 @@ class ClassFeatureClassifier(ClassifierMixin, LinearEstimator, ClassFeatureOptio
         """Return the parts of the data as rows, and the weights of the examples."""
         weight = check_weight(sample_weight, len(sets))
         live = np.ones(len(sets), bool) if weight is None else weight > 0
-        return self._phi.learn(X, sets, classes, live, self._foresee(), changing=changing), weight
+        return self._phi.learn(X, sets, classes, live, foreseeing(self), changing=changing), weight
 
     def _plan_for(self, sets: LabelSets, plan: Plan) -> Plan:
         return plan if sets.single else for_label_sets(plan, self)
-
-    def _foresee(self) -> Foresee | None:
-        """Return the check that the costs match all classes, if there are costs."""
-        if self.cost is None:
-            return None
-
-        def foresee(classes: NDArray[Any]) -> None:
-            if len(classes) > 1:
-                check_cost(self.cost, classes)
-
-        return foresee
 
     def _begin_with(self, plan: Plan, rows: Any) -> None:
         self.n_features_in_ = rows.shape[1]

@@ -218,6 +218,20 @@ class ClassTermFeatures(Whole):
             met[np.searchsorted(self.classes_, before)] = -1
             return self._walk(terms, sets, mask, met)
 
+    def widen(self, n_features: int) -> None:
+        """Make room for more words, which are in no message so far.
+
+        Parameters
+        ----------
+        n_features : int
+            The new number of words, at least the current one.
+        """
+        more = n_features - self.n_features_in_
+        if more < 0:
+            raise ValueError(f"n_features must be at least {self.n_features_in_}; got {n_features}")
+        table, counts = np.pad(self._table, ((0, more), (0, 0))), np.pad(self._word_counts, (0, more))
+        self._table, self._word_counts, self.n_features_in_ = table, counts, n_features
+
     def undoing(self, X: MatrixLike) -> Callable[[], None]:
         """Return a function that undoes a following `learn_transform` of these messages.
 

@@ -20,7 +20,9 @@ from onmargin.models import compatible
 from onmargin.models import options as shared
 from onmargin.models.columns import intercept_value
 from onmargin.models.costs import check_cost
+from onmargin.models.links import sized_by
 from onmargin.models.options import option, optional
+from onmargin.models.phi import Foresee
 from onmargin.models.plan import Labels, Plan, Shape
 from onmargin.models.rules import FLAG, NONE, Member, Number, Word
 from onmargin.models.several import Kind, averaging
@@ -169,6 +171,16 @@ def for_label_sets(plan: Plan, options: ClassFeatureOptions) -> Plan:
     return replace(plan, task=lambda labels: task, step=step)
 
 
+def foreseeing(options: ClassFeatureOptions) -> Foresee | None:
+    """Return the check that the costs match the classes that there will be, if there are costs."""
+
+    def foresee(classes: Labels) -> None:
+        if len(classes) > 1:
+            check_cost(options.cost, classes)
+
+    return None if options.cost is None else foresee
+
+
 def _margin(options: Any) -> float:
     """Return the margin: far below 1 on the simplex, where scores are at most the largest number of a row."""
     if options.margin is not None:
@@ -191,6 +203,7 @@ def _one_vector(options: Any, bias: float) -> dict[str, Any]:
             "dtypes": (np.dtype(np.float64),),
             "simplex_margin": _margin(options),
             "fixed": fixed,
+            "sized": sized_by(options.geometry, None),
         }
     average = averaging(options.average)
 

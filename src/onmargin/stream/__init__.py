@@ -6,6 +6,7 @@ from onmargin._lazy import lazy_names
 
 if TYPE_CHECKING:
     from onmargin.stream.auto import AutoClassifier, AutoRegressor
+    from onmargin.stream.class_features import ClassFeatureClassifier
     from onmargin.stream.classifier import PassiveAggressiveClassifier
     from onmargin.stream.dual_ascent import DualAscentClassifier, DualAscentRegressor
     from onmargin.stream.gradient import ExponentiatedGradientRegressor, GradientDescentRegressor
@@ -25,6 +26,7 @@ __getattr__, __dir__ = lazy_names(
         "AROWRegressor": "onmargin.stream.second_order",
         "AutoClassifier": "onmargin.stream.auto",
         "AutoRegressor": "onmargin.stream.auto",
+        "ClassFeatureClassifier": "onmargin.stream.class_features",
         "DualAscentClassifier": "onmargin.stream.dual_ascent",
         "DualAscentRegressor": "onmargin.stream.dual_ascent",
         "ExponentiatedGradientRegressor": "onmargin.stream.gradient",
@@ -49,6 +51,7 @@ __all__ = [
     "AROWRegressor",
     "AutoClassifier",
     "AutoRegressor",
+    "ClassFeatureClassifier",
     "DualAscentClassifier",
     "DualAscentRegressor",
     "ExponentiatedGradientRegressor",

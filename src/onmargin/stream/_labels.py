@@ -1,5 +1,6 @@
 """Checks of the labels of a stream."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,19 @@ def check_label(label: Any, classes: list[Label]) -> Label:
     if classes and isinstance(label, str) != isinstance(classes[0], str):
         raise ValueError(f"labels must be all strings or all numbers: {label!r} is new, and {classes[0]!r} is known")
     return label  # type: ignore[no-any-return]
+
+
+def check_label_set(y: Any, classes: list[Label]) -> set[Any]:
+    """Return the labels of an example that may have any number of them, each of which may become a class."""
+    if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):
+        hint = f": write {{{y!r}}} for one label" if isinstance(y, str) else ""
+        raise TypeError(f"y must be a set, list or tuple of labels; got {y!r:.100}{hint}")
+    labels: list[Any] = []
+    for label in y:
+        labels.append(check_label(label, classes or labels))
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"y names a label twice: {y!r:.100}")
+    return set(labels)
 
 
 def code_of(label: Any, classes: list[Label]) -> int:

@@ -103,7 +103,7 @@ class StreamLearner:
         model = check_begun(self, type(self)(**self.get_params()))
         if model is None:
             return
-        model.check(self.plan(), self._known(), self._columns())
+        self._check_model(model)
         geometry, names, frequencies = self._learner.geometry, self._names, vars(self).get("_frequencies")
         if geometry.dtype != self.features_.dtype:
             raise ValueError(f"weights are {geometry.dtype}, and features={self.features!r} asks for another type")
@@ -114,6 +114,10 @@ class StreamLearner:
             )
         if not isinstance(frequencies, Frequencies | None):
             raise ValueError(f"frequencies of words are a {type(frequencies).__name__}")
+
+    def _check_model(self, model: Model) -> None:
+        """Refuse a model from a file whose parts are not those of the parameters."""
+        model.check(self.plan(), self._known(), self._columns())
 
     def _known(self) -> list[Any]:
         """Return the labels that have their own columns; refuse invalid ones from a file."""

@@ -1,5 +1,7 @@
-"""Players whose learner plays the rounds itself: with a window of examples, or with a kernel."""
+"""Players whose learner plays the rounds itself: with a window of examples, with a kernel, or over trials."""
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -86,3 +88,27 @@ class KernelPlayer(WindowPlayer):
         self.read(x)
         self.learner.plant(matrix_of(self._received()), 0)
         self.learner.close()
+
+
+class TrialPlayer(WindowPlayer):
+    """Player of a learner whose rounds have several rows, each read like an example."""
+
+    def rows_of(self, examples: Iterable[Any], *, learn: bool = False) -> Rows:
+        """Return one row per example; features that were never learned are left out, unless they are to be learned."""
+        entries, dense = [], self.reader is None
+        for x in examples:
+            if learn:
+                self.read(x)
+            entries.append(self.entries() if learn else self.features(x))
+            dense = dense and not self.rows.is_sparse()
+        geometry = self.learner.geometry
+        if dense:
+            return Rows(np.array([values for _, values in entries], geometry.dtype), geometry.n_features)
+        ends = np.cumsum([0, *(len(places) for places, _ in entries)], dtype=np.int64)
+        places, values = (list(chain.from_iterable(parts)) for parts in zip(*entries, strict=True))
+        return Rows(np.array(values, geometry.dtype), geometry.n_features, np.array(places, np.int32), ends)
+
+    def play_trial(self, rows: Rows, y: NDArray[np.float64], weight: float, *, single: bool) -> None:
+        """Play a round with these rows, whose target is one number or an array of them."""
+        ends, targets = (np.array([0, n], np.intp) for n in (rows.n_rows, len(y)))
+        self.learner.learn(rows, y, np.array([weight]), trials=ends, targets=None if single else targets)

@@ -1,6 +1,6 @@
 """Label ranking of streams, with several labels per example."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ from onmargin._core.stream import check_weight
 from onmargin.models.columns import check_known
 from onmargin.models.described import described
 from onmargin.models.label_ranking import LabelRankerOptions
-from onmargin.stream._labels import Label, check_label, code_of
+from onmargin.stream._labels import Label, check_label_set, code_of
 from onmargin.stream._learner import StreamLearner
 
 
@@ -102,15 +102,7 @@ class LabelRanker(StreamLearner, LabelRankerOptions):
         return self
 
     def _check_target(self, y: Any) -> set[Any]:
-        if isinstance(y, str | bytes | Mapping) or not isinstance(y, Iterable):
-            hint = f": write {{{y!r}}} for one label" if isinstance(y, str) else ""
-            raise TypeError(f"y must be a set, list or tuple of labels; got {y!r:.100}{hint}")
-        labels: list[Any] = []
-        for label in y:
-            labels.append(check_label(label, self.classes_ or labels))
-        if len(set(labels)) < len(labels):
-            raise ValueError(f"y names a label twice: {y!r:.100}")
-        return set(labels)
+        return check_label_set(y, self.classes_)
 
     def _known(self) -> list[Any]:
         return check_known(self.classes_)

@@ -1,0 +1,153 @@
+"""Sources of the features phi(x, r) of example x and class r, and the transformers among them, which learn."""
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onmargin._checks import check_classes, check_labels, check_sparse
+from onmargin._parts import Part
+from onmargin.learner import Offsets
+from onmargin.models.columns import check_known
+from onmargin.models.label_sets import LabelSets
+
+# Rows, the offset of each example, and the row of each label within its example, ascending in each example.
+Portion = tuple[Any, Offsets, Offsets]
+# Number of examples that a transformer reads at a time; their rows take more memory than the examples.
+CHUNK = 256
+# Called with the classes that there will be.
+Foresee = Callable[[NDArray[Any]], None]
+# Called with a function that undoes the next change in place.
+Changing = Callable[[Callable[[], None]], None]
+
+
+class Phi(Protocol):
+    """Features of examples for the classes known so far."""
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Labels, in the order of the rows."""
+        ...
+
+    def check(self, phi: Any) -> None:
+        """Refuse a state loaded from a file that is inconsistent or does not match this parameter."""
+        ...
+
+    def learn(
+        self,
+        X: Any,
+        y: LabelSets,
+        classes: Any,
+        live: NDArray[np.bool_],
+        foresee: Foresee | None = None,
+        *,
+        changing: Changing | None = None,
+    ) -> Iterator[Portion]:
+        """Yield the rows of these examples, part by part; all errors are raised before the second part.
+
+        Examples that are not `live` are not learned: their rows do not matter. With `foresee`, all labels of these
+        examples are classes from the first one on, and it is called with them before anything changes. `changing` is
+        called before a part is counted.
+        """
+        ...
+
+    def read(self, X: Any) -> Any:
+        """Return the rows of these examples, one per class."""
+        ...
+
+
+class Transformed(Part):
+    """Features from a transformer that learns, such as onmargin.features.ClassTermFeatures."""
+
+    def __init__(self, transformer: Any) -> None:
+        self.transformer = transformer
+
+    @classmethod
+    def of(cls, transformer: Any) -> Self:
+        """Return the source of a copy of the transformer, without what it has learned."""
+        from sklearn.base import clone  # here, because streams of rows should not load it
+
+        return cls(clone(transformer))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.transformer,)
+
+    def check(self, phi: Any) -> None:
+        if type(self.transformer) is not type(phi) or not hasattr(phi, "learn_transform"):
+            raise ValueError(f"features are made by a {type(self.transformer).__name__}, which phi is not")
+        check_known(self.classes)
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        classes: NDArray[Any] = self.transformer.classes_
+        return classes
+
+    def learn(
+        self,
+        X: Any,
+        y: LabelSets,
+        classes: Any,
+        live: NDArray[np.bool_],
+        foresee: Foresee | None = None,
+        *,
+        changing: Changing | None = None,
+    ) -> Iterator[Portion]:
+        from sklearn.utils import check_array  # here, as above
+
+        # Anything not checked here raises an error in the first part.
+        X = check_array(check_sparse(X), accept_sparse="csr", dtype="numeric", input_name="X")
+        met = getattr(self.transformer, "classes_", y.labels[:0])
+        known = known_before(y, classes, live, met, at_once=foresee is not None)
+        if foresee is not None:
+            foresee(known)
+
+        def parts() -> Iterator[Portion]:
+            for start in range(0, len(y), CHUNK):
+                part = slice(start, start + CHUNK)
+                own = y.part(start, min(start + CHUNK, len(y)))
+                if changing is not None:
+                    changing(undoing(self.transformer, X[part]))
+                yield self.transformer.learn_transform(
+                    X[part],
+                    own.labels if y.single else own.as_lists(),
+                    classes=known if start == 0 and len(known) else None,
+                    live=live[part],
+                )
+
+        return parts()
+
+    def read(self, X: Any) -> Any:
+        return self.transformer.transform(X)
+
+    def widen(self, n_features: int) -> None:
+        """Make room for more features of examples, if the transformer has learned of fewer."""
+        if getattr(self.transformer, "n_features_in_", n_features) < n_features:
+            self.transformer.widen(n_features)
+
+
+def undoing(transformer: Any, X: Any) -> Callable[[], None]:
+    """Return a function that undoes `learn_transform` of these rows; transformers without `undoing` are copied."""
+    if hasattr(transformer, "undoing"):
+        undo: Callable[[], None] = transformer.undoing(X)
+        return undo
+    before = deepcopy(vars(transformer))
+
+    def put_back() -> None:
+        transformer.__dict__ = before
+
+    return put_back
+
+
+def known_before(
+    y: LabelSets, classes: Any, live: NDArray[np.bool_], known: NDArray[Any], *, at_once: bool
+) -> NDArray[Any]:
+    """Return the classes known before the first of these examples; with `at_once`, also all of their labels."""
+    given = y.labels[:0] if classes is None else check_classes(classes)
+    if y.width is not None:
+        given = np.union1d(given, np.arange(y.width))
+    check_labels(y.labels, given, known)
+    if at_once:
+        given = np.union1d(given, y.labels[live[y.owners()]]) if len(given) else np.unique(y.labels[live[y.owners()]])
+    return np.union1d(known, given) if len(known) else given
