@@ -23,10 +23,10 @@ UNMIXED = {
     "ClassFeatureClassifier": "no mix is defined for Blocks weights",
     "DualAscentClassifier": "keeps examples besides its weights",
     "DualAscentRegressor": "keeps examples besides its weights",
-    "ExponentiatedGradientRegressor": "a link of a sum",
-    "PNormPerceptron": "a link of a sum",
+    "ExponentiatedGradientRegressor": "is not in the geometry",
+    "PNormPerceptron": "is not in the geometry",
     "PassiveAggressiveUniclass": "no mix is defined for Center weights",
-    "Winnow": "a link of a sum",
+    "Winnow": "is not in the geometry",
 }
 # Those whose number of features must be known before: names are hashed.
 SIZED = {"ExponentiatedGradientRegressor", "PNormPerceptron", "Winnow"}
