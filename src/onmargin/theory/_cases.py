@@ -31,6 +31,7 @@ from onmargin.estimators.structured import StructuredPredictor
 from onmargin.estimators.uniclass import PassiveAggressiveUniclass
 from onmargin.models.dual_ascent import Ascent
 from onmargin.models.label_sets import read_label_sets
+from onmargin.models.trials import foreseeing
 from onmargin.theory._bias import squared_norms, with_bias
 from onmargin.theory._halfspaces import Balls, Columns, HalfSpaces, Thresholds, alone
 from onmargin.theory._sequences import read_sequences
@@ -419,7 +420,7 @@ def _slots(owner: Places) -> Places:
 
 def _class_features(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     sets = _read_targets(X, y)
-    parts = as_phi(run.phi).learn(X, sets, run.classes_, np.ones(len(sets), bool), run._foresee())
+    parts = as_phi(run.phi).learn(X, sets, run.classes_, np.ones(len(sets), bool), foreseeing(run))
     rows, ends, codes = _joined(list(parts))
     rows, k = rows.astype(np.float64), len(run.classes_)
     relevant = np.zeros((len(sets), k), bool)
