@@ -307,6 +307,25 @@ def test_room_for_classes_grows_by_doubling():
     assert room == {(2, 2**p) for p in range(7)}
 
 
+@pytest.mark.parametrize("kind", [*VALUES, "tfidf"])
+def test_widened_counts_are_those_of_wide_messages(kind):
+    X = np.random.default_rng(0).integers(0, 3, (20, 6))
+    X[:8, 3:] = 0
+    y = np.arange(20) % 3
+    narrow, wide = ClassTermFeatures(kind=kind), ClassTermFeatures(kind=kind)
+    first = narrow.learn_transform(X[:8, :3], y[:8])[0]
+    narrow.widen(6)
+    rest = narrow.learn_transform(X[8:], y[8:])[0]
+    expected = wide.learn_transform(X, y)[0].toarray()
+    np.testing.assert_array_equal(first.toarray(), expected[: first.shape[0], :3])
+    np.testing.assert_array_equal(rest.toarray(), expected[first.shape[0] :])
+    np.testing.assert_array_equal(narrow.document_counts_, wide.document_counts_)
+    with pytest.raises(ValueError, match="at least 6; got 5"):
+        narrow.widen(5)
+    with pytest.raises(NotFittedError):
+        ClassTermFeatures().widen(5)
+
+
 def test_clone_has_seen_nothing():
     model = clone(ClassTermFeatures(kind="multiplicative").partial_fit([[1]], [0]))
     assert model.get_params() == {"kind": "multiplicative"}

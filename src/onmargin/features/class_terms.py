@@ -226,6 +226,8 @@ class ClassTermFeatures(Whole):
         n_features : int
             The new number of words, at least the current one.
         """
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(self._no_messages)
         more = n_features - self.n_features_in_
         if more < 0:
             raise ValueError(f"n_features must be at least {self.n_features_in_}; got {n_features}")
