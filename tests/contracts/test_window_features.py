@@ -28,7 +28,20 @@ def test_columns_that_are_not_named_are_left_alone():
     assert WindowFeatures(["w"], ["w[0]"])(SENTENCE)[1] == ["w[0]=dog"]
 
 
-@pytest.mark.parametrize("template", ["word[0]", "w", "w[a]", "w[0]||w[1]", ""])
+def test_slices_are_parts_of_words():
+    features = WindowFeatures(["w"], ["w[0][-2:]", "w[1][:1]|w[0]", "w[0][1:-1]"])
+    assert features(SENTENCE)[0] == ["w[0][-2:]=he", "w[1][:1]|w[0]=d|the", "w[0][1:-1]=h", "first"]
+
+
+def test_words_without_tags_have_their_own_templates():
+    (name,) = WindowFeatures(["w"])([("barks",)])
+    assert name[1:-2] == [
+        *(f"w[0][:{k}]={'barks'[:k]}" for k in (1, 2, 3)),
+        *(f"w[0][-{k}:]={'barks'[-k:]}" for k in (1, 2, 3)),
+    ]
+
+
+@pytest.mark.parametrize("template", ["w[0][1]", "w[0][:][1:]", "w[0][a:]", "word[0]", "w", "w[a]", "w[0]||w[1]", ""])
 def test_bad_templates_are_refused(template):
     with pytest.raises(ValueError, match="a template is made of"):
         WindowFeatures(["w"], [template])

@@ -108,13 +108,12 @@ def token_features(settings: Settings) -> Notes:
         if settings.templates:
             raise click.UsageError(f"--template is for tokens in columns; {settings.format} files have none")
         return {}
-    from onmargin.features.window import CHUNKING, WindowFeatures
+    from onmargin.features.window import WindowFeatures
 
     n = max(1, settings.columns)
     columns = ["w", "pos", *(f"c{k}" for k in range(2, n))][:n]
-    templates = list(settings.templates) or [t for t in CHUNKING if n > 1 or "pos" not in t]
     try:
-        WindowFeatures(columns, templates)
+        templates = list(WindowFeatures(columns, settings.templates or None).templates)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--template") from error
     return {"columns": columns, "templates": templates}

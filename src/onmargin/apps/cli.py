@@ -241,7 +241,8 @@ def main() -> None:
     "templates",
     multiple=True,
     metavar="TEMPLATE",
-    help="Features of CoNLL tokens, such as 'w[-1]|pos[0]'; the columns are w, pos, c2, c3 and so on.",
+    help="Features of CoNLL tokens, such as 'w[-1]|pos[0]', or 'w[0][-3:]' for the last three letters; the columns are "
+    "w, pos, c2, c3 and so on.",
 )
 @click.option(
     "--coverage",

@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from onmargin.features.records import RecordFeatures
     from onmargin.features.scaled import Scaled
     from onmargin.features.scaler import RunningScaler
-    from onmargin.features.window import CHUNKING, WindowFeatures
+    from onmargin.features.window import CHUNKING, WORDS, WindowFeatures
 
 # Imported on first use, as in `onmargin`, so that loading a model file without them does not import scikit-learn.
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "CHUNKING": "onmargin.features.window",
+        "WORDS": "onmargin.features.window",
         "ClassTermFeatures": "onmargin.features.class_terms",
         "RecordFeatures": "onmargin.features.records",
         "RunningScaler": "onmargin.features.scaler",
@@ -26,4 +27,13 @@ __getattr__, __dir__ = lazy_names(
     },
 )
 
-__all__ = ["CHUNKING", "ClassTermFeatures", "RecordFeatures", "RunningScaler", "Scaled", "WindowFeatures", "tree_costs"]
+__all__ = [
+    "CHUNKING",
+    "WORDS",
+    "ClassTermFeatures",
+    "RecordFeatures",
+    "RunningScaler",
+    "Scaled",
+    "WindowFeatures",
+    "tree_costs",
+]
