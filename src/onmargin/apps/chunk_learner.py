@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
@@ -11,12 +11,23 @@ import numpy as np
 from onmargin.apps.chunks import Chunk
 from onmargin.apps.failure import Failure
 from onmargin.apps.formats import Settings
-from onmargin.apps.learners import AUTOMATIC, is_fitted, leading, learner_class, make_learner, n_features, usual_learner
+from onmargin.apps.learners import (
+    AUTOMATIC,
+    is_fitted,
+    leading,
+    learner_class,
+    make_learner,
+    model_in,
+    n_features,
+    usual_learner,
+)
 from onmargin.apps.tasks import TARGETS
-from onmargin.confidence import Coverage, Intervals, PredictionSets
 from onmargin.errors import ExampleError, ParameterError
-from onmargin.io.sharding import Batch
 from onmargin.io.svmlight import SparseRows
+
+if TYPE_CHECKING:  # importing them takes time that a prediction need not wait for
+    from onmargin.confidence import Coverage, Intervals, PredictionSets
+    from onmargin.io.sharding import Batch
 
 Notes = dict[str, Any]
 # The name of the mean size of prediction sets or intervals in reports, by task.
@@ -65,8 +76,10 @@ def begin(
     return ChunkLearner(task, learner if coverage is None else covering(learner, coverage), token_features(settings))
 
 
-def covering(model: Any, coverage: float) -> PredictionSets | Intervals:
+def covering(model: Any, coverage: float) -> "PredictionSets | Intervals":
     """Return prediction sets around a classifier or label ranker, or intervals around a regressor."""
+    from onmargin.confidence import Intervals, PredictionSets
+
     try:
         return (Intervals if model.task == "regress" else PredictionSets)(model, coverage)
     except TypeError as error:
@@ -132,8 +145,10 @@ class ChunkReader:
             window = WindowFeatures(features["columns"], features["templates"])
             self.tokens = lambda x: window([tuple(t.values()) if isinstance(t, dict) else t for t in x])
 
-    def batch(self, chunk: Chunk) -> Batch:
+    def batch(self, chunk: Chunk) -> "Batch":
         """Return the examples of a chunk as one batch for the model."""
+        from onmargin.io.sharding import Batch
+
         if isinstance(chunk.X, SparseRows):
             return Batch(chunk.X, self.row_labels(chunk))
         if self.task == "tag":
@@ -162,8 +177,8 @@ class ChunkLearner:
     def __init__(self, task: str, saved: Any, features: Notes) -> None:
         self.task = task
         self.saved = saved
-        self.wrapper = saved if isinstance(saved, PredictionSets | Intervals) else None
-        self.model = saved if self.wrapper is None else self.wrapper.model
+        self.model = model_in(saved)
+        self.wrapper: Any = None if self.model is saved else saved
         self.features = features
         self.n_tokens = 0  # number of tokens in the sequences learned
         self._last: list[Any] = []  # features of the sequences in the last call
@@ -212,7 +227,7 @@ class ChunkLearner:
 
     def _learn_judged(self, X: Any, y: Any, weights: Any) -> None:
         """Learn examples one by one; prediction sets or intervals are updated before each."""
-        wrapper: Any = self.wrapper
+        wrapper = self.wrapper
         for k in range(len(y)):
             try:
                 if isinstance(X, SparseRows):  # rows of later files may be wider than the model
@@ -275,8 +290,7 @@ class ChunkLearner:
 
     def covers(self, chunk: Chunk) -> list[Any]:
         """Return the prediction set of each example, most likely label first, or the two ends of its interval."""
-        wrapper: Any = self.wrapper
-        ask = wrapper.predict_interval_one if isinstance(wrapper, Intervals) else wrapper.predict_set_one
+        ask = self.wrapper.predict_interval_one if self.task == "regress" else self.wrapper.predict_set_one
         return [ask(x) for x in self._singles(chunk)]
 
     def probabilities(self, chunk: Chunk) -> list[dict[Any, float]]:
@@ -355,7 +369,7 @@ class ChunkLearner:
             **({} if self.wrapper is None else self._coverage(self.wrapper.coverage_)),
         }
 
-    def _coverage(self, found: Coverage) -> dict[str, Any]:
+    def _coverage(self, found: "Coverage") -> dict[str, Any]:
         """Return the coverage of examples, each evaluated before it was learned."""
         report = {"asked_coverage": found.asked, "coverage": found.covered, "coverage_bound": found.bound}
         report[SIZES[self.task]] = found.size

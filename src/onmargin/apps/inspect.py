@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from onmargin.apps.learners import is_fitted, leading, n_features
+from onmargin.apps.learners import is_fitted, leading, model_in, n_features
 from onmargin.apps.report import Report, Tables
-from onmargin.confidence import Intervals, PredictionSets
 from onmargin.io import load_with_notes
 
 _SHOWN = 20  # maximum number of classes whose heaviest features are shown
@@ -13,7 +12,7 @@ _SHOWN = 20  # maximum number of classes whose heaviest features are shown
 def inspect(path: str, top: int) -> Report:
     """Return the parameters, totals, classes and heaviest features of a model."""
     saved, notes = load_with_notes(path)
-    model = saved.model if isinstance(saved, PredictionSets | Intervals) else saved
+    model = model_in(saved)
     report: Report = {"model": path, "class": type(model).__name__}
     if saved is not model:
         report["coverage"] = saved.coverage

@@ -78,6 +78,11 @@ def _accepted(kind: Any) -> tuple[list[str], list[str]]:
     return [name for name in own if name != "features"], list(signature(RecordFeatures).parameters)
 
 
+def model_in(saved: Any) -> Any:
+    """Return the model in a model file, which may have prediction sets or intervals around it."""
+    return saved.model if hasattr(saved, "coverage") else saved
+
+
 def is_fitted(model: Any) -> bool:
     """Return whether anything was learned."""
     return bool(model.__sklearn_is_fitted__())
