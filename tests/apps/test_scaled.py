@@ -74,6 +74,6 @@ def test_what_is_wrong_ends_in_one_line(parts, tmp_path):
     assert "--workers is for --engine" in onmargin("train", *parts, *out, "--workers", 2, code=2)
     assert "the standard input is not a file" in onmargin("train", "-", *out, *local, code=2)
     assert "no --from" in onmargin("train", parts[0], *out, *local, "--from", "x", code=2)
-    assert "say engine='ray' too" in onmargin("train", parts[0], *out, *local, "--address", "auto", code=1)
+    assert "--address is for --engine ray" in onmargin("train", parts[0], *out, *local, "--address", "auto", code=2)
     novelty = onmargin("train", parts[0], *out, *local, "--task", "novelty", code=1)
     assert "cannot be mixed" in novelty

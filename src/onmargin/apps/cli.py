@@ -350,6 +350,8 @@ def train(
     else:
         from onmargin.apps import scaled
 
+        if address is not None and engine != "ray":
+            raise click.UsageError("--address is for --engine ray")
         if coverage is not None:
             raise click.UsageError("--coverage follows one stream of examples: leave --engine out")
         if start is not None or every is not None:
