@@ -184,7 +184,7 @@ def main() -> None:
 @click.option(
     "--model",
     metavar="NAME",
-    help="Learner: one of rows in onmargin.stream, such as AROWClassifier, or SequenceTagger (default: AutoClassifier or "
+    help="Learner of rows in onmargin.stream, such as AROWClassifier, or SequenceTagger (default: AutoClassifier or "
     "AutoRegressor, or the passive-aggressive learner if one of its parameters is given, such as --C).",
 )
 @format_option
