@@ -78,6 +78,7 @@ TWINS = {
     "Euclidean": "play",
     "Expansion": "play_kernel",
     "Featureless": "levels",
+    "Ferns": "ferns",
     "Forgetron": "forgetron",
     "Fourier": "fourier",
     "GradientAdaptive": "GradientAdaptive",

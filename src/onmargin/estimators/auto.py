@@ -17,12 +17,13 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     r"""Automatic model selection for classification: several kinds of learners, trained in one pass, that vote.
 
     The experts are of different kinds: passive-aggressive learners, plain and in two adaptive metrics, gradient descent
-    on the hinge and on the logistic loss, AROW, SCW, and AROW with forgetting, for drifting targets. There are nine
-    experts for sparse rows. For dense rows there are up to nineteen, most of which learn from standardized features,
-    with the statistics of the rows before; two of them are nonlinear: ridge regression on random Fourier features. The
-    first rows decide which experts are used. The vote of an expert has the weight :math:`p_m \propto \exp(-\eta M_m)`,
-    where :math:`M_m` is its number of mistakes so far and :math:`\eta \le 0.1` decreases as slowly as the stream allows
-    (AdaHedge): if one expert is clearly best, it decides alone.
+    on the hinge and on the logistic loss, AROW, SCW, AROW with forgetting, for drifting targets, and the majority
+    class. There are ten experts for sparse rows. For dense rows there are up to 22, most of which learn from
+    standardized features, with the statistics of the rows before; four of them are nonlinear: ridge regression on
+    random Fourier features, for smooth boundaries, and logistic regression on random ferns, for boundaries that are
+    parallel to the axes. The first rows decide which experts are used. The vote of an expert has the weight
+    :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` is its number of mistakes so far and :math:`\eta \le 0.2`
+    decreases as slowly as the stream allows (AdaHedge): if one expert is clearly best, it decides alone.
 
     Use it first, and as the baseline for models that you tune yourself; tables need not be scaled. The nonlinear
     experts take most of the time: leave them out with ``experts="linear"`` if speed matters more than nonlinear
@@ -78,7 +79,7 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     >>> model.experts_.names[model.experts_.leader]
     'AROW that forgets little, standardized'
     >>> model.totals_.mistakes, PassiveAggressiveClassifier().partial_fit(X, y).totals_.mistakes
-    (96, 205)
+    (95, 205)
     """
 
     experts_ = experts_

@@ -16,19 +16,18 @@ from onmargin.models.rules import FLAG, Word
 from onmargin.models.updates import class_task
 
 
-def _choices(known: Experts) -> dict[tuple[str, bool], Experts]:
-    """Return experts by the word for which of them learn, and whether some forget."""
+def _choices(known: Experts) -> dict[tuple[str, bool, bool], Experts]:
+    """Return experts by the word for which of them learn, whether some forget, and whether there are intercepts."""
     words = {"all": known, "linear": known.linear()}
-    return {
-        (word, drift): some if drift else some.without_forgetting()
-        for word, some in words.items()
-        for drift in (True, False)
+    kept = {(word, True): some for word, some in words.items()}
+    kept |= {(word, False): some.without_forgetting() for word, some in words.items()}
+    return {(*key, True): some for key, some in kept.items()} | {
+        (*key, False): some.without_levels() for key, some in kept.items()
     }
 
 
 CLASSIFIERS = _choices(experts.CLASSIFIERS)
 REGRESSORS = _choices(experts.REGRESSORS)
-THROUGH_ZERO = {choice: known.without_levels() for choice, known in REGRESSORS.items()}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -38,9 +37,9 @@ class AutoClassifierOptions:
     Parameters
     ----------
     experts : {"all", "linear"}, default="all"
-        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, two nonlinear ones
-        on random Fourier features, which take most of the time. "linear" leaves out the nonlinear experts. On shards
-        and with hashed names only the experts for sparse rows are used, which are linear.
+        Which experts to train. "all" are linear experts and, for dense rows of at most 300 features, four nonlinear
+        ones on random Fourier features and on random ferns, which take most of the time. "linear" leaves out the
+        nonlinear experts. On shards and with hashed names only the experts for sparse rows are used, which are linear.
     drift : bool, default=True
         Whether the target may drift, as on most streams: if True, some experts forget earlier examples to follow it.
         Set it to False if the order of the examples means nothing and the model must predict old and new examples
@@ -72,7 +71,7 @@ class AutoClassifierOptions:
             step=Step(),
             weights=weights(self, Euclidean),
             ensemble=Ensemble(
-                CLASSIFIERS[self.experts, self.drift],
+                CLASSIFIERS[self.experts, self.drift, self.fit_intercept],
                 class_tasks,
                 hedge=self.combine == "hedge",
                 by_loss=False,
@@ -123,7 +122,7 @@ class AutoRegressorOptions:
             step=Step(),
             weights=weights(self, Euclidean),
             ensemble=Ensemble(
-                (REGRESSORS if self.fit_intercept else THROUGH_ZERO)[self.experts, self.drift],
+                REGRESSORS[self.experts, self.drift, self.fit_intercept],
                 same_task,
                 hedge=self.combine == "hedge",
                 by_loss=True,

@@ -11,6 +11,7 @@ import numpy as np
 
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
 from onmargin._core.geometries.featureless import Featureless
+from onmargin._core.geometries.ferns import Ferns
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.ridge import Ridge
@@ -23,6 +24,8 @@ from onmargin.models.several import Kind, abreast, combination, packed_columns, 
 
 # Random Fourier features of an expert.
 WAVES = 200
+# Random ferns of an expert.
+FERNS = 100
 # Features of rows up to which there are curved experts: each takes part in every wave.
 MOST_CURVED = 300
 # Features of rows up to which an expert keeps a number for each pair of them.
@@ -36,9 +39,10 @@ MOST_OF_TABLE = 4096
 class Expert(NamedTuple):
     """A model: what it is called, how its weights move, what it asks (a word for its task), how far it goes.
 
-    It may learn from standardized rows, and from random Fourier features of these, with gamma = `curve` / n_features.
-    One that is averaged learns nothing: it is the averages of the one before it. A level learns from targets alone. It
-    is left out where rows have more than `most_features`, and dropped when records have more names.
+    It may learn from standardized rows, from random Fourier features of these, with gamma = `curve` / n_features, and
+    from the cells of random ferns, with so many `tests` each. One that is averaged learns nothing: it is the averages
+    of the one before it. A level learns from targets alone. An expert is left out where rows have more than
+    `most_features`, and dropped when records have more names.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Expert(NamedTuple):
     standardized: bool = False
     averaged: bool = False
     curve: float = 0.0
+    tests: int = 0
     most_features: float = inf
     level: bool = False
     forgets: bool = False  # earlier examples, to follow what moves
@@ -58,9 +63,14 @@ class Expert(NamedTuple):
         return min(self.most_features, MOST_OF_TABLE) if self.standardized else self.most_features
 
     def matrix_size(self, n_features: int) -> int:
-        """Return how many numbers are kept beyond the weights: for pairs of features or of waves, and the waves."""
+        """Return how many numbers are kept beyond the weights of features.
+
+        They are for pairs of features or of waves, the waves, and for the cells of ferns, per column.
+        """
         if self.curve:
             return WAVES * (WAVES + n_features)
+        if self.tests:
+            return 2 * FERNS << self.tests
         return n_features**2 if self.most_features == MOST_CORRELATED else 0
 
     def on_standardized(self) -> "Expert":
@@ -70,6 +80,11 @@ class Expert(NamedTuple):
         name = f"{self.name}, curved {curve:g}"
         kind = partial(_on_waves, self.kind, curve)
         return self._replace(name=name, kind=kind, standardized=True, curve=curve, most_features=MOST_CURVED)
+
+    def on_ferns(self, tests: int) -> "Expert":
+        name = f"{self.name}, ferns of {tests} tests"
+        kind = partial(_on_ferns, self.kind, tests)
+        return self._replace(name=name, kind=kind, standardized=True, tests=tests, most_features=MOST_CURVED)
 
     def in_the_mean(self) -> "Expert":
         return self._replace(name=f"{self.name}, averaged", step=Step(), averaged=True)
@@ -89,7 +104,7 @@ class Experts(NamedTuple):
     unnamed: tuple[str, ...] = ()
 
     def linear(self) -> "Experts":
-        return self._without(attrgetter("curve"))
+        return self._without(lambda expert: expert.curve or expert.tests)
 
     def without_forgetting(self) -> "Experts":
         return self._without(attrgetter("forgets"))
@@ -110,6 +125,11 @@ def _on_waves(
     """Return weights of waves, whose length goes by the entries of a row: the features, unless they are given."""
     waves = kind(WAVES, n_columns, np.float64, **settings | {"sparse": False})
     return _widened(Fourier(waves, n_features, curve / max(entries or n_features, 1)), dtype)
+
+
+def _on_ferns(kind: Kind, tests: int, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
+    """Return weights of the cells of ferns; those with other tests have other features and thresholds, too."""
+    return Ferns(kind(FERNS << tests, n_columns, dtype, **settings | {"sparse": True}), n_features, tests, seed=tests)
 
 
 def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
@@ -143,6 +163,8 @@ _TRACKER = Expert("AROW that forgets", _FORGETFUL, "margins", Regularized(0.01),
 _MILD_TRACKER = _TRACKER._replace(name="AROW that forgets little", kind=partial(Confidence, forgetting=0.01))
 _RIDGE = Expert("ridge", partial(_ridge, alpha=1.0), "indicators", Residual(), most_features=MOST_CORRELATED)
 _FREE_RIDGE = Expert("ridge", partial(Ridge, alpha=0.1), "indicators", Residual())
+# The class that was most frequent so far: where one is rare, few others make fewer mistakes.
+_MAJORITY = Expert("majority class", partial(_level, partial(Ridge, alpha=1.0)), "indicators", Residual(), level=True)
 # As files of version 0.1 have it, whose metric takes each row in full.
 _EARLIER = Expert("adaptive, logistic descent", Adaptive, "probabilities", Proportional(0.3))
 
@@ -150,13 +172,25 @@ _EARLIER = Expert("adaptive, logistic descent", Adaptive, "probabilities", Propo
 # several/packed.pyx), dense ones with those on standardized rows last. Means of dense columns may be far from zero,
 # which costs every family dearly; but what drifts, or is seldom other than zero, is better left as it comes.
 CLASSIFIERS = Experts(
-    sparse=(_LOGISTIC, _FAST_LOGISTIC, _ADAPTIVE, _HINGE, _NORMALIZED, _AROW, _SCW, _TRACKER, _MILD_TRACKER),
+    sparse=(
+        _LOGISTIC,
+        _FAST_LOGISTIC,
+        _ADAPTIVE,
+        _HINGE,
+        _NORMALIZED,
+        _AROW,
+        _SCW,
+        _TRACKER,
+        _MILD_TRACKER,
+        _MAJORITY,
+    ),
     dense=(
         _ADAPTIVE,
         _LOGISTIC,
         _NORMALIZED,
         _SCW,
         _TRACKER,
+        _MAJORITY,
         _PLAIN.on_standardized(),
         _HINGE.on_standardized(),
         _LOGISTIC.on_standardized(),
@@ -171,6 +205,8 @@ CLASSIFIERS = Experts(
         _RIDGE.on_standardized(),
         _FREE_RIDGE.on_waves(0.3),
         _FREE_RIDGE.on_waves(1.0),
+        _FAST_LOGISTIC.on_ferns(5),
+        _FAST_LOGISTIC.on_ferns(7),
     ),
     table=(
         _LOGISTIC.on_standardized(),
@@ -187,6 +223,8 @@ CLASSIFIERS = Experts(
         _RIDGE.on_standardized(),
         _FREE_RIDGE.on_waves(0.3),
         _FREE_RIDGE.on_waves(1.0),
+        _FAST_LOGISTIC.on_ferns(5),
+        _FAST_LOGISTIC.on_ferns(7),
     ),
     earlier=(
         _EARLIER,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from onmargin._core.geometries.changed import Changed
 from onmargin._core.geometries.featureless import Featureless
+from onmargin._core.geometries.ferns import Ferns
 from onmargin._core.geometries.fourier import Fourier
 from onmargin._core.geometries.geometry import Euclidean, Geometry
 from onmargin._core.geometries.standardized import Standardized, StandardizedEntries
@@ -235,7 +236,7 @@ def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
 class Model(NamedTuple):
     """Where a model is: its scores, its geometry, its columns there, and what changes its rows before, outermost first.
 
-    One that is curved learns from random Fourier features, and has no weights for rows as they come.
+    One that is curved learns from random Fourier features or ferns, and has no weights for rows as they come.
     """
 
     place: int
@@ -245,7 +246,7 @@ class Model(NamedTuple):
 
     @property
     def curved(self) -> bool:
-        return any(isinstance(one, Fourier) for one in self.before)
+        return any(isinstance(one, Fourier | Ferns) for one in self.before)
 
     @property
     def level(self) -> bool:

@@ -28,6 +28,7 @@ from onmargin.reference.additive import (
 )
 from onmargin.reference.calibration import Calibration, calibrate
 from onmargin.reference.change import adaptive_window
+from onmargin.reference.ferns import ferns
 from onmargin.reference.hedge import (
     Hedged,
     Slept,
@@ -50,7 +51,7 @@ from onmargin.reference.kernel import (
     uniclass_kernel,
 )
 from onmargin.reference.mixing import mix_epochs, mixed, mixed_gaussians
-from onmargin.reference.ridge import RidgeRun, fourier, levels, ridge, ridge_regret_bound
+from onmargin.reference.ridge import RidgeRun, class_levels, fourier, levels, ridge, ridge_regret_bound
 from onmargin.reference.rounds import Run, play, with_intercept
 from onmargin.reference.scaling import running_scale, running_standardization, sizes, standardized_entries
 from onmargin.reference.second_order import (
@@ -139,6 +140,7 @@ __all__ = [
     "block",
     "bounded",
     "calibrate",
+    "class_levels",
     "conopt",
     "conproj",
     "constant",
@@ -151,6 +153,7 @@ __all__ = [
     "entropic",
     "even",
     "even_mistakes",
+    "ferns",
     "fixed",
     "forgetron",
     "fourier",

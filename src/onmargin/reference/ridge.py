@@ -68,6 +68,17 @@ def levels(y: Vector) -> tuple[Vector, Vector]:
     return np.append(0.0, y[:-1]), np.append(0.0, means[:-1])
 
 
+def class_levels(y: Vector, columns: int) -> tuple[Matrix, Vector]:
+    """Return the scores of the majority class in each round and after the last: ridge regression on 1, alpha = 1.
+
+    With one column the labels are -1 and 1, otherwise columns.
+    """
+    targets = y[:, np.newaxis] if columns == 1 else (y[:, np.newaxis] == np.arange(columns)).astype(np.float64)
+    sums = np.vstack([np.zeros(columns), np.cumsum(targets, axis=0)])
+    means = sums / np.arange(1, len(y) + 2)[:, np.newaxis]
+    return means[:-1], means[-1]
+
+
 def fourier(X: Matrix, n_waves: int, gamma: float, seed: int = 0) -> Matrix:
     """Random Fourier features ``sqrt(2 / D) cos(Omega x + b)``, Omega from N(0, 2 gamma) and b uniform ([RFF])."""
     random = np.random.RandomState(seed)
