@@ -7,7 +7,6 @@ cdef extern from "metric.h" nogil:
     int METRIC_MOST
 
     ctypedef struct Kinds:
-        Py_ssize_t descents
         Py_ssize_t roots
         Py_ssize_t scaled
         Py_ssize_t columns
@@ -22,7 +21,6 @@ cdef extern from "metric.h" nogil:
         double[16] a
         double[16] beta
         double[16] growth
-        double[16] g
 
     ctypedef struct Metric:
         double (*root_length)(const Row* x, const Weights* h, Py_ssize_t c, const void* scales) noexcept nogil
@@ -41,7 +39,8 @@ cdef extern from "metric.h" nogil:
             const Row* x, const Weights* l, const Weights* v, Py_ssize_t c, double a
         ) noexcept nogil
         void (*lengths)(
-            const Row* x, const Kinds* kinds, const Weights* m, const void* scales, const Kept* kept, double* q
+            const Row* x, const Kinds* kinds, const double* g, const Weights* m, const void* scales, const Kept* kept,
+            double* q
         ) noexcept nogil
         void (*moves)(
             const Row* x, const Kinds* kinds, const Weights* w, const Weights* m, const Kept* kept, const Moves* by

@@ -310,8 +310,8 @@ def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
 
 
 def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
-    made = [kind(*sizes, **settings) for kind in kinds]
-    return StandardizedEntries(abreast(packed_columns(made))) if settings["sparse"] else Standardized(abreast(made))
+    inner = abreast(packed_columns([kind(*sizes, **settings) for kind in kinds]))
+    return StandardizedEntries(inner) if settings["sparse"] else Standardized(inner)
 
 
 def steps_of(experts: Sequence[Expert]) -> Step:

@@ -35,6 +35,7 @@ from onmargin.models.several import (
     leading_linear,
     leading_weights,
     outcomes,
+    packed,
     recombined,
     standing,
 )
@@ -222,6 +223,8 @@ class Model(Part):
             raise ValueError(f"these parameters do not go by a {type(step).__name__}")
         if _is_same_kind(step, learner.step):
             learner.step = step
+        if plan.ensemble is not None and len(labels) < 3:
+            learner.geometry = packed(learner.geometry)
         for sparse in (True, False):
             twin = self._like(plan, sparse=sparse, n_columns=n_columns)
             twin.meet([], len(labels)) if meet is None else meet(twin)

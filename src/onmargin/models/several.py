@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, starmap
+from itertools import groupby, repeat, starmap
 from operator import attrgetter
 from typing import Any, NamedTuple, Self, cast
 
@@ -206,14 +206,14 @@ def side_by_side(
 ) -> Geometry:
     """Weights of models that have so many columns each; `make` gives a geometry of a kind with some columns.
 
-    Models of one column share a geometry where rows are sparse, since a non-zero then costs one trip to memory for all.
+    Models of one column share a geometry: scores, lengths and moves are then worked out for several of them at once,
+    and a non-zero of a sparse row costs one trip to memory for all.
     """
-    together = n_columns == 1 and sparse
-    if together:
-        packed = packed_columns([make(kind, 1) for kind in kinds])
-        if len(packed) < len(kinds):
-            return abreast(packed)
-    most = MAX_COLUMNS if together else 1
+    if n_columns == 1:
+        found = packed_columns([make(kind, 1) for kind in kinds])
+        if len(found) < len(kinds):
+            return abreast(found)
+    most = MAX_COLUMNS if n_columns == 1 and sparse else 1
     made = []
     for kind, alike in groupby(kinds):
         left = len(list(alike))
@@ -228,8 +228,8 @@ def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
     made: list[Geometry] = []
     for fits, some in groupby(columns, PackedColumns.fits):
         run = list(some)
-        packed = PackedColumns.of(run) if fits else None
-        made += run if packed is None else [packed]
+        found = PackedColumns.of(run) if fits else None
+        made += run if found is None else [found]
     return made
 
 
@@ -270,7 +270,7 @@ class Model(NamedTuple):
 
 
 def models(geometry: Geometry, width: int, place: int = 0, before: tuple[Changed, ...] = ()) -> list[Model]:
-    """Return the models of a geometry, in the order of their scores, which begin at `place`."""
+    """Return the models of a geometry, whose scores begin at `place`."""
     found = []
     for leaf in geometry.leaves():
         if isinstance(leaf, Changed):
@@ -279,10 +279,16 @@ def models(geometry: Geometry, width: int, place: int = 0, before: tuple[Changed
             found.append(Model(place, leaf, slice(width), before))
             found.append(Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), before))
         else:
-            for first in range(0, leaf.n_columns, width):
+            for first in leaf.order if isinstance(leaf, PackedColumns) else range(0, leaf.n_columns, width):
                 found.append(Model(place + first, leaf, slice(first, first + width), before))
         place += leaf.n_scores
     return found
+
+
+def _groups(found: Sequence[Model]) -> list[int]:
+    """Return a number per model; those that sleep together have the same."""
+    names = [(id(one.leaf), one.columns.start * getattr(one.leaf, "sleeps_by_model", False)) for one in found]
+    return list(map(names.index, names))
 
 
 def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> Geometry:
@@ -294,13 +300,18 @@ def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> G
         elif isinstance(leaf, WithAverage):
             made.append(leaf.recombined(mixing))
         elif isinstance(leaf, PackedColumns):
-            made += [leaf.alone(c).recombined(mixing) for c in range(leaf.n_columns)]
+            made += [leaf.alone(c).recombined(mixing) for c in leaf.order]
         else:
             for first in range(0, leaf.n_columns, width):
                 spread = np.zeros((len(mixing), leaf.n_columns))
                 spread[:, first : first + width] = mixing
                 made.append(leaf.recombined(spread))
-    return abreast(made)
+    return _joined(made, len(mixing))
+
+
+def packed(geometry: Geometry) -> Geometry:
+    """Return models of one column as `side_by_side` has them; files of version 0.1 keep those for dense rows apart."""
+    return _joined(_chosen(geometry, 1, repeat(True)), 1)
 
 
 def combination(
@@ -338,7 +349,7 @@ def combination(
         experts=experts,
         from_first=from_first,
         tempered=tempered,
-        groups=list(map(id, map(attrgetter("leaf"), found))) if sleeping and hedge else None,
+        groups=_groups(found) if sleeping and hedge else None,
         **units,
     )
     if isinstance(before, Several):
@@ -369,7 +380,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
         [model.place for model in found],
         task.width,
         task.judge,
-        **settings | ({"groups": [id(model.leaf) for model in found]} if "groups" in settings else {}),
+        **settings | ({"groups": _groups(found)} if "groups" in settings else {}),
     )
     state = task.state()
     chosen = {"outcomes": state["outcomes"][kept], "weights": _weights(task, kept)}
@@ -404,7 +415,7 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
             if inner := _chosen(leaf.inner, width, stays):
                 made.append(leaf.alike(_joined(inner, width)))
         elif isinstance(leaf, PackedColumns):
-            made += [leaf.alone(c) for c in range(leaf.n_columns) if next(stays)]
+            made += [leaf.alone(c) for c in leaf.order if next(stays)]
         elif sum(next(stays) for _ in models(leaf, width)):
             made.append(leaf)
     return made

@@ -7,15 +7,15 @@
 
 #include "vec.h"
 
-/* Columns of several kinds side by side, at most METRIC_MOST: first those that keep roots, of which the first ones are
-   `descents` on smooth losses and the last ones, `scaled`, have scales; then those that keep variances. */
+/* Columns of several kinds side by side, at most METRIC_MOST: first those that keep roots, of which the last ones,
+   `scaled`, have scales; then those that keep variances. */
 #define METRIC_MOST 16
 typedef struct {
-    ptrdiff_t descents, roots, scaled, columns;
+    ptrdiff_t roots, scaled, columns;
 } Kinds;
 
 /* What the lengths keep for the moves along the same row: the rates 1 / (m h') and the roots h', these as the weights
-   are, of `metric_kept` columns for each value of the row. Those of descents are worked out as they move. */
+   are, of `metric_kept` columns for each value of the row. */
 typedef struct {
     double *rates;
     void *roots;
@@ -27,10 +27,9 @@ static inline ptrdiff_t metric_kept(const Kinds *kinds)
     return (kinds->roots + 3) / 4 * 4;
 }
 
-/* What a move does to each column: W += a A x; 0: nothing, and the metric stays too. beta, growth and the slope g, of
-   descents alone, as below. */
+/* What a move does to each column: W += a A x; 0: nothing, and the metric stays too. beta and growth as below. */
 typedef struct {
-    double a[METRIC_MOST], beta[METRIC_MOST], growth[METRIC_MOST], g[METRIC_MOST];
+    double a[METRIC_MOST], beta[METRIC_MOST], growth[METRIC_MOST];
 } Moves;
 
 /* The numbers next to the weights lie as the weights do; x is a row, c a column of both.
@@ -55,10 +54,10 @@ typedef struct {
     void (*variance_move)(const Row *x, const Weights *w, const Weights *v, ptrdiff_t c, double a, const double *rates);
     /* l += a v x_j */
     void (*variance_add)(const Row *x, const Weights *l, const Weights *v, ptrdiff_t c, double a);
-    /* The lengths q of all columns of a feature-major layout, METRIC_MOST of them for whole vectors, those of descents
-       without meaning; then the moves */
-    void (*lengths)(const Row *x, const Kinds *kinds, const Weights *m, const void *scales, const Kept *kept,
-                    double *q);
+    /* The lengths q of columns of a feature-major layout, METRIC_MOST of them for whole vectors, and what is kept for
+       moves. The slopes g say which: a column that is not asked for has 0, one with variances that is has 1 */
+    void (*lengths)(const Row *x, const Kinds *kinds, const double *g, const Weights *m, const void *scales,
+                    const Kept *kept, double *q);
     void (*moves)(const Row *x, const Kinds *kinds, const Weights *w, const Weights *m, const Kept *kept,
                   const Moves *by);
 } Metric;

@@ -218,7 +218,7 @@ TARGET static double NAME(extend)(const Row *x, void *scales)
 
 /* A vector of columns with roots, from c on, as `root_length` sums one of them. While roots and quotients are worked
    out memory has nothing to do: it is the time to ask for what the next row needs. */
-TARGET VEC_INLINE D NAME(root_lengths)(const Row *x, const Kinds *kinds, const Weights *metric, ptrdiff_t c,
+TARGET VEC_INLINE D NAME(root_lengths)(const Row *x, const Kinds *kinds, const Weights *metric, ptrdiff_t c, D g,
                                        const REAL *s, double *rates, REAL *roots)
 {
     const Row row = *x; /* which no store can change */
@@ -234,7 +234,7 @@ TARGET VEC_INLINE D NAME(root_lengths)(const Row *x, const Kinds *kinds, const W
         if (s)
             NAME(fetch)(&row, k + row.n, s, 1);
         const double value = v[k];
-        D old = NAME(get)(M + NAME(place)(&row, k, stride)), h = NAME(roots)(old * old + value * value);
+        D old = NAME(get)(M + NAME(place)(&row, k, stride)), slope = g * value, h = NAME(roots)(old * old + slope * slope);
         D mh = (plain + scaled * NAME(reach)(&row, k, s, value)) * h, rate = EITHER(mh > 1e-300, 1 / mh, none);
         total += value * (value * rate);
         memcpy(rates + k * LANES, &rate, sizeof rate);
@@ -260,33 +260,37 @@ TARGET VEC_INLINE D NAME(variances)(const Row *x, const Weights *metric, ptrdiff
     return (chain[0] + chain[1]) + (chain[2] + chain[3]);
 }
 
-/* Where both kinds of columns share a vector, the roots are written last. */
-TARGET static void NAME(lengths)(const Row *x, const Kinds *kinds, const Weights *metric, const void *scales,
-                                 const Kept *kept, double *q)
-{
-    const ptrdiff_t roots = kinds->roots;
-    for (ptrdiff_t c = roots / LANES * LANES; c < kinds->columns; c += LANES) {
-        D some = NAME(variances)(x, metric, c);
-        memcpy(q + c, &some, sizeof some);
-    }
-    for (ptrdiff_t c = kinds->descents / LANES * LANES; c < roots; c += LANES) {
-        D some = NAME(root_lengths)(x, kinds, metric, c, scales, kept->rates + c * x->n,
-                                    (REAL *)kept->roots + c * x->n);
-        memcpy(q + c, &some, (roots - c < LANES ? roots - c : LANES) * sizeof(double));
-    }
-}
-
-/* How far the columns of a vector go, from c on, that are among those from `first` up to `stop`; whether any does. */
-TARGET VEC_INLINE int NAME(paces)(const Moves *by, ptrdiff_t c, ptrdiff_t first, ptrdiff_t stop, D *a)
+/* Whether any column of a vector, from c on, that is among those from `first` up to `stop` has a number other than 0;
+   the numbers of these columns. */
+TARGET VEC_INLINE int NAME(chosen)(const double *numbers, ptrdiff_t c, ptrdiff_t first, ptrdiff_t stop, D *some)
 {
     double lane[ROOM];
     int any = 0;
     for (ptrdiff_t l = 0; l < LANES; l++) {
-        lane[l] = first <= c + l && c + l < stop ? by->a[c + l] : 0;
+        lane[l] = first <= c + l && c + l < stop ? numbers[c + l] : 0;
         any |= lane[l] != 0;
     }
-    *a = NAME(recall)(lane);
+    *some = NAME(recall)(lane);
     return any;
+}
+
+/* Where both kinds of columns share a vector, the roots are written last. */
+TARGET static void NAME(lengths)(const Row *x, const Kinds *kinds, const double *slopes, const Weights *metric,
+                                 const void *scales, const Kept *kept, double *q)
+{
+    const ptrdiff_t roots = kinds->roots;
+    D g;
+    for (ptrdiff_t c = roots / LANES * LANES; c < kinds->columns; c += LANES)
+        if (NAME(chosen)(slopes, c, roots, kinds->columns, &g)) {
+            D some = NAME(variances)(x, metric, c);
+            memcpy(q + c, &some, sizeof some);
+        }
+    for (ptrdiff_t c = 0; c < roots; c += LANES)
+        if (NAME(chosen)(slopes, c, 0, roots, &g)) {
+            D some = NAME(root_lengths)(x, kinds, metric, c, g, scales, kept->rates + c * x->n,
+                                        (REAL *)kept->roots + c * x->n);
+            memcpy(q + c, &some, (roots - c < LANES ? roots - c : LANES) * sizeof(double));
+        }
 }
 
 TARGET VEC_INLINE void NAME(root_moves)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
@@ -304,26 +308,6 @@ TARGET VEC_INLINE void NAME(root_moves)(const Row *x, const Weights *w, const We
         SOME h = EITHER_OF_SOME(moving, NAME(pick)(roots + k * LANES), NAME(pick)(M + j));
         NAME(rise)(W + j, a * ((double)v[k] * NAME(recall)(rates + k * LANES)));
         memcpy(M + j, &h, sizeof h);
-    }
-}
-
-/* A vector of descents: the move of roots whose slope is known only now. */
-TARGET VEC_INLINE void NAME(descents)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
-                                      const Moves *by)
-{
-    const Row row = *x; /* which no store can change */
-    const REAL *v = row.values;
-    const ptrdiff_t stride = w->stride;
-    REAL *W = (REAL *)w->W + c, *M = (REAL *)metric->W + c;
-    const D g = NAME(recall)(by->g + c), none = {0};
-    for (ptrdiff_t k = 0; k < row.n; k++) {
-        const ptrdiff_t j = NAME(place)(&row, k, stride);
-        if (v[k] == 0)
-            continue;
-        D old = NAME(get)(M + j), slope = g * (double)v[k], h = NAME(roots)(old * old + slope * slope);
-        D rate = EITHER(h > 1e-300, 1 / h, none);
-        NAME(rise)(W + j, a * ((double)v[k] * rate));
-        NAME(put)(M + j, EITHER(a != 0, h, old));
     }
 }
 
@@ -350,16 +334,13 @@ TARGET VEC_INLINE void NAME(variance_moves)(const Row *x, const Weights *w, cons
 TARGET static void NAME(moves)(const Row *x, const Kinds *kinds, const Weights *w, const Weights *metric,
                                const Kept *kept, const Moves *by)
 {
-    const ptrdiff_t descents = kinds->descents, roots = kinds->roots, columns = kinds->columns;
+    const ptrdiff_t roots = kinds->roots, columns = kinds->columns;
     D a;
-    for (ptrdiff_t c = 0; c < descents; c += LANES)
-        if (NAME(paces)(by, c, 0, descents, &a))
-            NAME(descents)(x, w, metric, c, a, by);
-    for (ptrdiff_t c = descents / LANES * LANES; c < roots; c += LANES)
-        if (NAME(paces)(by, c, descents, roots, &a))
+    for (ptrdiff_t c = 0; c < roots; c += LANES)
+        if (NAME(chosen)(by->a, c, 0, roots, &a))
             NAME(root_moves)(x, w, metric, c, a, kept->rates + c * x->n, (const REAL *)kept->roots + c * x->n);
     for (ptrdiff_t c = roots / LANES * LANES; c < columns; c += LANES)
-        if (NAME(paces)(by, c, roots, columns, &a))
+        if (NAME(chosen)(by->a, c, roots, columns, &a))
             NAME(variance_moves)(x, w, metric, c, a, by);
 }
 

@@ -15,10 +15,10 @@ from onmargin._core.rows cimport Row, address
 
 
 def is_whole(geometry):
-    """Whether a geometry is not made of others side by side, also behind changed rows."""
+    """Whether all models of a geometry, also behind changed rows, sleep together."""
     while isinstance(geometry, Changed):
         geometry = geometry.inner
-    return not isinstance(geometry, SideBySide)
+    return not getattr(geometry, "sleeps_by_model", False)
 
 
 cdef class SideBySide(Geometry):
@@ -30,7 +30,7 @@ cdef class SideBySide(Geometry):
     """
 
     cdef readonly Geometry left, right
-    cdef bint left_whole, right_whole    # whether one is no pair itself
+    cdef bint left_whole, right_whole    # whether all models of one sleep together
     cdef bint left_asleep, right_asleep
 
     def __init__(self, Geometry left, Geometry right):
@@ -52,6 +52,11 @@ cdef class SideBySide(Geometry):
     def bias(self):
         """The value of the intercept coordinate, which is the same for both."""
         return self.left.bias
+
+    @property
+    def sleeps_by_model(self):
+        """Whether models may sleep one by one: it is up to the geometries of the pair."""
+        return True
 
     def leaves(self):
         """The geometries side by side, in the order of their scores."""
@@ -220,7 +225,15 @@ cdef class WithAverage(Geometry):
         self.inner.norms(r)
 
     cdef void curvatures(self, Round* r) noexcept nogil:
+        cdef Py_ssize_t n = r.n_halfspaces
+        r.n_halfspaces = 0
+        while r.n_halfspaces < n and self.is_first(&r.halfspaces[r.n_halfspaces]):
+            r.n_halfspaces += 1
         self.inner.curvatures(r)
+        r.n_halfspaces = n
+
+    cdef bint is_first(self, const HalfSpace* h) noexcept nogil:
+        return max(h.up, h.down) < self.inner.n_scores
 
     cdef void gram(self, const Round* r, double* G) noexcept nogil:
         self.inner.gram(r, G)

@@ -5,17 +5,19 @@ import numpy as np
 from onmargin._core.restore import claim, whole, zeros
 
 from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport uint8_t
 from libc.string cimport memset
 
 from onmargin._core.geometries.diagonal cimport Diagonal, in_range, inverse
 from onmargin._core.geometries.diagonal import Adaptive, Confidence, GradientAdaptive, Normalized
+from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.metric cimport METRIC_LEAST, METRIC_MOST, Kept, Kinds, Moves, metric_kept
 from onmargin._core.round cimport HalfSpace, Round
-from onmargin._core.rows cimport address
+from onmargin._core.rows cimport Row, address
 
 
 # The kinds of columns, in the order in which they lie.
-KINDS = (GradientAdaptive, Adaptive, Normalized, Confidence)
+KINDS = (GradientAdaptive, Adaptive, Normalized, Confidence, Euclidean)
 
 
 cdef struct Kind:
@@ -45,22 +47,32 @@ cdef double less_variance(double metric, double bias, double beta, double growth
     return min(max(growth * (metric - beta * bias * metric * metric), METRIC_LEAST), 1) if bias > 0 else metric
 
 
-cdef Kind[4] TABLE  # as KINDS
+cdef double same(double metric, double bias, double beta, double growth) noexcept nogil:
+    return metric
+
+
+cdef Kind[5] TABLE  # as KINDS
 TABLE[0] = TABLE[1] = Kind(adaptive_rate, longer_root, False)
 TABLE[2] = Kind(normalized_rate, longer_root, True)
 TABLE[3] = Kind(confidence_rate, less_variance, False)
+TABLE[4] = Kind(confidence_rate, same, False)
 
 
 cdef class PackedColumns(Diagonal):
     """So many columns of `descents`, then `adaptive`, then `normalized` ones, and one with variances per `forgetting`.
 
-    Each learns as in a geometry of its own kind. All numbers of a feature stand together, at most sixteen weights and
-    what is next to them, so that a non-zero costs one trip to memory for all columns; lengths and moves are worked out
-    for a vector of columns at a time. No half-space has two sides. For sparse rows, without averaging.
+    The last ones are `plain`: with variances that stay 1. Each column learns as in a geometry of its own kind. All
+    numbers of a feature stand together, at most sixteen weights and what is next to them, so that a non-zero costs one
+    trip to memory for all columns; scores, lengths and moves are worked out for a vector of columns at a time. No
+    half-space has two sides. Without averaging.
+
+    `order` says in which column each model is; by default they are in the order of the columns. Of dense rows each
+    model may sleep by itself; of sparse ones all sleep together.
     """
 
-    cdef readonly Py_ssize_t descents, adaptive, normalized
+    cdef readonly Py_ssize_t descents, adaptive, normalized, plain
     cdef readonly tuple forgetting
+    cdef readonly tuple order    # the column of each model
     cdef readonly object scales  # n_features
     cdef readonly object counts  # rounds t, and N, as in Normalized
     cdef tuple kinds             # of the columns
@@ -73,22 +85,30 @@ cdef class PackedColumns(Diagonal):
     cdef void* s
     cdef double* n
     cdef double k                # of the round
-    cdef bint known              # the lengths of the round
+    cdef double[16] slopes       # of the columns whose lengths are known; 0: not known
+    cdef uint8_t[16] asleep      # of each column
+    cdef bint scaling            # whether a column with scales is awake
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=True, double bias=0.0,
                  Py_ssize_t average=0, Py_ssize_t descents=0, Py_ssize_t adaptive=0, Py_ssize_t normalized=0,
-                 forgetting=()):
+                 forgetting=(), Py_ssize_t plain=0, order=()):
         self.descents = whole(descents, "descents", most=METRIC_MOST)
         self.adaptive = whole(adaptive, "adaptive", most=METRIC_MOST)
         self.normalized = whole(normalized, "normalized", most=METRIC_MOST)
+        self.plain = whole(plain, "plain", most=METRIC_MOST)
         self.forgetting = tuple(forgetting)
-        sizes = descents, adaptive, normalized, len(self.forgetting)
+        self.order = tuple([whole(c, "order") for c in order]) or tuple(range(n_columns))
+        sizes = descents, adaptive, normalized, len(self.forgetting), plain
         self.kinds = sum(((kind,) * size for kind, size in zip(KINDS, sizes, strict=True)), ())
         if n_columns != len(self.kinds) or not 2 <= n_columns <= METRIC_MOST or average:
             raise ValueError(f"{n_columns} columns are not mixed like this")
+        if sorted(self.order) != list(range(n_columns)):
+            raise ValueError(f"order must name each of {n_columns} columns once; got {self.order}")
         super().__init__(n_features, n_columns, dtype, sparse=True, bias=bias)
+        self.sparse = sparse  # the weights lie the same way for dense rows
+        self.scaling = normalized > 0
         cdef Py_ssize_t c, roots = descents + adaptive + normalized
-        self.sizes = Kinds(descents, roots, normalized, n_columns)
+        self.sizes = Kinds(roots, normalized, n_columns)
         self.metric[roots:] = self.metric_intercept[roots:] = 1
         self.scales = zeros(n_features, self.dtype)
         self.s = address(self.scales, "fd", n_features, writable=True) if normalized else NULL
@@ -103,38 +123,57 @@ cdef class PackedColumns(Diagonal):
         self.q = <double*>address(self.scratch[2], "d", METRIC_MOST, writable=True)
         for c in range(n_columns):
             self.kind[c] = TABLE[KINDS.index(self.kinds[c])]
-            self.moves.growth[c] = 1 + self.forgetting[c - roots] if c >= roots else 1
+            self.moves.growth[c] = 1 + self.forgetting[c - roots] if self.kinds[c] is Confidence else 1
+
+    @property
+    def sleeps_by_model(self):
+        """Whether models may sleep one by one."""
+        return not self.sparse
 
     @staticmethod
     def fits(column):
-        """Whether a geometry of one column can be one of these."""
-        return type(column) in KINDS and column.sparse and not column.average
+        """Whether a geometry has one column that can be one of these; plain ones of sparse rows need no metric."""
+        if type(column) not in KINDS or column.n_columns != 1 or column.average:
+            return False
+        return not column.sparse or type(column) is not Euclidean
 
     @staticmethod
     def of(columns):
-        """The geometry that holds these columns, given as geometries of one that fit; None: there is none."""
-        one, kinds = columns[0], [type(column) for column in columns]
-        if kinds != sorted(kinds, key=KINDS.index) or not 2 <= len(kinds) <= METRIC_MOST:
+        """The geometry that holds these columns, given as geometries of one that fit; None: there is none.
+
+        Dense rows of one kind are left apart: they then learn, to the last bit, as if each were alone.
+        """
+        one, kinds = columns[0], [KINDS.index(type(column)) for column in columns]
+        if not 2 <= len(kinds) <= METRIC_MOST or (not one.sparse and len(set(kinds)) == 1):
             return None
+        order = np.argsort(np.argsort(kinds, kind="stable")).tolist()
+        columns = sorted(columns, key=lambda column: KINDS.index(type(column)))
+        sizes = dict(zip(("descents", "adaptive", "normalized"), map(kinds.count, range(3)), strict=True))
         forgetting = [column.forgetting for column in columns if isinstance(column, Confidence)]
-        mixed = PackedColumns(
-            one.n_features, len(kinds), one.dtype, bias=one.bias, descents=kinds.count(GradientAdaptive),
-            adaptive=kinds.count(Adaptive), normalized=kinds.count(Normalized), forgetting=forgetting,
+        packed = PackedColumns(
+            one.n_features, len(kinds), one.dtype, sparse=one.sparse, bias=one.bias, **sizes, forgetting=forgetting,
+            plain=kinds.count(4), order=order,
         )
-        if one.clock > 0:
+        clock = max(column.clock for column in columns)
+        if clock > 0:
             learned = {
-                name: np.concatenate([getattr(column, name) for column in columns])
-                for name in ("weights", "intercept", "metric", "metric_intercept")
+                name: np.concatenate([
+                    getattr(column, name, np.ones_like(getattr(column, like))) for column in columns
+                ])
+                for name, like in (
+                    ("weights", "weights"), ("intercept", "intercept"), ("metric", "weights"),
+                    ("metric_intercept", "intercept"),
+                )
             }
-            shared = next((column for column in columns if isinstance(column, Normalized)), mixed)
-            mixed.__setstate__(
-                {"clock": one.clock, **learned, "scales": shared.scales, "counts": shared.counts}
-            )
-        return mixed
+            shared = next((column for column in columns if isinstance(column, Normalized)), packed)
+            packed.__setstate__({"clock": clock, **learned, "scales": shared.scales, "counts": shared.counts})
+        return packed
 
     def settings(self):
         sizes = {"descents": self.descents, "adaptive": self.adaptive, "normalized": self.normalized}
-        return {**super().settings(), **sizes, "forgetting": self.forgetting}
+        return {
+            **super().settings(), **sizes, "forgetting": self.forgetting, "plain": self.plain, "order": self.order,
+        }
 
     def by_feature(self):
         return {**super().by_feature(), "scales": self.scales}
@@ -144,7 +183,7 @@ cdef class PackedColumns(Diagonal):
 
     def alone(self, Py_ssize_t c):
         """A copy of one column, in a geometry of its kind."""
-        options = {"sparse": True, "bias": self.bias}
+        options = {"sparse": self.sparse, "bias": self.bias}
         if self.kinds[c] is Confidence:
             options["forgetting"] = self.forgetting[c - self.sizes.roots]
         copy = self.kinds[c](self.n_features, 1, self.dtype, **options)
@@ -154,51 +193,86 @@ cdef class PackedColumns(Diagonal):
         copy.__setstate__({"clock": self.clock, **state})
         return copy
 
+    cdef void scores(self, Round* r) noexcept nogil:
+        Diagonal.scores(self, r)
+        self.silence(r.s)
+
+    cdef void mean_scores(self, const Row* x, double* s, double* spare) noexcept nogil:
+        Diagonal.mean_scores(self, x, s, spare)
+        self.silence(s)
+
+    cdef void silence(self, double* s) noexcept nogil:
+        """Set the scores of models that sleep."""
+        cdef Py_ssize_t c
+        for c in range(self.n_columns):
+            s[c] = 0 if self.asleep[c] else s[c]
+
+    cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
+        cdef Py_ssize_t c, first = self.descents + self.adaptive
+        for c in range(self.n_columns):
+            self.asleep[c] = not self.sparse and asleep != NULL and asleep[c]
+        self.scaling = False
+        for c in range(first, first + self.normalized):
+            self.scaling |= not self.asleep[c]
+
     cdef void measure(self, Round* r) noexcept nogil:
         Diagonal.measure(self, r)
-        self.known = False
-        if self.normalized > 0:
+        memset(self.slopes, 0, sizeof(self.slopes))
+        if self.scaling:
             self.n[0] += 1
             self.n[1] += self.primitives.extend(r.x, self.s) + (self.squared_bias() > 0)
             self.k = sqrt(self.n[0] / self.n[1]) if self.n[1] > 0 else 0
 
     cdef void know(self, const Round* r) noexcept nogil:
-        """The lengths of x in the metrics of all columns."""
-        cdef Py_ssize_t c
+        """The lengths of x in the metrics of the columns that half-spaces ask for, and what moves need."""
+        cdef Py_ssize_t i, c
+        cdef const HalfSpace* h
         cdef double bias = self.squared_bias(), q
-        self.primitives.lengths(r.x, &self.sizes, &self.m, self.s, &self.kept, self.q)
-        for c in range(self.n_columns):
+        memset(self.slopes, 0, sizeof(self.slopes))
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            c = max(h.up, h.down)
+            self.slopes[c] = h.loss * r.weight if c < self.descents else 1
+        self.primitives.lengths(r.x, &self.sizes, self.slopes, &self.m, self.s, &self.kept, self.q)
+        for c in range(self.descents, self.n_columns):
             q = self.q[c] + bias * self.kind[c].rate(self.mb[c], bias)
             self.q[c] = self.k * q if self.kind[c].scaled else q
             if not r.x.squared_norm < INFINITY:  # a metric that learned from the row would be none
                 self.q[c] = INFINITY
-        self.known = True
 
     cdef void curvatures(self, Round* r) noexcept nogil:
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, c
         cdef HalfSpace* h
-        if not self.known:
-            self.know(r)
+        self.know(r)
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
-            h.q = self.q[h.up if h.up >= 0 else h.down]
+            c = max(h.up, h.down)
+            h.q = self.q[c] if c >= self.descents else 0
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t i, c
         cdef const HalfSpace* h
-        cdef double squares = 0
+        cdef double squares = 0, beta, slope
+        cdef bint known = True
+        for i in range(r.n_halfspaces):
+            h = &r.halfspaces[i]
+            c = max(h.up, h.down)
+            known = known and self.slopes[c] == (h.loss * r.weight if c < self.descents else 1)
+        if not known:  # steps have asked for the lengths of some half-spaces only
+            self.know(r)
         memset(self.moves.a, 0, sizeof(self.moves.a))
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             if h.tau > 0:
-                c = h.up if h.up >= 0 else h.down
-                if c < self.descents and not in_range(h.loss * r.weight, r.x):
+                c = max(h.up, h.down)
+                slope = h.loss * r.weight
+                if c < self.descents and not in_range(slope, r.x):
                     continue
                 squares += h.tau * (h.tau * h.q)
-                if not self.known and self.descents <= c < self.sizes.roots:
-                    self.know(r)  # and keep the rates of the move
-                self.lead(c, h.tau if h.up >= 0 else -h.tau, h.beta, h.loss * r.weight)
+                beta = h.beta if c < self.n_columns - self.plain else 0
+                self.lead(c, h.tau if h.up >= 0 else -h.tau, beta, slope)
         self.primitives.moves(r.x, &self.sizes, &self.w, &self.m, &self.kept, &self.moves)
+        memset(self.slopes, 0, sizeof(self.slopes))
         return squares
 
     cdef void lead(self, Py_ssize_t c, double a, double beta, double slope) noexcept nogil:
@@ -210,4 +284,4 @@ cdef class PackedColumns(Diagonal):
             square *= slope * slope
         self.b[c] += a * bias * self.kind[c].rate(metric, square)
         self.mb[c] = self.kind[c].learned(metric, square, beta, self.moves.growth[c])
-        self.moves.a[c], self.moves.beta[c], self.moves.g[c] = a, beta, slope
+        self.moves.a[c], self.moves.beta[c] = a, beta

@@ -3,50 +3,62 @@
 import numpy as np
 
 from onmargin._core.several.task_list import check_models
+from onmargin._core.steps.step import Confident, Constant, Herding, Proportional, Regularized, Residual
 
 from libc.string cimport memmove
 
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport address
-from onmargin._core.steps.step cimport Step, projection
+from onmargin._core.steps.step cimport Projection, Step, projection
+
+
+# Steps whose `pace` goes along each half-space by itself.
+SEPARATE = (Step, Projection, Proportional, Constant, Residual, Regularized, Herding, Confident)
 
 
 cdef class StepList:
     """The step of one model, and the turns of those after it."""
 
     cdef Step step
+    cdef bint separate  # whether all steps are
     cdef StepList rest
 
-    def __init__(self, steps):
+    def __init__(self, steps, bint separate):
         self.step = steps[0]
-        self.rest = StepList(steps[1:]) if len(steps) > 1 else None
+        self.separate = separate
+        self.rest = StepList(steps[1:], separate) if len(steps) > 1 else None
 
-    cdef double solve(self, Round* r, Geometry geometry, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+    cdef double solve(
+        self, Round* r, Round* own, Geometry geometry, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n
+    ) noexcept nogil:
         """Have model m and those after it go along their half-spaces, the first of which is given, of n in all.
 
-        Those that move something are kept, in front.
+        Those that move something are kept, in front. `own` is a round of one model's half-spaces.
         """
-        cdef Round own = r[0]
         cdef double gain = 0
         own.halfspaces, own.n_halfspaces = r.halfspaces + first, 0
         while first < n and r.halfspaces[first].model == m:
             own.n_halfspaces += 1
             first += 1
         if own.n_halfspaces > 0:
-            gain = self.step.solve(&own, geometry)
+            gain = self.step.pace(own) if self.separate else self.step.solve(own, geometry)
             if gain > 0:
-                memmove(r.halfspaces + r.n_halfspaces, own.halfspaces, own.n_halfspaces * sizeof(HalfSpace))
+                if r.halfspaces + r.n_halfspaces != own.halfspaces:
+                    memmove(r.halfspaces + r.n_halfspaces, own.halfspaces, own.n_halfspaces * sizeof(HalfSpace))
                 r.n_halfspaces += own.n_halfspaces
             else:
                 gain = 0
         if self.rest is not None:
-            gain += self.rest.solve(r, geometry, m + 1, first, n)
+            gain += self.rest.solve(r, own, geometry, m + 1, first, n)
         return gain
 
 
 cdef class Steps(Step):
-    """Each model by its own step, along the half-spaces of that model; models share no columns."""
+    """Each model by its own step, along the half-spaces of that model; models share no columns.
+
+    Where all steps go along each half-space by itself, the curvatures of all models are worked out together.
+    """
 
     cdef readonly tuple steps
     cdef StepList first
@@ -54,15 +66,18 @@ cdef class Steps(Step):
     def __init__(self, steps):
         self.eager = True
         self.steps = check_models(steps)
-        self.first = StepList(self.steps)
+        self.first = StepList(self.steps, all(type(step) in SEPARATE for step in self.steps))
 
     def __reduce__(self):
         return type(self), (self.steps,)
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
         cdef Py_ssize_t n = r.n_halfspaces
+        cdef Round own = r[0]
+        if self.first.separate:
+            geometry.curvatures(r)
         r.n_halfspaces = 0
-        return self.first.solve(r, geometry, 0, 0, n)
+        return self.first.solve(r, &own, geometry, 0, 0, n)
 
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
         cdef Step step

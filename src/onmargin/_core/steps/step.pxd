@@ -19,6 +19,7 @@ cdef class Step:
     cdef bint eager  # whether it is asked in rounds without loss too
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil
+    cdef double pace(self, Round* r) noexcept nogil
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept
 
 

@@ -11,10 +11,14 @@ cdef class Step:
 
     solve  fill in each tau, and answer sum_j tau_j loss_j, less what a damped step pays for its slack. That sum less
            half the squared length of the move is what the dual value gains. The example's weight scales C
+    pace   the same where the curvatures are known already, for steps that go along each half-space by itself
     room   how many numbers of scratch a round of n half-spaces takes
     """
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        return self.pace(r)
+
+    cdef double pace(self, Round* r) noexcept nogil:
         return 0
 
     cdef Py_ssize_t room(self, Py_ssize_t n) noexcept:
@@ -38,10 +42,13 @@ cdef class Projection(Step):
         return type(self), (self.cap, self.damping)
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        geometry.curvatures(r)
+        return self.pace(r)
+
+    cdef double pace(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
         cdef double damping = self.damping / r.weight, gain = 0
-        geometry.curvatures(r)
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             h.tau = projection(h, self.cap * r.weight, damping)
@@ -127,7 +134,7 @@ cdef class Proportional(Step):
     def __reduce__(self):
         return type(self), (self.rate,)
 
-    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+    cdef double pace(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
         cdef double gain = 0
@@ -152,7 +159,7 @@ cdef class Constant(Proportional):
 cdef class Residual(Step):
     """The loss itself, along each half-space: the step of least squares in the metric of `Ridge`."""
 
-    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+    cdef double pace(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
         cdef double gain = 0
@@ -176,10 +183,10 @@ cdef class Regularized(Projection):
     def __reduce__(self):
         return type(self), (self.damping,)
 
-    cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+    cdef double pace(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
-        cdef double gain = Projection.solve(self, r, geometry)
+        cdef double gain = Projection.pace(self, r)
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             if h.tau > 0:
@@ -217,10 +224,13 @@ cdef class Confident(Step):
         return type(self), (self.C, self.phi, self.squared)
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
+        geometry.curvatures(r)
+        return self.pace(r)
+
+    cdef double pace(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
         cdef double C = self.C * r.weight, short, root, bend, gain = 0
-        geometry.curvatures(r)
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             h.tau = h.beta = 0
