@@ -31,85 +31,6 @@ TARGET VEC_INLINE double NAME(reach)(const Row *x, ptrdiff_t k, const REAL *s, d
     return !s ? 1 : seen > size ? seen : size;
 }
 
-TARGET static double NAME(root_length)(const Row *x, const Weights *h, ptrdiff_t c, const void *scales)
-{
-    const REAL *v = x->values, *H = NAME(column)(h, c);
-    double total = 0;
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        double value = v[k], old = H[NAME(place)(x, k, h->stride)];
-        NAME(fetch)(x, k + VEC_AHEAD, H, h->stride);
-        total += value * (value * NAME(rate)(NAME(reach)(x, k, scales, value), sqrt(old * old + value * value)));
-    }
-    return total;
-}
-
-TARGET static void NAME(root_move)(const Row *x, const Weights *w, const Weights *h, ptrdiff_t c, const void *scales,
-                                   double a, double g)
-{
-    const REAL *v = x->values;
-    REAL *W = NAME(column)(w, c), *H = NAME(column)(h, c);
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        ptrdiff_t j = NAME(place)(x, k, w->stride);
-        double value = v[k], slope = g * value, old = H[j], root = sqrt(old * old + slope * slope);
-        H[j] = (REAL)root;
-        W[j] += (REAL)(a * (value * NAME(rate)(NAME(reach)(x, k, scales, value), root)));
-    }
-}
-
-TARGET static void NAME(root_add)(const Row *x, const Weights *l, const Weights *h, ptrdiff_t c, const void *scales,
-                                  double a)
-{
-    const REAL *v = x->values, *H = NAME(column)(h, c);
-    REAL *L = NAME(column)(l, c);
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        ptrdiff_t j = NAME(place)(x, k, l->stride);
-        double value = v[k];
-        L[j] += (REAL)(a * (value * NAME(rate)(NAME(reach)(x, k, scales, value), H[j])));
-    }
-}
-
-TARGET static double NAME(variance)(const Row *x, const Weights *variances, ptrdiff_t c)
-{
-    const REAL *v = x->values, *V = NAME(column)(variances, c);
-    double chain[4] = {0, 0, 0, 0};
-    ptrdiff_t k = 0;
-    for (; k + 4 <= x->n; k += 4)
-        VEC_UNROLL
-        for (int u = 0; u < 4; u++) {
-            double value = v[k + u];
-            NAME(fetch)(x, k + u + VEC_AHEAD, V, variances->stride);
-            chain[u] += value * value * V[NAME(place)(x, k + u, variances->stride)];
-        }
-    for (; k < x->n; k++)
-        chain[0] += (double)v[k] * v[k] * V[NAME(place)(x, k, variances->stride)];
-    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
-}
-
-TARGET static void NAME(variance_move)(const Row *x, const Weights *w, const Weights *variances, ptrdiff_t c, double a,
-                                       const double *rates)
-{
-    const REAL *v = x->values;
-    REAL *W = NAME(column)(w, c), *V = NAME(column)(variances, c);
-    const double beta = rates[0], growth = rates[1];
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        ptrdiff_t j = NAME(place)(x, k, w->stride);
-        double value = v[k], old = V[j], step = old * value;
-        double left = (value != 0 ? growth : 1) * (old - beta * (step * step)); /* zero is as good as not there */
-        W[j] += (REAL)(a * step);
-        V[j] = (REAL)(left > 1 ? 1 : left < METRIC_LEAST ? METRIC_LEAST : left);
-    }
-}
-
-TARGET static void NAME(variance_add)(const Row *x, const Weights *l, const Weights *variances, ptrdiff_t c, double a)
-{
-    const REAL *v = x->values, *V = NAME(column)(variances, c);
-    REAL *L = NAME(column)(l, c);
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        ptrdiff_t j = NAME(place)(x, k, l->stride);
-        L[j] += (REAL)(a * ((double)V[j] * v[k]));
-    }
-}
-
 /* Some columns or values at a time, in double. */
 #define D NAME(lanes)
 #define SOME NAME(some)
@@ -132,6 +53,19 @@ typedef int NAME(few_bits);
 #define CONVERT(v, type) ((type)(v))
 #define EITHER(condition, yes, no) ((condition) ? (yes) : (no))
 #define EITHER_OF_SOME EITHER
+#endif
+
+/* Some values of one column, as the weights are. */
+#define V NAME(values)
+#define SPAN ((ptrdiff_t)(sizeof(V) / sizeof(REAL)))
+#if BYTES
+typedef REAL V __attribute__((vector_size(BYTES)));
+typedef __typeof__((V){0} > (V){0}) NAME(flags);
+#define PICK(condition, yes, no) ((V)CHOOSE(NAME(flags), condition, yes, no))
+#else
+typedef REAL V;
+typedef int NAME(flags);
+#define PICK EITHER
 #endif
 
 /* Lane by lane, because that is one instruction where gcc makes five of a converted vector. */
@@ -181,6 +115,195 @@ TARGET VEC_INLINE D NAME(roots)(D v)
         lane[l] = sqrt(lane[l]);
     memcpy(&v, lane, sizeof v);
     return v;
+}
+
+TARGET VEC_INLINE V NAME(load)(const REAL *from)
+{
+    V v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+TARGET VEC_INLINE void NAME(store)(REAL *to, V v)
+{
+    memcpy(to, &v, sizeof v);
+}
+
+TARGET VEC_INLINE double NAME(sum)(V v)
+{
+    REAL lane[sizeof(V) / sizeof(REAL)];
+    double total = 0;
+    memcpy(lane, &v, sizeof v);
+    for (ptrdiff_t l = 0; l < SPAN; l++)
+        total += lane[l];
+    return total;
+}
+
+TARGET VEC_INLINE V NAME(square_roots)(V v)
+{
+    REAL lane[sizeof(V) / sizeof(REAL)];
+    memcpy(lane, &v, sizeof v);
+    VEC_UNROLL
+    for (ptrdiff_t l = 0; l < SPAN; l++)
+        lane[l] = sizeof(REAL) == sizeof(float) ? sqrtf((float)lane[l]) : sqrt(lane[l]);
+    memcpy(&v, lane, sizeof v);
+    return v;
+}
+
+TARGET VEC_INLINE V NAME(reaches)(const REAL *s, ptrdiff_t k, V value)
+{
+    V size = PICK(value < 0, -value, value), seen = size;
+    if (!s)
+        return 0 * size + 1;
+    seen = NAME(load)(s + k);
+    return PICK(seen > size, seen, size);
+}
+
+/* Whether the values of a column lie next to each other, as those of the row do, and their moves have numbers that a
+   REAL holds. Otherwise one value at a time is worked out in double. */
+TARGET VEC_INLINE int NAME(is_dense)(const Row *x, const Weights *w, double a)
+{
+    if (x->indices || w->stride != 1)
+        return 0;
+    return sizeof(REAL) == sizeof(double) || (x->squared_norm < 1e24 && fabs(a) > 1e-24 && fabs(a) < 1e24);
+}
+
+/* Whether all numbers of `is_dense` columns with roots are within the range of a REAL, and so are their squares. */
+TARGET VEC_INLINE int NAME(in_range)(const Row *x, const REAL *H, const REAL *s, double slope)
+{
+    const REAL *v = x->values, g = (REAL)slope;
+    const V none = {0}, one = none + 1;
+    V outside = none;
+    if (sizeof(REAL) == sizeof(double))
+        return 1;
+    for (ptrdiff_t k = 0; k + SPAN <= x->n; k += SPAN) {
+        V value = NAME(load)(v + k), old = NAME(load)(H + k), m = NAME(reaches)(s, k, value);
+        V square = old * old + (g * value) * (g * value);
+        V far = PICK((square < (REAL)1e-20) | (square > (REAL)1e30) | (m < (REAL)1e-12) | (m > (REAL)1e12), one, none);
+        outside += PICK(value != 0, far, none);
+    }
+    return NAME(sum)(outside) == 0;
+}
+
+TARGET static double NAME(root_length)(const Row *x, const Weights *h, ptrdiff_t c, const void *scales)
+{
+    const REAL *v = x->values, *H = NAME(column)(h, c), *s = scales;
+    const V none = {0}, one = none + 1;
+    V sum = none;
+    ptrdiff_t k = 0;
+    if (NAME(is_dense)(x, h, 1) && NAME(in_range)(x, H, s, 1))
+        for (; k + SPAN <= x->n; k += SPAN) {
+            V value = NAME(load)(v + k), old = NAME(load)(H + k), root = NAME(square_roots)(old * old + value * value);
+            sum += value * (value / PICK(value != 0, NAME(reaches)(s, k, value) * root, one));
+        }
+    double total = NAME(sum)(sum);
+    for (; k < x->n; k++) {
+        double value = v[k], old = H[NAME(place)(x, k, h->stride)];
+        NAME(fetch)(x, k + VEC_AHEAD, H, h->stride);
+        total += value * (value * NAME(rate)(NAME(reach)(x, k, scales, value), sqrt(old * old + value * value)));
+    }
+    return total;
+}
+
+TARGET static void NAME(root_move)(const Row *x, const Weights *w, const Weights *h, ptrdiff_t c, const void *scales,
+                                   double a, double g)
+{
+    const REAL *v = x->values;
+    REAL *W = NAME(column)(w, c), *H = NAME(column)(h, c);
+    const V none = {0}, one = none + 1;
+    ptrdiff_t k = 0;
+    if (NAME(is_dense)(x, w, a) && NAME(in_range)(x, H, scales, g))
+        for (; k + SPAN <= x->n; k += SPAN) {
+            V value = NAME(load)(v + k), old = NAME(load)(H + k), slope = (REAL)g * value;
+            V root = PICK(value != 0, NAME(square_roots)(old * old + slope * slope), old);
+            NAME(store)(H + k, root);
+            V rate = value / PICK(value != 0, NAME(reaches)(scales, k, value) * root, one);
+            NAME(store)(W + k, NAME(load)(W + k) + (REAL)a * rate);
+        }
+    for (; k < x->n; k++) {
+        ptrdiff_t j = NAME(place)(x, k, w->stride);
+        double value = v[k], slope = g * value, old = H[j], root = sqrt(old * old + slope * slope);
+        H[j] = (REAL)root;
+        W[j] += (REAL)(a * (value * NAME(rate)(NAME(reach)(x, k, scales, value), root)));
+    }
+}
+
+TARGET static void NAME(root_add)(const Row *x, const Weights *l, const Weights *h, ptrdiff_t c, const void *scales,
+                                  double a)
+{
+    const REAL *v = x->values, *H = NAME(column)(h, c);
+    REAL *L = NAME(column)(l, c);
+    for (ptrdiff_t k = 0; k < x->n; k++) {
+        ptrdiff_t j = NAME(place)(x, k, l->stride);
+        double value = v[k];
+        L[j] += (REAL)(a * (value * NAME(rate)(NAME(reach)(x, k, scales, value), H[j])));
+    }
+}
+
+TARGET static double NAME(variance)(const Row *x, const Weights *variances, ptrdiff_t c)
+{
+    const REAL *v = x->values, *variance = NAME(column)(variances, c);
+    double chain[4] = {0, 0, 0, 0}, total;
+    V sum[2] = {{0}};
+    ptrdiff_t k = 0;
+    if (NAME(is_dense)(x, variances, 1)) {
+        for (; k + 2 * SPAN <= x->n; k += 2 * SPAN)
+            VEC_UNROLL
+            for (int u = 0; u < 2; u++) {
+                V value = NAME(load)(v + k + u * SPAN);
+                sum[u] += value * value * NAME(load)(variance + k + u * SPAN);
+            }
+        total = NAME(sum)(sum[0] + sum[1]);
+        if (sizeof(REAL) == sizeof(double) || (total > 1e-20 && total < 1e30))
+            chain[0] = total;
+        else
+            k = 0; /* squares have left the range of a REAL */
+    }
+    for (; k + 4 <= x->n; k += 4)
+        VEC_UNROLL
+        for (int u = 0; u < 4; u++) {
+            double value = v[k + u];
+            NAME(fetch)(x, k + u + VEC_AHEAD, variance, variances->stride);
+            chain[u] += value * value * variance[NAME(place)(x, k + u, variances->stride)];
+        }
+    for (; k < x->n; k++)
+        chain[0] += (double)v[k] * v[k] * variance[NAME(place)(x, k, variances->stride)];
+    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
+}
+
+TARGET static void NAME(variance_move)(const Row *x, const Weights *w, const Weights *variances, ptrdiff_t c, double a,
+                                       const double *rates)
+{
+    const REAL *v = x->values;
+    REAL *W = NAME(column)(w, c), *variance = NAME(column)(variances, c);
+    const double beta = rates[0], growth = rates[1];
+    const V none = {0}, least = none + (REAL)METRIC_LEAST, most = none + 1, grown = none + (REAL)growth;
+    ptrdiff_t k = 0;
+    if (NAME(is_dense)(x, w, a) && (sizeof(REAL) == sizeof(double) || beta < 1e15))
+        for (; k + SPAN <= x->n; k += SPAN) {
+            V value = NAME(load)(v + k), old = NAME(load)(variance + k), step = old * value;
+            V left = PICK(value != 0, grown, most) * (old - (REAL)beta * (step * step));
+            left = PICK(left > most, most, left);
+            NAME(store)(W + k, NAME(load)(W + k) + (REAL)a * step);
+            NAME(store)(variance + k, PICK(left < least, least, left));
+        }
+    for (; k < x->n; k++) {
+        ptrdiff_t j = NAME(place)(x, k, w->stride);
+        double value = v[k], old = variance[j], step = old * value;
+        double left = (value != 0 ? growth : 1) * (old - beta * (step * step)); /* zero is as good as not there */
+        W[j] += (REAL)(a * step);
+        variance[j] = (REAL)(left > 1 ? 1 : left < METRIC_LEAST ? METRIC_LEAST : left);
+    }
+}
+
+TARGET static void NAME(variance_add)(const Row *x, const Weights *l, const Weights *variances, ptrdiff_t c, double a)
+{
+    const REAL *v = x->values, *variance = NAME(column)(variances, c);
+    REAL *L = NAME(column)(l, c);
+    for (ptrdiff_t k = 0; k < x->n; k++) {
+        ptrdiff_t j = NAME(place)(x, k, l->stride);
+        L[j] += (REAL)(a * ((double)variance[j] * v[k]));
+    }
 }
 
 TARGET static double NAME(extend)(const Row *x, void *scales)
@@ -349,6 +472,9 @@ static const Metric NAME(metrics) = {
     NAME(variance_move), NAME(variance_add), NAME(lengths),  NAME(moves),
 };
 
+#undef PICK
+#undef SPAN
+#undef V
 #undef EITHER_OF_SOME
 #undef EITHER
 #undef CHOOSE
