@@ -73,9 +73,12 @@ cdef class Changed(Geometry):
         r.x = x
 
     cdef double move(self, const Round* r) noexcept nogil:
-        cdef Round own = r[0]
-        own.x = &self.row
-        return self.inner.move(&own)
+        cdef Row* x = r.x
+        cdef double squares
+        (<Round*>r).x = &self.row  # restored: a copy would take longer than short moves
+        squares = self.inner.move(r)
+        (<Round*>r).x = x
+        return squares
 
     cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
         self.inner.put_to_sleep(asleep)

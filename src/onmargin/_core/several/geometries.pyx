@@ -124,17 +124,20 @@ cdef class SideBySide(Geometry):
         r.n_halfspaces = n
 
     cdef double move(self, const Round* r) noexcept nogil:
-        cdef Round own = r[0]
-        cdef Py_ssize_t n_left = self.count_left(r)
+        cdef Round* own = <Round*>r  # changed for each side, and restored: a copy would take longer than short moves
+        cdef Py_ssize_t n = r.n_halfspaces, n_scores = r.n_scores, n_left = self.count_left(r)
         cdef double squares = 0
         if n_left > 0:
             own.n_scores, own.n_halfspaces = self.left.n_scores, n_left
-            squares += self.left.move(&own)
-        if n_left < r.n_halfspaces:
-            own.n_scores, own.n_halfspaces = self.right.n_scores, r.n_halfspaces - n_left
+            squares += self.left.move(own)
+        if n_left < n:
             own.halfspaces += n_left
-            self.shift(&own, -self.left.n_scores)
-            squares += self.right.move(&own)
+            own.n_scores, own.n_halfspaces = self.right.n_scores, n - n_left
+            self.shift(own, -self.left.n_scores)
+            squares += self.right.move(own)
+            self.shift(own, self.left.n_scores)
+            own.halfspaces -= n_left
+        own.n_scores, own.n_halfspaces = n_scores, n
         return squares
 
     cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:

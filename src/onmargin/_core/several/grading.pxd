@@ -15,6 +15,7 @@ cdef class Grading:
     cdef double* ranks
     cdef double* recent   # rows of the rounds that others are compared with: label + 1, and the scores of all models
     cdef double* losses   # of the round
+    cdef double* now      # the scores of the round, one per model, where each has one
     cdef double* shares   # of the models in graded scores, up to a factor
     cdef double* grades
     cdef bint stale       # whether the shares are those of an earlier round

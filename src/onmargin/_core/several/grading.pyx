@@ -38,14 +38,14 @@ cdef class Grading:
         self.places, self.n, self.width = places, len(places), width
         self.place = <const Py_ssize_t*>address(places, "lq", self.n)
         self.owners = (
-            np.zeros(self.n + 1), np.zeros(self.n + 3), zeros((2 * KEPT, 1 + self.n * width)), np.zeros((2, self.n)),
+            np.zeros(self.n + 1), np.zeros(self.n + 3), zeros((2 * KEPT, 1 + self.n * width)), np.zeros((3, self.n)),
             zeros(width),
         )
         self.squares = <double*>address(self.owners[0], "d", self.n + 1, writable=True)
         self.ranks = <double*>address(self.owners[1], "d", self.n + 3, writable=True)
         self.recent = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
-        self.losses = <double*>address(self.owners[3], "d", 2 * self.n, writable=True)
-        self.shares = self.losses + self.n
+        self.losses = <double*>address(self.owners[3], "d", 3 * self.n, writable=True)
+        self.shares, self.now = self.losses + self.n, self.losses + 2 * self.n
         self.grades = <double*>address(self.owners[4], "d", width, writable=True)
 
     def state(self):
@@ -99,14 +99,14 @@ cdef class Grading:
         on with what is usual for them.
         """
         cdef Py_ssize_t m, c
-        cdef double mean, z, most
+        cdef double mean, z, most, share = 1e4 / self.squares[self.n] if self.squares[self.n] > 0 else 0
         for m in range(self.n):
             if asleep[m]:
                 if self.squares[self.n] > 0:
                     self.squares[m] = finite(self.squares[m] * (1 + self.width / self.squares[self.n]))
                 continue
             mean = self.mean_of(s + self.place[m])
-            most = 1e4 * self.squares[m] / self.squares[self.n] if self.squares[m] > 0 else INFINITY
+            most = share * self.squares[m] if self.squares[m] > 0 else INFINITY
             for c in range(self.width):
                 z = s[self.place[m] + c] - mean
                 self.squares[m] = finite(self.squares[m] + min(z * z, most))
@@ -117,8 +117,13 @@ cdef class Grading:
         cdef Py_ssize_t i, m, other, pairs = 0, size = 1 + self.n * self.width
         cdef const double* row
         cdef const double* s
-        cdef double ahead
-        memset(self.losses, 0, self.n * sizeof(double))
+        cdef double ahead, sign = 1 if label == 1 else -1
+        cdef double* losses = self.losses
+        cdef double* now = self.now
+        memset(losses, 0, self.n * sizeof(double))
+        if self.width == 1:
+            for m in range(self.n):
+                now[m] = r.s[self.place[m]]
         for i in range(2 * KEPT):
             row = self.recent + i * size
             other = <Py_ssize_t>row[0] - 1
@@ -126,16 +131,17 @@ cdef class Grading:
                 continue
             pairs += 2
             row += 1
+            if self.width == 1:
+                for m in range(self.n):  # without branches, which cannot be foreseen
+                    ahead = sign * (now[m] - row[m])
+                    losses[m] += (2.0 if ahead < 0 else 0.0) + (1.0 if ahead == 0 else 0.0)
+                continue
             for m in range(self.n):
                 s = r.s + self.place[m]
-                if self.width == 1:
-                    ahead = s[0] - row[m] if label == 1 else row[m] - s[0]
-                    self.losses[m] += 2 * (ahead < 0) + (ahead == 0)
-                else:
-                    ahead = s[label] - row[m * self.width + label]
-                    self.losses[m] += (ahead < 0) + 0.5 * (ahead == 0)
-                    ahead = row[m * self.width + other] - s[other]
-                    self.losses[m] += (ahead < 0) + 0.5 * (ahead == 0)
+                ahead = s[label] - row[m * self.width + label]
+                losses[m] += (ahead < 0) + 0.5 * (ahead == 0)
+                ahead = row[m * self.width + other] - s[other]
+                losses[m] += (ahead < 0) + 0.5 * (ahead == 0)
         return pairs
 
     cdef void charge(self, Py_ssize_t pairs, double rounds, const uint8_t* asleep) noexcept nogil:

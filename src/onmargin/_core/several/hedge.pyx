@@ -204,10 +204,13 @@ cdef class Hedge:
 
     cdef double log_mean(self, double eta, double low, double expected) noexcept nogil:
         """ln <p, exp(-eta (l - low))>, exact where that is near 0 and where it is far below."""
-        cdef double shrunk = 0, left = 0
+        cdef double shrunk = 0, left = 0, loss, last = low, fell = 0
         cdef Py_ssize_t m
         for m in range(self.n):
-            shrunk += self.p[m] * fall(eta, (expected if self.asleep[m] else self.lost_now(m)) - low)
+            loss = expected if self.asleep[m] else self.lost_now(m)
+            if loss != last:  # mistakes have few values
+                last, fell = loss, fall(eta, loss - low)
+            shrunk += self.p[m] * fell
         if shrunk > -0.5:
             return log1p(shrunk)
         for m in range(self.n):

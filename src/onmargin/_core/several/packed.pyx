@@ -227,27 +227,29 @@ cdef class PackedColumns(Diagonal):
         """The lengths of x in the metrics of the columns that half-spaces ask for, and what moves need."""
         cdef Py_ssize_t i, c
         cdef const HalfSpace* h
-        cdef double bias = self.squared_bias(), q
         memset(self.slopes, 0, sizeof(self.slopes))
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             c = max(h.up, h.down)
             self.slopes[c] = h.loss * r.weight if c < self.descents else 1
         self.primitives.lengths(r.x, &self.sizes, self.slopes, &self.m, self.s, &self.kept, self.q)
-        for c in range(self.descents, self.n_columns):
-            q = self.q[c] + bias * self.kind[c].rate(self.mb[c], bias)
-            self.q[c] = self.k * q if self.kind[c].scaled else q
-            if not r.x.squared_norm < INFINITY:  # a metric that learned from the row would be none
-                self.q[c] = INFINITY
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i, c
         cdef HalfSpace* h
+        cdef double bias = self.squared_bias()
+        cdef bint measured = r.x.squared_norm < INFINITY  # otherwise a metric that learned from the row would be none
         self.know(r)
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             c = max(h.up, h.down)
-            h.q = self.q[c] if c >= self.descents else 0
+            if c < self.descents:
+                h.q = 0  # not asked for
+            elif measured:
+                h.q = self.q[c] + bias * self.kind[c].rate(self.mb[c], bias)
+                h.q *= self.k if self.kind[c].scaled else 1
+            else:
+                h.q = INFINITY
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t i, c

@@ -5,8 +5,6 @@ import numpy as np
 from onmargin._core.several.task_list import check_models
 from onmargin._core.steps.step import Confident, Constant, Herding, Proportional, Regularized, Residual
 
-from libc.string cimport memmove
-
 from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport address
@@ -36,6 +34,7 @@ cdef class StepList:
 
         Those that move something are kept, in front. `own` is a round of one model's half-spaces.
         """
+        cdef Py_ssize_t i
         cdef double gain = 0
         own.halfspaces, own.n_halfspaces = r.halfspaces + first, 0
         while first < n and r.halfspaces[first].model == m:
@@ -44,8 +43,8 @@ cdef class StepList:
         if own.n_halfspaces > 0:
             gain = self.step.pace(own) if self.separate else self.step.solve(own, geometry)
             if gain > 0:
-                if r.halfspaces + r.n_halfspaces != own.halfspaces:
-                    memmove(r.halfspaces + r.n_halfspaces, own.halfspaces, own.n_halfspaces * sizeof(HalfSpace))
+                for i in range(own.n_halfspaces):  # forwards: they may overlap
+                    r.halfspaces[r.n_halfspaces + i] = own.halfspaces[i]
                 r.n_halfspaces += own.n_halfspaces
             else:
                 gain = 0
