@@ -223,6 +223,19 @@ def test_refused_messages_are_not_counted():
     assert state(model) == before
 
 
+def test_a_transformer_may_have_its_own_features():
+    """At most as many as examples have: they share the weights."""
+    with pytest.raises(ValueError, match="at most as many features as examples have, 2; got 5"):
+        stream.ClassFeatureClassifier(phi=AsRows()).learn_one(np.array([3.0, 0.0]), "a")
+    vectors = stream.ClassFeatureClassifier(phi=AsRows())
+    other = onmargin.ClassFeatureClassifier(phi=AsRows())
+    X, y = np.column_stack([np.arange(N), np.zeros((N, 5))]), labels("single")
+    for x, label in zip(X, y, strict=True):
+        vectors.learn_one(x, label)
+    other.partial_fit(X[:, :1], y)
+    same(vectors, other, slice(5))
+
+
 def test_an_untrained_model_answers():
     model = stream.ClassFeatureClassifier(phi=by_name)
     assert model.predict_one(1) is None

@@ -106,6 +106,8 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
             raise ValueError(f"features are counted by {counting!r:.100}, and phi={self.phi!r:.100}")
         if counting is not None:
             counting.check(self.phi)
+            if getattr(counting.transformer, "n_features_in_", 0) > model.learner.geometry.n_features:
+                raise ValueError("the transformer has more features than there are weights")
             if counting.classes.tolist() != self.classes_:
                 raise ValueError(f"features are those of {counting.classes!r:.100}, not of {self.classes_!r:.100}")
         plan = for_label_sets(self.plan(), self) if isinstance(model.learner.task, Ranking) else self.plan()
@@ -191,8 +193,14 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
 
     def _wide(self, matrix: Any) -> Rows:
         """Return rows that are as wide as the weights, which have room for more features."""
+        from scipy import sparse
+
         geometry = self._learner.geometry
-        return as_rows(matrix.astype(geometry.dtype, copy=False)).widened(geometry.n_features)
+        if matrix.shape[1] > geometry.n_features:
+            raise ValueError(
+                f"phi must give at most as many features as examples have, {geometry.n_features}; got {matrix.shape[1]}"
+            )
+        return as_rows(sparse.csr_matrix(matrix, dtype=geometry.dtype)).widened(geometry.n_features)
 
     def _check_target(self, y: Any) -> tuple[list[Any], bool]:
         """Return the labels, sorted, and whether there is one label and not a set of them."""
