@@ -70,7 +70,7 @@ def test_files_that_are_refused(tmp_path, trained):
     with served(tmp_path / "served", Settings(room=Room(weights=1000))) as client:
         for content, words in (
             (b"nonsense", "not a model file"),
-            (estimator.read_bytes(), "learners of onmargin.stream"),
+            (estimator.read_bytes(), "learners of rows of onmargin.stream"),
             (empty.read_bytes(), "learned nothing"),
             (trained.read_bytes(), "weights are allowed here"),
         ):

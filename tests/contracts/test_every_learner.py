@@ -7,7 +7,8 @@ import pytest
 
 import onmargin
 from onmargin import scale, stream
-from onmargin.apps.learners import OFFERED
+from onmargin.apps.learners import OFFERED, learner_class
+from onmargin.errors import ParameterError
 from onmargin.features import ClassTermFeatures
 from onmargin.scale import LocalEngine
 from tests.apps.program import jsonl, report, svmlight
@@ -112,6 +113,11 @@ def test_service(name, tmp_path):
     with served(tmp_path) as client:  # the journal says which learner it is
         assert client.get("/v1/models/m").json()["model"] == name
         assert learned(client.service) == before
+
+
+def test_learners_of_several_rows_are_not_offered():
+    with pytest.raises(ParameterError, match=r"model must be one of .*; got 'ClassFeatureClassifier'"):
+        learner_class("ClassFeatureClassifier", None)
 
 
 @pytest.mark.parametrize("name", [*stream.__all__, "SequenceTagger"])

@@ -30,8 +30,8 @@ def read_model(path: Path, name: str, room: Room) -> tuple[Kept, State]:
         known = False
     if not known:
         raise ProblemError(
-            f"the file has {type(model).__module__}.{kind}; learners of onmargin.stream and SequenceTagger can be "
-            "served, as `onmargin train` writes them",
+            f"the file has {type(model).__module__}.{kind}; learners of rows of onmargin.stream and SequenceTagger can "
+            "be served, as `onmargin train` writes them",
             422,
         )
     learner = JsonLearner(model.task, model, room)
