@@ -11,6 +11,8 @@ import pyarrow.parquet
 import pytest
 
 import onmargin as library
+from onmargin.apps.formats import settings_for
+from onmargin.apps.loaded import load_learner
 from onmargin.apps.train import _forgets
 from tests.apps.program import conll, jsonl, onmargin, report
 from tests.apps.test_tables import people, said
@@ -105,6 +107,29 @@ def test_copied_columns_are_complete(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "options", [(), ("--decimal", ","), ("--thousands", "."), ("--decimal", ",", "--thousands", ".")]
+)
+def test_one_mark_tells_the_other(tmp_path, options):
+    data = tmp_path / "a.csv"
+    data.write_text("size;label\n1.234,5;a\n12,5;b\n")
+    assert '{"x": {"size": 1234.5}, "y": "a"}' in onmargin("convert", data, "--to", "jsonl", *options)
+    same = ("--decimal", ".", "--thousands", ".")
+    assert "must be two marks" in onmargin("convert", data, "--to", "jsonl", *same, code=2)
+
+
+def test_files_to_predict_have_the_marks_of_the_training_data(tmp_path):
+    """A comma in a column that was a category is not a thousands mark of other files."""
+    data, new, out = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "model"
+    data.write_text("size;code;label\n" + "1.5;x;a\n2.5;1,200;b\n" * 20)
+    onmargin("train", data, "-o", out, "--decimal", ".")
+    new.write_text("size;code\n2.5;1,200\n")
+    onmargin("predict", out, new, "-o", tmp_path / "o.jsonl")
+    assert "--force is for" in onmargin("convert", data, "--to", "jsonl", "--force", code=2)
+    assert library.load(out).feature_names_ == ["size", "code=x", "code=1,200"]
+    assert settings_for(str(new), load_learner(str(out))[1], None, {}).thousands is None
+
+
+@pytest.mark.parametrize(
     ("options", "code", "message"),
     [
         (("--weight", "f1"), 1, "there is no column 'f1' for --weight; the columns are 'x', 'y'"),
@@ -112,8 +137,11 @@ def test_copied_columns_are_complete(tmp_path):
     ],
 )
 def test_options_without_effect_on_records(tmp_path, options, code, message):
-    data = jsonl(tmp_path / "a.jsonl", 30)
-    assert message in onmargin("train", data, "-o", tmp_path / "model", *options, code=code)
+    data, out = jsonl(tmp_path / "a.jsonl", 30), tmp_path / "model"
+    assert message in onmargin("train", data, "-o", out, *options, code=code)
+    onmargin("train", data, "-o", out)
+    for option in ("--label", "--ignore"):
+        assert f"there is no column 'zz' for {option}" in onmargin("predict", out, data, option, "zz", code=1)
 
 
 @pytest.mark.parametrize("name", ["max_iter=3", "shuffle=false", "tol=0.1", "random_state=1", "separator=x"])

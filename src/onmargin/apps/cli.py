@@ -115,6 +115,8 @@ def _reading(**given: Any) -> dict[str, Any]:
             given[name] = {"\\t": "\t", "tab": "\t", "space": " "}.get(given[name], given[name])
             if len(given[name]) != 1:
                 raise click.BadParameter(f"one character; got {given[name]!r}", param_hint=f"--{name}")
+    if given.get("decimal") is not None and given["decimal"] == given.get("thousands"):
+        raise click.UsageError("--decimal and --thousands must be two marks")
     return given
 
 
@@ -511,6 +513,8 @@ def convert(
             other = places.setdefault(os.path.realpath(path), flag)
             if other != flag:
                 raise click.UsageError(f"{other} and {flag} must be two files")
+    if force and not places:
+        raise click.UsageError("--force is for -o FILE, --names FILE and --labels FILE")
     given = Files(files, _chosen(format), _reading(**where))
     with written(out) as file, written(names) as names_file, written(labels) as labels_file:
         run(given, target=target, out=file, names=names_file, labels=labels_file)

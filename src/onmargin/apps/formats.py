@@ -3,7 +3,7 @@
 import io as streams
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, Literal
@@ -322,13 +322,7 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
     names = table_columns(path, settings)
     if not settings.is_table:
         # The features are a nested object, next to the key of the label.
-        own = {name: given.get(name) for name in ("label", "weight")}
-        _check_columns(own, names)
-        rows = _sample(path, settings)
-        features = [row for row in rows if isinstance(row, dict)]
-        if not texts or features:
-            names = list(dict.fromkeys(name for row in features for name in row))
-            _check_columns(given, names, but=tuple(own))
+        rows = _check_nested(path, settings, given)
         has_texts = bool(texts) or any(isinstance(x, str) for x in rows)
         return Look(replace(settings, only=only, crossed=crossed), has_texts=has_texts)
     if not names:
@@ -377,6 +371,17 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Set
     return replace(settings, **asdict(look))
 
 
+def _check_nested(path: str, settings: Settings, given: Mapping[str, Any]) -> list[Any]:
+    """Raise an error for names that are not in a JSON file whose features have their own key; return first examples."""
+    outer = {name: given.get(name) for name in ("label", "weight")}
+    _check_columns(outer, table_columns(path, settings))
+    rows = _sample(path, settings)
+    features = [row for row in rows if isinstance(row, dict)]
+    if features or not given.get("text"):
+        _check_columns(given, list(dict.fromkeys(name for row in features for name in row)), but=tuple(outer))
+    return rows
+
+
 def _is_flat(path: str, format: str, label: str | None, weight: str | None) -> bool:
     """Return whether the first objects of a JSON file have their features next to the label."""
     keys = {key for entry in _entries(path, format) for key in entry}
@@ -391,23 +396,22 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
     _check_token_label(format, given.get("label"))
     own = replace(settings, format=format, label=given.get("label") or settings.label)
     if format == "csv":
-        header = settings.header if settings.format == "csv" else None
-        own = csv_settings(path, own, {"header": header, **_marks_of(settings), **given})
+        if settings.format == "csv":  # numbers are written as in the training data
+            marks = {"decimal": settings.decimal, "thousands": settings.thousands}
+            own = replace(csv_settings(path, own, {"header": settings.header, **marks, **given}), **marks)
+        else:
+            own = csv_settings(path, own, given)
     if format in {"json", "jsonl"}:
         own = replace(own, flat=_is_flat(path, format, own.label, own.weight))
     if given.get("text"):
         own = _renamed_texts(own, tuple(given["text"]))
     ignored, only = tuple(given.get("ignore") or ()), tuple(given.get("only") or ())
     if format in _TABLES and any(given.values()):
-        _check_columns(
-            given, table_columns(path, own) if own.is_table else (), but=() if own.is_table else tuple(given)
-        )
+        if own.is_table:
+            _check_columns(given, table_columns(path, own))
+        else:
+            _check_nested(path, replace(own, ignored=ignored), given)
     return replace(own, ignored=(*settings.ignored, *ignored), only=only or settings.only)
-
-
-def _marks_of(settings: Settings) -> dict[str, Any]:
-    """Return the decimal and thousands marks of the training data, if it was CSV."""
-    return {"decimal": settings.decimal, "thousands": settings.thousands} if settings.format == "csv" else {}
 
 
 def _renamed_texts(settings: Settings, names: tuple[str, ...]) -> Settings:
@@ -472,7 +476,7 @@ def table_columns(path: str, settings: Settings) -> list[str]:
     return list(dict.fromkeys(name for entry in _entries(path, settings.format) for name in entry))
 
 
-def _check_columns(given: Mapping[str, Any], names: Sequence[str], but: Sequence[str] = ()) -> None:
+def _check_columns(given: Mapping[str, Any], names: Sequence[str], but: Collection[str] = ()) -> None:
     """Raise an error for named columns that do not exist."""
     for option in ("label", "weight", "text", "ignore", "only", "cross"):
         value = given.get(option)

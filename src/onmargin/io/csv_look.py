@@ -62,9 +62,9 @@ def look_at_csv(
     header : bool or None, default=None
         Whether the first row has the names of the columns. If None, it is detected.
     decimal : str or None, default=None
-        The decimal mark. If None and `thousands` is None, both are detected.
+        The decimal mark. If None, it is detected.
     thousands : str or None, default=None
-        The mark between groups of three digits.
+        The mark between groups of three digits. If None, it is detected.
 
     Returns
     -------
@@ -85,7 +85,9 @@ def look_at_csv(
         header = bool(rows) and is_header(rows[0], rows[1:])
     if decimal is None and thousands is None:
         decimal, thousands = _marks(rows[header:], delimiter)
-    return CsvLook(delimiter, header, quote, decimal or ".", thousands)
+    elif decimal is None or thousands is None:
+        decimal, thousands = _other_mark(rows[header:], decimal, thousands)
+    return CsvLook(delimiter, header, quote, decimal, thousands)
 
 
 def _rows(lines: Sequence[str], delimiter: str, quote: str | None) -> list[list[str]]:
@@ -219,11 +221,13 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | None]:
     """Return the decimal mark and the thousands mark of the numeric columns."""
-    marked: list[str] = []
-    for k in range(max(map(len, rows), default=0)):
-        column = [field for row in rows if k < len(row) and (field := row[k].strip()) not in MISSING]
-        if column and all(map(_looks_numeric, column)):
-            marked.extend(field for field in column if not is_number(field))
+    marked = [
+        field
+        for column in _columns(rows)
+        if all(map(_looks_numeric, column))
+        for field in column
+        if not is_number(field)
+    ]
     if not marked:
         return ".", None
     for field in marked:
@@ -237,6 +241,45 @@ def _marks(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[str, str | No
     if decimals:
         return ",", "." if any("." in field for field in marked) else None
     return ".", ","
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the columns that have any values, without missing ones."""
+    width = max(map(len, rows), default=0)
+    columns = ([f for row in rows if k < len(row) and (f := row[k].strip()) not in MISSING] for k in range(width))
+    return [column for column in columns if column]
+
+
+def _other_mark(rows: Sequence[Sequence[str]], decimal: str | None, thousands: str | None) -> tuple[str, str | None]:
+    """Return the decimal and the thousands mark if one is given: those that make the most columns numeric."""
+    decimals = (".", ",") if decimal is None else (decimal,)
+    groups = (None, ".", ",", "'", " ", "\u00a0", "\u202f") if thousands is None else (thousands,)
+    columns = _columns(rows)
+
+    def n_numeric(marks: tuple[str, str | None]) -> int:
+        form = re.compile(number_form(*marks))
+        return sum(all(map(form.fullmatch, column)) for column in columns)
+
+    return max(((d, t) for d in decimals for t in groups if d != t), key=n_numeric)
+
+
+def number_form(decimal: str, thousands: str | None) -> str:
+    """Return a regular expression for numbers with these marks.
+
+    Parameters
+    ----------
+    decimal : str
+        The decimal mark.
+    thousands : str or None
+        The mark between groups of three digits. If None, there is no such mark.
+
+    Returns
+    -------
+    form : str
+        The expression.
+    """
+    groups = "" if thousands is None else rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+|"
+    return rf"[-+]?(?:{groups}\d*)(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?"
 
 
 def _is_decimal(field: str) -> bool:

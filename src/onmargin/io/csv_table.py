@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from onmargin.io._fields import Columns
 from onmargin.io._reader import MAX_RECORD, Reader, Record, line_reader, parse_number
 from onmargin.io._source import Place, RecordError, Source
-from onmargin.io.csv_look import dialect
+from onmargin.io.csv_look import dialect, number_form
 
 
 def read_csv(
@@ -139,8 +139,7 @@ def _plain(name: str, field: str) -> float | str:
 
 def _with_marks(decimal: str, thousands: str | None) -> Callable[[str, str], float | str]:
     """Return a parser of fields whose numbers have the given decimal and thousands marks."""
-    groups = "" if thousands is None else rf"\d{{1,3}}(?:{re.escape(thousands)}\d{{3}})+|"
-    form = re.compile(rf"[-+]?(?:{groups}\d*)(?:{re.escape(decimal)}\d*)?(?:[eE][-+]?\d+)?")
+    form = re.compile(number_form(decimal, thousands))
 
     def parse(name: str, field: str) -> float | str:
         text = field.strip()
