@@ -12,9 +12,8 @@ import click
 
 from onmargin import io
 from onmargin.apps.columns import LABELS, RowFeatures, is_label, is_text, judge
-from onmargin.apps.failure import Failure
+from onmargin.apps.failure import Failure, listed
 from onmargin.io import Reader, ReadError
-from onmargin.io._fields import listed
 from onmargin.io.csv_look import MISSING, first_row
 from onmargin.io.guess import first_lines, guess_format, head, plain_name
 
@@ -397,7 +396,7 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
     own = replace(settings, format=format, label=given.get("label") or settings.label)
     if format == "csv":
         if settings.format == "csv":  # numbers are written as in the training data
-            marks = {"decimal": settings.decimal, "thousands": settings.thousands}
+            marks: dict[str, Any] = {"decimal": settings.decimal, "thousands": settings.thousands}
             own = replace(csv_settings(path, own, {"header": settings.header, **marks, **given}), **marks)
         else:
             own = csv_settings(path, own, given)

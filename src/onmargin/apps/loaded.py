@@ -7,7 +7,7 @@ import click
 
 from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk, read_chunks
-from onmargin.apps.failure import Failure
+from onmargin.apps.failure import Failure, listed
 from onmargin.apps.formats import Settings, check_files, has_labels, missing_columns, settings_for
 from onmargin.io import load_with_notes
 
@@ -49,9 +49,7 @@ def examples(
             column = f" in a column {own.label!r}: name the column with --label" if own.is_table else ""
             raise Failure(f"{path} has no labels{column}")
         if missing := missing_columns(path, own):
-            warn(
-                f"{path} has no column {', '.join(map(repr, missing))}, which the model has learned from", strict=strict
-            )
+            warn(f"{path} has no column {listed(missing)}, which the model has learned from", strict=strict)
         first, known, met = 1, False, False
         for chunk in read_chunks(path, own, labelled=labelled, size=size):
             if not known and first <= _ENOUGH:

@@ -8,11 +8,10 @@ from math import isfinite
 from typing import IO, Any
 
 from onmargin.apps.chunks import CHUNK, Chunk
-from onmargin.apps.failure import Failure
+from onmargin.apps.failure import Failure, listed
 from onmargin.apps.formats import Settings, check_files, settings_for, table_columns
 from onmargin.apps.loaded import examples, load_learner
 from onmargin.apps.tasks import whole
-from onmargin.io._fields import listed
 
 _TABLES = {".csv": ",", ".tsv": "\t"}  # file name endings of tables, and their delimiters
 

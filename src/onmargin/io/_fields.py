@@ -31,12 +31,8 @@ def _name_of_column(names: Sequence[str], column: str | int | None, what: str) -
         return names[column]
     if column is None or column in names:
         return cast(str | None, column)
-    raise DamageError(f"there is no column {column!r} for the {what}; the columns are {listed(names)}")
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first names for an error message."""
-    return ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+    known = ", ".join([*map(repr, names[:20]), *(["..."] if len(names) > 20 else [])])
+    raise DamageError(f"there is no column {column!r} for the {what}; the columns are {known}")
 
 
 def flat_fields(x: Mapping[str, Any], ignore: Collection[str] = (), prefix: str = "") -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Commands of the command line: their options. Each imports what it runs when it is called."""

@@ -1,0 +1,96 @@
+"""Options that several commands have."""
+
+from typing import Any
+
+import click
+
+FORMATS = (
+    *("svmlight", "csv", "jsonl", "json", "arff", "vw", "text", "arrow", "folder", "mbox"),
+    *("conll", "conllu", "crfsuite"),
+)
+
+files = click.argument("files", nargs=-1, required=True, metavar="FILES...")
+model_file = click.argument("model", type=click.Path())
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+force = click.option("--force", is_flag=True, help="Replace an existing output file.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Do not show progress.")
+format_option = click.option(
+    "--format", "format", type=click.Choice(["auto", *FORMATS]), default="auto", help="File format (default: detected)."
+)
+label_option = click.option(
+    "--label",
+    metavar="COLUMN",
+    help="Column or JSON key of the label, header of a mail, or column number of CoNLL (default: the last column).",
+)
+text_option = click.option(
+    "--text",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of a table that contains text (default: detected); may be repeated.",
+)
+ignore_option = click.option(
+    "--ignore",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of a table to leave out (default: ids, dates, row numbers); may be repeated.",
+)
+only_option = click.option(
+    "--only",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of a table to keep; all others are left out; may be repeated.",
+)
+abstain_option = click.option(
+    "--abstain",
+    type=click.FloatRange(0),
+    metavar="COST",
+    help="Give no class where the probability of a mistake is more than this cost, that of a mistake being 1.",
+)
+strict_option = click.option(
+    "--strict", is_flag=True, help="Fail if a file has no known features, or lacks columns that the model learned from."
+)
+
+
+def table_options(command: Any) -> Any:
+    """Add the options for the columns of the files that a model is used on."""
+    for option in (only_option, ignore_option, text_option, label_option):
+        command = option(command)
+    return command
+
+
+def reading(command: Any) -> Any:
+    """Add the options for reading files."""
+    for option in (
+        click.option("--zero-based", is_flag=True, help="Indices of svmlight files start at 0."),
+        click.option(
+            "--thousands", metavar="MARK", help="Thousands separator in numbers of CSV files (default: detected)."
+        ),
+        click.option("--decimal", metavar="MARK", help="Decimal mark in numbers of CSV files (default: detected)."),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether the first row of a CSV file has the column names (default: detected). Without a header the "
+            "columns are named 0, 1 and so on.",
+        ),
+        click.option("--delimiter", help="CSV field separator (default: detected)."),
+        click.option("--weight", metavar="COLUMN", help="Column of a table with the weights of the examples."),
+    ):
+        command = option(command)
+    return table_options(command)
+
+
+def check_reading(**given: Any) -> dict[str, Any]:
+    """Check and return the given options for reading files."""
+    for name in ("delimiter", "decimal", "thousands"):
+        if given.get(name) is not None:
+            given[name] = {"\\t": "\t", "tab": "\t", "space": " "}.get(given[name], given[name])
+            if len(given[name]) != 1:
+                raise click.BadParameter(f"one character; got {given[name]!r}", param_hint=f"--{name}")
+    if given.get("decimal") is not None and given["decimal"] == given.get("thousands"):
+        raise click.UsageError("--decimal and --thousands must be two marks")
+    return given
+
+
+def chosen(word: str) -> str | None:
+    """Return the value of an option, or None for "auto"."""
+    return None if word == "auto" else word
