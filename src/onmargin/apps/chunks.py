@@ -19,6 +19,7 @@ from onmargin.io.grouping import grouped
 from onmargin.io.svmlight import SparseRows
 
 _SCHEME = "2:"  # digests of version 0.1 have no scheme
+_FEW = 64  # texts that are added to a checksum at a time
 CHUNK = 1000  # records per chunk, for formats that are read one record at a time
 
 
@@ -114,17 +115,15 @@ class Digest:
             labels: Any = y.data if isinstance(y, np.ndarray) else "".join(map(repr, y)).encode()
             seen: tuple[Any, ...] = labels, np.diff(X.indptr).data, X.indices.data, X.data.data
         else:
-            # A text is added directly: its repr takes as long as reading it.
+            # A text is added directly: its repr takes as long as reading it. A few at a time stay in the cache.
             texts = [x for x in X if type(x) is str]
             others = [x for x in X if type(x) is not str] if len(texts) < n else []
-            ends = "\n" if texts else ""
-            parts = (
-                "\n".join(texts) + ends,
-                _shown(others),
-                _shown(y or [None] * n),
-                _shown(chunk.weights or [1.0] * n),
-            )
-            seen = tuple(part.encode("utf-8", "surrogatepass") for part in parts)
+            text_sum, *sums = self.checksums
+            for k in range(0, len(texts), _FEW):
+                text_sum = crc32("\n".join([*texts[k : k + _FEW], ""]).encode("utf-8", "surrogatepass"), text_sum)
+            parts = _shown(others), _shown(y or [None] * n), _shown(chunk.weights or [1.0] * n)
+            seen = b"", *(part.encode("utf-8", "surrogatepass") for part in parts)
+            self.checksums = text_sum, *sums
             self.scheme = _SCHEME
         self.checksums = tuple(map(crc32, seen, self.checksums))
 

@@ -16,7 +16,7 @@ from onmargin._core.steps.step cimport Step
 
 
 ACCURACY = 1e-12  # of what a round gains, and of a margin
-FLAT = 1e-10      # of a row's squared norm: what is left of it beside the rows before it is rounding
+FLAT = 1e-10      # of a row's squared norm: a rest this small, besides the rows before it, is rounding
 MOST_SWEEPS = 1000
 
 

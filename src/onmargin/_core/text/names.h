@@ -90,6 +90,35 @@ static inline uint64_t table_hash(const char *name, Py_ssize_t n, const uint64_t
     return low ^ high;
 }
 
+enum { SHORT_NAME = 16, LONG_NAME = 0xFF };
+
+/* A place of a table. The bytes of a short name are in it, so that the string need not be looked at. */
+typedef struct {
+    PyObject *name;      /* NULL: free */
+    uint64_t head, tail; /* of a short name the first eight bytes and the next; zeros behind its end */
+    uint32_t mark;       /* 24 bits of its hash, and the length of a short name or LONG_NAME */
+    int32_t place;
+} Slot;
+
+/* The slot that a name would have. */
+static inline Slot name_slot(Spelling s, uint64_t hashed, int padded)
+{
+    Slot slot = {NULL, 0, 0, (uint32_t)(hashed >> 32) | LONG_NAME, 0};
+    if (s.kind == 1 && s.n <= SHORT_NAME) {
+        slot.mark -= (uint32_t)(LONG_NAME - s.n);
+        slot.head = name_word(s.bytes, s.n, padded);
+        slot.tail = s.n > 8 ? name_word(s.bytes + 8, s.n - 8, padded) : 0;
+    }
+    return slot;
+}
+
+/* Whether a slot is that of a name. */
+static inline int slot_has(const Slot *slot, const Slot *wanted, Spelling name)
+{
+    return slot->mark == wanted->mark && slot->head == wanted->head && slot->tail == wanted->tail &&
+           ((slot->mark & LONG_NAME) != LONG_NAME || spelling_equal(name_spelling(slot->name), name));
+}
+
 /* Whether all characters of a slice are ASCII; up to seven bytes behind it are read. */
 static inline int is_ascii(const char *text, Py_ssize_t n)
 {

@@ -11,10 +11,17 @@ cdef extern from "names.h" nogil:
         int kind
 
     Spelling name_spelling(PyObject* name)
-    bint spelling_equal(Spelling a, Spelling b)
     enum:
-        SECRETS
+        SECRETS, SHORT_NAME
 
+    ctypedef struct Slot:
+        PyObject* name
+        uint64_t head, tail
+        uint32_t mark
+        int32_t place
+
+    Slot name_slot(Spelling name, uint64_t hashed, bint padded)
+    bint slot_has(const Slot* slot, const Slot* wanted, Spelling name)
     uint64_t place_hash(const char* name, Py_ssize_t n, bint padded)
     uint64_t table_hash(const char* name, Py_ssize_t n, const uint64_t* secrets, bint padded)
     bint is_ascii(const char* text, Py_ssize_t n)
@@ -48,12 +55,6 @@ cdef class Index:
     ) except -1 nogil
 
 
-cdef struct Slot:
-    PyObject* name    # NULL: free
-    uint32_t hashed   # half of the hash
-    int32_t place
-
-
 cdef class Names(Index):
     cdef readonly list names
     cdef bytearray memory
@@ -69,12 +70,11 @@ cdef class Names(Index):
     cdef inline Slot* next(self, Slot* slot) noexcept nogil:
         return slot + 1 if slot < self.slots + self.mask else self.slots
 
-    cdef inline Slot* slot(self, Spelling name, uint64_t hashed) noexcept nogil:
+    cdef inline Slot* slot(self, Spelling name, uint64_t hashed, bint padded=False) noexcept nogil:
         """That of a name, or the free one where it would be."""
         cdef Slot* slot = &self.slots[hashed & self.mask]
-        while slot.name != NULL:
-            if slot.hashed == <uint32_t>(hashed >> 32) and spelling_equal(name_spelling(slot.name), name):
-                break
+        cdef Slot wanted = name_slot(name, hashed, padded)
+        while slot.name != NULL and not slot_has(slot, &wanted, name):
             slot = self.next(slot)
         return slot
 

@@ -10,7 +10,7 @@ from onmargin._core.restore import whole
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy
 
 from onmargin._core.rows cimport VEC_PREFETCH
@@ -71,8 +71,8 @@ cdef class Index:
 cdef class Names(Index):
     """Names in the order in which they were first met; the place of each is the index of its feature.
 
-    A table with open addressing, at most half full. A slot has half of the name's hash, so that nearly every name that
-    is looked at is the one that is looked for.
+    A table with open addressing, at most half full. A slot has a part of the name's hash, so that nearly every name
+    that is looked at is the one that is looked for, and the bytes of a short name.
     """
 
     def __init__(self, names=()):
@@ -115,11 +115,11 @@ cdef class Names(Index):
         return n
 
     cdef index(self):
-        """Rebuild the table, with room for as many names again."""
+        """Rebuild the table, with room for half as many names again at least."""
         cdef uint64_t n = 1024
         cdef Py_ssize_t place
         self.size = len(self.names)
-        while n < 4 * <uint64_t>self.size:
+        while n < 3 * <uint64_t>self.size:
             n *= 2
         self.memory = bytearray(n * sizeof(Slot))
         self.slots = <Slot*>PyByteArray_AS_STRING(self.memory)
@@ -128,11 +128,13 @@ cdef class Names(Index):
             self.put(<object>PyList_GET_ITEM(self.names, place), place)
 
     cdef put(self, str name, Py_ssize_t place):
-        cdef uint64_t hashed = hash_of(name_spelling(<PyObject*>name))
+        cdef Spelling spelling = name_spelling(<PyObject*>name)
+        cdef uint64_t hashed = hash_of(spelling)
         cdef Slot* slot = &self.slots[hashed & self.mask]
         while slot.name != NULL:
             slot = self.next(slot)
-        slot.name, slot.hashed, slot.place = <PyObject*>name, <uint32_t>(hashed >> 32), <int32_t>place
+        slot[0] = name_slot(spelling, hashed, False)
+        slot.name, slot.place = <PyObject*>name, <int32_t>place
 
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
         """In three rounds, so that each name can wait for memory while the others are under way."""
@@ -155,7 +157,7 @@ cdef class Names(Index):
     cdef Py_ssize_t find_words(
         self, const char* text, const Span* words, Py_ssize_t n, Py_ssize_t length, bint grow, int32_t* found
     ) except -1 nogil:
-        """In three rounds as well. Of words in ASCII the bytes are those of their strings, which need not be made."""
+        """In rounds as well. Of words in ASCII the bytes are those of their strings, which need not be made."""
         cdef Py_ssize_t first = 0, k, size, place, kept = 0
         cdef Spelling[GROUP] names
         cdef uint64_t[GROUP] hashed
@@ -168,11 +170,11 @@ cdef class Names(Index):
                 names[k].kind = 1
                 hashed[k] = table_hash(names[k].bytes, names[k].n, secrets, True)
                 VEC_PREFETCH(&self.slots[hashed[k] & self.mask])
-            if self.size > FEW_NAMES:
-                for k in range(size):
+            for k in range(size):
+                if names[k].n > SHORT_NAME:
                     VEC_PREFETCH(self.slots[hashed[k] & self.mask].name)
             for k in range(size):
-                slot = self.slot(names[k], hashed[k]) if is_ascii(names[k].bytes, names[k].n) else NULL
+                slot = self.slot(names[k], hashed[k], True) if is_ascii(names[k].bytes, names[k].n) else NULL
                 if slot != NULL and slot.name != NULL:
                     place = slot.place
                 else:
