@@ -49,7 +49,7 @@ def limits(work: Workload) -> dict[str, Callable[[], int]]:
 def main() -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    kinds = "A by default; others with classes: B, C, C64; a number: a table of so many columns"
+    kinds = "A by default; others with classes: B, C, C64; a number: a table with this number of columns"
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=kinds)
     parser.add_argument("--repeats", type=int, default=9, help="turns of each learner, of which the best counts")
     arguments = parser.parse_args()

@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="the folder with the data sets")
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=[*TABLES])
     parser.add_argument("--streams", nargs="*", choices=STREAMS, default=[*STREAMS])
-    parser.add_argument("--rows", type=int, default=20_000, help="at most so many rows of each stream")
+    parser.add_argument("--rows", type=int, default=20_000, help="maximum number of rows of each stream")
     arguments = parser.parse_args()
     for table in arguments.tables:
         line, head = TABLES[table]

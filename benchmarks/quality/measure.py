@@ -25,7 +25,7 @@ from scipy.sparse import csr_matrix, issparse
 from streams import HELD_OUT, STREAMS, Stream
 from tables import Table, tables
 
-SMALL, ORDERS = 10_000, 5  # of the seen streams, those with fewer rows are learned in so many orders
+SMALL, ORDERS = 10_000, 5  # seen streams with fewer rows are learned in several orders
 
 
 def streams(data: Path, only: list[str]) -> Iterator[Table]:

@@ -93,7 +93,7 @@ STREAMS: dict[str, Callable[[Path], Stream]] = {
     "20news": newsgroups,
     "mnist": mnist,
 }
-# Those that played no part in the choice of the experts of AutoClassifier.
+# Streams that were not used to choose the experts of AutoClassifier.
 HELD_OUT: dict[str, Callable[[Path], Stream]] = {
     f"mail of {user}": partial(mail, user) for user in ("farmer-d", "kaminski-v", "kitchen-l", "lokay-m", "williams-w3")
 }

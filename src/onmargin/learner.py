@@ -183,7 +183,7 @@ class Learner(Part, Generic[SomeGeometry]):
         return 1
 
     def _links(self, rows: float) -> float:
-        """Return how many labels before each label of a row the search for the best labels of so many rows compares."""
+        """Return how many previous labels the search for the best labels compares per label, given the rows."""
         task = getattr(self.task, "judge", self.task)  # of models side by side
         if not isinstance(task, Sequence):
             return 0

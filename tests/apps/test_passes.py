@@ -28,7 +28,7 @@ def test_the_progressive_error_is_that_of_the_first_pass(tmp_path):
     # A run that is resumed says the same.
     onmargin("train", data, "-o", out, "--C", 1, "--passes", 2)
     assert report("train", data, "-o", out, "--C", 1, "--passes", 3, "--resume") == done
-    # So do files beside each other.
+    # So do several files.
     parts = [jsonl(tmp_path / f"{k}.jsonl", 100, seed=k) for k in range(2)]
     local = ("--engine", "local", "--workers", 1, "--C", 1)
     first = report("train", *parts, "-o", tmp_path / "b", *local)

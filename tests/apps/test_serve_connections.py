@@ -157,7 +157,7 @@ def test_it_is_counted(client):
 
 
 def test_answers_come_in_the_order_of_their_requests(client):
-    """Those that follow one that takes its time wait for it."""
+    """Requests on a connection wait for a slow one before them."""
     x = b'{"f1": 1.0}'
     example = b'{"examples": [{"x": %b, "y": "yes"}]}' % x
     predict, teach = asked(b'{"examples": [{"x": %b}]}' % x), asked(example, last="learn")

@@ -160,7 +160,7 @@ def test_supports_of_kernels_are_bounded(tmp_path, monkeypatch, vectors):
 
 
 def test_bytes_in_flight_are_bounded(tmp_path):
-    """Those of requests that are half sent count, and are given back."""
+    """Bytes of partially sent requests count, and are released."""
     with served(tmp_path, limits=Limits(in_flight=100_000, body=60_000, seconds=60)) as client:
         create(client)
         connections = []

@@ -143,7 +143,7 @@ def test_marks_of_numbers(tmp_path):
     assert weights("spaces.csv", "a,b,y\n1 234,2,p\n20 000,3,q\n") == ["a", "b"]
     ambiguous = "a;b;y\n1,234;2;p\n2,500;3;q\n"
     (tmp_path / "unclear.csv").write_text(ambiguous)
-    assert "say --decimal , or --thousands ," in onmargin("train", tmp_path / "unclear.csv", "-o", out, code=1)
+    assert "set --decimal , or --thousands ," in onmargin("train", tmp_path / "unclear.csv", "-o", out, code=1)
     assert weights("unclear.csv", ambiguous, "--thousands", ",") == ["a", "b"]
     assert weights("unclear.csv", ambiguous, "--decimal", ",") == ["a", "b"]
 

@@ -192,7 +192,7 @@ def test_errors_of_data_are_one_line_and_end_with_1(tmp_path):
     out = tmp_path / "model"
     assert "no file" in one_line(onmargin("train", tmp_path / "none.svm", "-o", out, code=1))
     (tmp_path / "noise").write_bytes(bytes(range(9)) * 9)
-    assert "say its --format" in one_line(onmargin("train", tmp_path / "noise", "-o", out, code=1))
+    assert "set --format" in one_line(onmargin("train", tmp_path / "noise", "-o", out, code=1))
     (tmp_path / "empty.svm").write_text("")
     assert "no examples" in one_line(onmargin("train", tmp_path / "empty.svm", "-o", out, code=1))
     data, table = svmlight(tmp_path / "a.svm"), jsonl(tmp_path / "a.jsonl")

@@ -206,7 +206,7 @@ def test_classes_are_measured_as_scikit_learn_measures_them(tmp_path):
 
 
 def keys(value):
-    """The keys of a report, but for the names of classes, features and passes."""
+    """Return the keys of a report, except for the names of classes, features and passes."""
     named = {"per_class", "confusion", "heaviest_features", "spans", "labels", "later_passes", "held_out", "parameters"}
     for key, inner in value.items():
         yield key

@@ -472,7 +472,7 @@ TABLE = {
     "kernels that are not positive semidefinite on the rows; kernels with more than 3000 rows": [
         (PassiveAggressiveClassifier(kernel="sigmoid", gamma=3.0, coef0=-2.0), X, y),
     ],
-    'class weights, but for a dict of them with PA-I, "conproj" or "exact"': [
+    'class weights, except a dict of them with PA-I, "conproj" or "exact"': [
         (PassiveAggressiveClassifier(class_weight="balanced"), X, y),
         (PassiveAggressiveClassifier(class_weight={0: 2.0}, C=inf), X, y),
         (PassiveAggressiveClassifier(class_weight={0: 2.0}, cost="squared"), X, three),

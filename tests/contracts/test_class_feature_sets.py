@@ -156,7 +156,7 @@ def test_sets_on_the_simplex(update):
 
 
 def test_costs_speak_of_all_classes_of_a_call():
-    """Classes of a call are known from its first example on; a dict of costs lets more turn up in the next."""
+    """Classes of a call are known from its first example on; with a dict of costs, more may appear in the next call."""
     cost = {"home": {"work": 3.0}}
     folders = np.array(["work", "home", "spam"])[RANDOM.integers(0, 3, N)]
     first = folders != "spam"

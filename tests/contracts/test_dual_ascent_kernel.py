@@ -84,7 +84,7 @@ def test_equals_twin(kernel, window, sweeps, y):
     run = reference.dual_ascent_kernel(K, y[:n], margin=1.0, columns=columns, **settings)
     coef = np.zeros((n, columns))
     coef[model.support_] = model.dual_coef_.T
-    # Of the joint maximum what is certain is what it makes of the scores.
+    # The joint maximum determines only the scores.
     assert_allclose(K @ coef, K @ run.weights, atol=1e-8 if sweeps else 1e-4)
     if sweeps:
         assert_allclose(coef, run.weights, atol=1e-8)
@@ -131,7 +131,7 @@ def test_the_leader_of_several_classes_solves_the_dual(C):
 
 
 def test_examples_whose_variables_are_zero_are_no_supports():
-    """They come and go, and may come again: the slots of those that went are given back."""
+    """Supports are added, removed and added again: the slots of removed ones are freed."""
     random = np.random.default_rng(1)
     rows = random.standard_normal((700, 3))
     y = np.where((rows**2).sum(axis=1) > 2, 1, -1)
@@ -170,7 +170,7 @@ def test_cuts_make_no_difference(several, window, cuts, as_sparse, block):
         for start, stop in pairwise(sorted({0, 60, *cuts})):
             pieces.partial_fit(rows[start:stop], labels[start:stop], classes, CUT_WEIGHT[start:stop])
             pieces = pickle.loads(pickle.dumps(pieces))
-    one, other = np.argsort(whole.support_), np.argsort(pieces.support_)  # one that comes again may have a new slot
+    one, other = np.argsort(whole.support_), np.argsort(pieces.support_)  # one that is added again may have a new slot
     assert_array_equal(pieces.support_[other], whole.support_[one])
     assert_allclose(pieces.dual_coef_[:, other], whole.dual_coef_[:, one], atol=1e-9)
     assert_allclose(pieces.decision_function(X), whole.decision_function(X), atol=1e-9)

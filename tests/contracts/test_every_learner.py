@@ -29,7 +29,7 @@ UNMIXED = {
     "PassiveAggressiveUniclass": "no mix is defined for Center weights",
     "Winnow": "is not in the geometry",
 }
-# Those whose number of features must be known before: names are hashed.
+# Learners whose number of features must be known in advance: names are hashed.
 SIZED = {"ExponentiatedGradientRegressor", "PNormPerceptron", "Winnow"}
 
 every_learner = pytest.mark.parametrize("name", OFFERED)

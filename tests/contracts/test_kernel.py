@@ -17,7 +17,7 @@ EXPECTED_FAILURES = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
     "a weight scales C in one round: an example of weight 2 is not two examples",
 ) | {
-    "check_sparsify_coefficients": "weights in the feature space of a kernel are no matrix",
+    "check_sparsify_coefficients": "weights in the feature space of a kernel are not a matrix",
 }
 OF_PRECOMPUTED = EXPECTED_FAILURES | dict.fromkeys(
     ["check_fit_score_takes_y", "check_decision_proba_consistency"], "its X is not square, whatever the kernel"
@@ -184,7 +184,7 @@ def test_callable_kernel():
 
 
 def test_rows_without_direction_teach_nothing():
-    """K(x, x) <= 0: the loss counts, and the row is no support."""
+    """K(x, x) <= 0: the loss counts, and the row does not become a support."""
     model = PassiveAggressiveClassifier(kernel=lambda A, B: -np.asarray(A @ B.T), fit_intercept=False)
     model.partial_fit(X, y, classes=[0, 1])
     assert (model.totals_.updates, model.n_support_, model.totals_.rounds) == (0, 0, 200)
@@ -292,7 +292,7 @@ def test_kernel_cannot_change_once_something_was_learned(change):
     model = learned(PassiveAggressiveClassifier, kernel="rbf")
     with pytest.raises(ValueError, match="cannot change after training has started"):
         model.set_params(**change).partial_fit(X, y)
-    model.set_params(**change).fit(X, y)  # which begins anew
+    model.set_params(**change).fit(X, y)  # starts over
 
 
 def test_what_needs_plain_weights_is_refused():

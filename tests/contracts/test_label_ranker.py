@@ -269,7 +269,7 @@ def test_sparsify_and_densify(kind):
     assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-12)
     assert_allclose(model.densify().coef_, expected.coef_)
     assert_allclose(model.intercept_, expected.intercept_)
-    if "average" not in kind:  # it begins anew where weights are put in place
+    if "average" not in kind:  # averaging restarts when weights are set
         for one in (model.sparsify(), expected):
             one.partial_fit(-X, Y)
         assert_allclose(model.coef_, expected.coef_, atol=1e-9)

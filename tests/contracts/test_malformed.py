@@ -67,7 +67,7 @@ MALFORMED = {
 }
 
 
-# Those that each estimator is given; the others go to one.
+# Matrices for every estimator; the others are tried with one estimator.
 TO_ALL = {"index too large", "index that wraps around", "row that ends too late", "fewer indices than values"}
 
 
@@ -109,7 +109,7 @@ def answer(name):
 
 @pytest.fixture(scope="module")
 def answers(request):
-    """Those of another process, started again after each name at which it dies."""
+    """Results of another process, which is restarted after each name at which it dies."""
     found, left = {}, list(MALFORMED)
     while left:
         command = [sys.executable, "-m", "tests.contracts.test_malformed", *left]

@@ -80,7 +80,7 @@ def test_cuts_files_and_copies_change_no_bit(average, tmp_path):
 
 
 def test_odds_of_known_classes_stay_when_a_class_turns_up():
-    """Those before the odds of the best class are adjusted, which are against all other classes together."""
+    """Return the probabilities before the odds of the best class against all others are adjusted."""
     X, y = data(n_classes=2)
     for strategy in ("joint", "ovr"):
         model = onmargin.PassiveAggressiveClassifier(strategy=strategy).partial_fit(X, y)
@@ -120,7 +120,7 @@ def test_fit_calibrates_in_its_first_pass():
 
 
 def test_class_weights_do_not_bend_probabilities():
-    """Those of rare classes are not raised to what is predicted."""
+    """The probabilities of rare classes are not raised to make them predictions."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 3))
     y = (X[:, 0] + rng.logistic(size=4000) > 3).astype(int)

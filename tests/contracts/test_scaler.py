@@ -155,7 +155,7 @@ def test_progressive():
     assert round(curve.error[-1] * len(y)) == model.partial_fit(X, y, classes=[0, 1]).totals_.mistakes
     assert curve.changes is not None
     assert progressive(Scaled(SGDClassifier(random_state=0)), X[:50], y[:50]).rounds[-1] == 50
-    with pytest.raises(NoTheorem, match="no theorem speaks of Scaled"):
+    with pytest.raises(NoTheorem, match="no theorem covers Scaled"):
         certify(model, X, y)
 
 

@@ -131,7 +131,7 @@ def test_prices_stay_once_something_was_learned(changed):
         tagger.set_params(C=changed).partial_fit(X, y)
     assert standing(tagger) == before
     clone(tagger).partial_fit(X, y)
-    tagger.fit(X, y)  # all begin anew
+    tagger.fit(X, y)  # all start over
 
 
 def test_a_new_price_does_not_rename_the_models():

@@ -294,7 +294,7 @@ def test_those_that_stay_learn_as_if_none_had_left(make, n_classes):
         assert mistakes == whole.experts_.mistakes[expert]
     few.retire(1).partial_fit(rows, y)
     assert len(few.experts_.names) <= 2
-    assert few.fit(rows, y).experts_.names == whole.experts_.names  # all begin anew
+    assert few.fit(rows, y).experts_.names == whole.experts_.names  # all start over
 
 
 def test_streams_retire_alike():

@@ -298,7 +298,7 @@ def test_a_ball_follows_proportions():
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_a_margin_out_of_reach_is_warned_of(*, model, data, margin, most, method, container):
-    """Once, when learning begins; nothing is lost by it, and nothing is learned that has no number."""
+    """The warning comes once, when training starts; no weight becomes infinite or NaN."""
     rows, *others = data
     model = clone(model).set_params(**{"max_iter": 3, "tol": None} if method == "fit" and hasattr(model, "tol") else {})
     rows = container(rows) if rows.ndim == 2 else rows

@@ -185,7 +185,7 @@ def test_model_cannot_change_the_weights():
         lambda: weights.pop("a"),
         weights.clear,
     ):
-        with pytest.raises(TypeError, match=r"there to be read: dict\(weights\)"):
+        with pytest.raises(TypeError, match=r"read-only: dict\(weights\)"):
             change()
     assert deepcopy(weights) == weights
     assert type(pickle.loads(pickle.dumps(weights))) is type(weights)

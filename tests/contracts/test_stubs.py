@@ -81,7 +81,7 @@ def refuse(problems):
 
 def test_sources_are_found():
     assert SOURCES
-    refuse(f"{dotted(path)} has no .pyi beside it" for path in SOURCES if not path.with_suffix(".pyi").exists())
+    refuse(f"{dotted(path)} has no .pyi next to it" for path in SOURCES if not path.with_suffix(".pyi").exists())
 
 
 def wrong_names(path):

@@ -39,7 +39,7 @@ def test_tabs_part_columns_where_there_are_tabs():
 
 def test_comments_are_asked_for():
     assert conll("# a comment\na A\n", comment="#") == [([("a",)], ["A"])]
-    with pytest.raises(ReadError, match=r"line 2, record 1: the line has 4 columns, .* have 2\. .* say comment='#'"):
+    with pytest.raises(ReadError, match=r"line 2, record 1: the line has 4 columns, .* have 2\. .* set comment='#'"):
         conll("a A\n# a comment line\n")
 
 

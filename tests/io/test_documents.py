@@ -54,7 +54,7 @@ def test_encodings_and_compression_in_folders(folder):
     (folder / "b" / "2").write_bytes("zwölf".encode("latin-1"))
     assert [x for x, *_ in read_folder(folder, encoding="latin-1")] == ["three", "one", "zwölf"]
     seen = []
-    with pytest.raises(ReadError, match=r"record 3: the text is not utf-8: .*; say encoding") as caught:
+    with pytest.raises(ReadError, match=r"record 3: the text is not utf-8: .*; set encoding") as caught:
         seen.extend(read_folder(folder))
     assert caught.value.path == str(folder / "b" / "2")
 

@@ -35,7 +35,7 @@ def competitors(draw, X, y):
 
 
 def losses(u, X, y, groups, sets):
-    """Of each trial: the mean over its sets of the largest hinge loss."""
+    """Return, for each trial, the mean over its sets of the largest hinge loss."""
     hinge = np.maximum(0, 1 - y * (X @ u))
     of_trials = []
     for group in np.unique(groups):
@@ -49,7 +49,7 @@ def learned(X, y, groups, sets=None, **parameters):
 
 
 def blocks_of(seed, n_trials, size):
-    """Those of the lab: rows, labels and trials."""
+    """Return the rows, labels and trials of the lab."""
     return lab_blocks(np.random.default_rng(seed), n_trials, size)[:3]
 
 

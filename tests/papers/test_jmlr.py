@@ -1,6 +1,6 @@
 """[JMLR] Crammer et al., Online Passive-Aggressive Algorithms, 2006: its lemma, theorems and examples.
 
-R^2 is the largest |v_t|^2: of rows, or with one prototype a class twice that, and |u|^2 is of all prototypes (Cor. 8).
+R^2 is the largest |v_t|^2: of rows, or twice that with one prototype per class; |u|^2 is of all prototypes (Cor. 8).
 A theorem is a function of a run and a competitor u that gives both sides of its inequality, left <= right.
 """
 

@@ -29,7 +29,7 @@ def rankings(draw, *, calibrated=None):
 
 
 def losses(U, X, Y, calibrated, margin=1.0):
-    """Of the worst pair; none where there is no pair."""
+    """Return the loss of the worst pair, or 0 without a pair."""
     worst = np.zeros(len(X))
     for t, (scores, relevant) in enumerate(zip(X @ U.T, Y == 1, strict=True)):
         labels = scores[: len(relevant)]

@@ -18,7 +18,7 @@ entries = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0])
 
 @st.composite
 def points(draw, n):
-    """Of the simplex: corners, edges and others."""
+    """Return points of the simplex: corners, edges and others."""
     raw = draw(arrays.arrays(float, n, elements=st.sampled_from([0.0, 0.0, 1.0, 0.3, 5.0])))
     return raw / raw.sum() if raw.any() else np.full(n, 1 / n)
 

@@ -15,7 +15,7 @@ SLACK = 1 + 1e-9
 
 @st.composite
 def rows(draw, *, positive=False):
-    """Rows, and the randomness to go on with: points, a lattice, one feature a row, norms of all sizes."""
+    """Rows and a random generator: points, a lattice, one feature per row, norms of all sizes."""
     n_rows, n = draw(st.integers(1, 40)), draw(st.integers(1, 8))
     random = np.random.default_rng(draw(st.integers(0, 2**31)))
     family = draw(st.sampled_from(["gaussian", "lattice", "scales", "repeated", "one each"]))
@@ -37,7 +37,7 @@ def mixture(random, n):
 
 
 def follow(model, X, label):
-    """Learn row by row, `label` naming the target of a row given its score; answers the targets and the mistakes."""
+    """Learn row by row, `label` naming the target of a row given its score; return the targets and the mistakes."""
     y, mistakes, before = [], [], 0
     for x in X:
         score = 0.0 if not y else model.decision_function(x[None, :])[0]

@@ -203,8 +203,8 @@ def test_what_is_kept_beside_theta_is_its_link(stream, setting, container):
     assume(np.isfinite(learner.geometry.theta).all())
     expected = linked(learner, setting.kind)
     np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
-    anew = learner.geometry.recombined(np.eye(stream.columns)).weights()
-    np.testing.assert_allclose(weights, anew, rtol=1e-9, atol=1e-12 * np.abs(anew).max())
+    fresh = learner.geometry.recombined(np.eye(stream.columns)).weights()
+    np.testing.assert_allclose(weights, fresh, rtol=1e-9, atol=1e-12 * np.abs(fresh).max())
     if setting.kind == "entropic":
         assert weights.sum() == pytest.approx(1, abs=1e-12)
     if setting.kind == "balanced":
@@ -300,7 +300,7 @@ def test_a_million_rounds(kind, step):
 @pytest.mark.parametrize("container", [np.ascontiguousarray, sparse.csr_array])
 @pytest.mark.parametrize("kind", list(GEOMETRIES))
 def test_theta_swings(kind, container, columns):
-    """By 2000 up and down, where exponentials have no number; what was too small to have one gets it back."""
+    """Moves by 2000 up and down, where exponentials overflow: weights that underflowed come back."""
     task = Binary(1e9) if columns == 1 else Multiclass(1e9)
     geometry = GEOMETRIES[kind](4, columns, threshold=0.0)
     learner = Learner(task, Aggressive(1.0), geometry)

@@ -88,7 +88,7 @@ def explicit_zeros(X):
     return sparse.csr_array((X.ravel(), np.tile(np.arange(n), n_rows), n * np.arange(n_rows + 1)), X.shape)
 
 
-# The columns of X laid out anew: the new matrix, and where each old column went.
+# X with its columns moved: the new matrix, and the new place of each old column.
 ORDERS = {
     "csr": lambda X: (sparse.csr_array(X), np.arange(X.shape[1])),
     "explicit zeros": lambda X: (explicit_zeros(X), np.arange(X.shape[1])),

@@ -135,7 +135,7 @@ def test_containers_and_precisions_agree(kind, container):
 
 @st.composite
 def label_streams(draw):
-    """Few points and many ties; labels turn up as they like."""
+    """Few points and many ties; labels appear in any order."""
     n, n_features = draw(st.integers(1, 10)), draw(st.integers(1, 4))
     values = st.sampled_from([0.0, 1.0, -1.0, 0.5, 2.0])
     X = np.array(draw(st.lists(st.lists(values, min_size=n_features, max_size=n_features), min_size=n, max_size=n)))

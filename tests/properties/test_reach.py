@@ -14,7 +14,7 @@ from onmargin.learner import Learner, as_rows
 
 
 def rounds_of(p, columns, rows, targets, container):
-    """Of each round that moved: theta before, the direction, and how far theta went along it."""
+    """Yield, for each round that moved, theta before, the direction, and how far theta moved along it."""
     geometry = PNorm(rows.shape[1], columns, p)
     learner = Learner(Binary() if columns == 1 else Multiclass(), Optimal(1e300), geometry)
     for x, target in zip(rows, targets, strict=True):

@@ -75,7 +75,7 @@ ESTIMATORS = {
 @examples(10)
 @given(st.integers(0, 2**32 - 1))
 def test_weights_of_estimators_stay_finite(name, span, extreme, seed):
-    """A round whose gain has no number moves nothing, and a row that is refused changes nothing."""
+    """A round whose gain is not finite moves nothing, and a refused row changes nothing."""
     random = np.random.default_rng(seed)
     sizes = 10.0 ** random.uniform(-span, span, (20, 4))
     X = sizes * random.choice([-1, 0, 1], (20, 4)) if extreme == "rows" else random.normal(size=(20, 4))

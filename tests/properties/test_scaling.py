@@ -39,7 +39,7 @@ def test_cuts_make_no_difference(X, by, dtype, container, cut):
 
 @given(matrices((-30, 30)), sizes, containers, st.data())
 def test_units_make_no_difference(X, by, container, data):
-    """Of each feature its own, and bit for bit if they are powers of two."""
+    """Each feature may have its own unit; results are equal bit for bit if units are powers of two."""
     units = 2.0 ** (data.draw(integers(X.shape[1], "i1")) * 2)
     one, other = RunningScaler(by=by), RunningScaler(by=by)
     np.testing.assert_array_equal(

@@ -147,7 +147,7 @@ def bregman(start, z, margin, C):
 @pytest.mark.parametrize("C", [0.05, 0.6, 30.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_step_is_the_bregman_projection(kind, C, seed):
-    """Of the row of largest loss in a trial of three; `differences` are those of the right class and its rivals."""
+    """The row of largest loss of three is projected onto; `differences` are those of the right class and its rivals."""
     random = np.random.default_rng([seed, 7])
     first, X = random.standard_normal((2, 3, 6))
     X = np.sign(X) if kind == "signs" else X

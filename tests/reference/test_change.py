@@ -52,7 +52,7 @@ def test_nothing_is_forgotten_that_no_cut_tells_apart(stream, delta, buckets):
 
 
 def test_memory_is_logarithmic():
-    """At most so many buckets a size, and each size twice the last."""
+    """There are at most this many buckets per size, and each size is twice the last."""
     window, random = AdaptiveWindow(1e-6, 5), np.random.default_rng(0)
     for loss in random.random(20_000):
         window.update(loss)

@@ -104,7 +104,7 @@ def test_center_on_the_simplex(*, rule, proportions, weighted, container):
 
 
 def test_center_near_a_corner_keeps_its_logarithms():
-    """Weights that have no number any more come back."""
+    """Weights that underflowed come back."""
     corners = np.eye(3)[[0] * 200 + [1] * 200]
     model = PassiveAggressiveUniclass(C=50.0, epsilon=0.0, geometry="entropic").partial_fit(corners * 100)
     assert model._learner.geometry.theta.min() < -1000

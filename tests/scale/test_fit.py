@@ -86,7 +86,7 @@ def test_fit_of_an_estimator_takes_shards(rows):
     np.testing.assert_array_equal(model.classes_, [0, 1, 2])
     assert model.n_features_in_ == 11
     assert model.n_iter_ == 2
-    assert model.fit(rows, workers=1, epochs=1).totals_.rounds == 100  # anew
+    assert model.fit(rows, workers=1, epochs=1).totals_.rounds == 100  # starts over
     model.warm_start = True
     assert model.fit(rows, workers=1, epochs=1).totals_.rounds == 200
 

@@ -15,7 +15,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5)) * (RNG.uniform(size=(60, 5)) < 0.7)
 NAMES = [f"f{j}" for j in range(5)]
 DICTS = [{NAMES[j]: float(row[j]) for j in np.flatnonzero(row)} for row in X]
-ORDER = list(dict.fromkeys(name for x in DICTS for name in x))  # in which names turn up
+ORDER = list(dict.fromkeys(name for x in DICTS for name in x))  # of first appearance
 CSR = sparse.csr_matrix(X[:, [NAMES.index(name) for name in ORDER]])
 CLASSES = np.array(["a", "b", "c"])[np.abs(X[:, :3]).argmax(axis=1)]
 TARGETS = {

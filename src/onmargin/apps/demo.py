@@ -18,7 +18,7 @@ from onmargin import PassiveAggressiveClassifier
 
 # Cautious steps and averaged weights, for noisy labels.
 model = PassiveAggressiveClassifier(C=0.1, average=True)
-# One round an example; new classes may appear at any time.
+# One round per example; new classes may appear at any time.
 model.partial_fit(X, y)
 # Mistakes, loss and dual value so far.
 model.totals_

@@ -228,7 +228,7 @@ def guessed(path: str, format: str | None) -> str:
     except ReadError:
         raise
     except ValueError as error:
-        raise Failure(f"{error}: say its --format") from error
+        raise Failure(f"{error}: set --format") from error
 
 
 @dataclass(frozen=True)
@@ -366,7 +366,7 @@ def csv_settings(path: str, settings: Settings, given: Mapping[str, Any]) -> Set
             thousands=thousands,
         )
     except ValueError as error:
-        raise Failure(f"{path}: {error}: say --decimal , or --thousands ,") from error
+        raise Failure(f"{path}: {error}: set --decimal , or --thousands ,") from error
     return replace(settings, **asdict(look))
 
 

@@ -21,19 +21,19 @@ def _class(label: Any) -> Any:
     if label is None or isinstance(label, list | tuple):
         raise ValueError(f"a label is a string or a whole number; got {label!r:.60}")
     if isinstance(label, float) and not label.is_integer():
-        raise ValueError(f"labels are names or whole numbers; got {label!r}. For real numbers say --task regress")
+        raise ValueError(f"labels must be names or whole numbers; got {label!r}. For real numbers use --task regress")
     return whole(label)
 
 
 def _number(label: Any) -> float:
     if isinstance(label, bool) or not isinstance(label, int | float):
-        raise ValueError(f"a target is a number; got {label!r:.60}. For names say --task classify")
+        raise ValueError(f"a target must be a number; got {label!r:.60}. For names use --task classify")
     return float(label)
 
 
 def _set(labels: Any) -> list[Any]:
     if not isinstance(labels, list | tuple):
-        raise ValueError(f"labels to rank are a list; got {labels!r:.60}. For one label say --task classify")
+        raise ValueError(f"labels to rank must be a list; got {labels!r:.60}. For one label use --task classify")
     return [whole(label) for label in labels]
 
 
@@ -58,7 +58,9 @@ def guess_task(chunk: Chunk, settings: Settings) -> str:
         return "tag"
     labels = [] if chunk.y is None else chunk.y.tolist() if isinstance(chunk.y, np.ndarray) else list(chunk.y)
     if not labels or all(label is None for label in labels):
-        raise Failure("the examples have no labels: say --task novelty to learn what is usual, or name the --label")
+        raise Failure(
+            "the examples have no labels: use --task novelty for novelty detection, or name the label with --label"
+        )
     if any(isinstance(label, list | tuple) for label in labels):
         return "rank"
     n_different = len(set(labels))
@@ -70,7 +72,7 @@ def guess_task(chunk: Chunk, settings: Settings) -> str:
         column = "" if settings.label is None else f" {settings.label!r}"
         raise Failure(
             f"the label{column} has {n_different} different values in the first {len(labels)} examples, such as "
-            f"{labels[0]!r:.60}: these are hardly classes. Name the column of the label with --label, or say --task "
+            f"{labels[0]!r:.60}: too many for classes. Name the column of the label with --label, or use --task "
             "classify if they are"
         )
     return "classify"
@@ -81,8 +83,8 @@ def _check_tags(rows: list[list[Any]]) -> None:
     n_tokens, labels = sum(map(len, rows)), {label for row in rows for label in row}
     if len(labels) > max(2 * _MANY, 0.2 * n_tokens):
         raise Failure(
-            f"the first {n_tokens} tokens have {len(labels)} different labels, such as {min(labels)!r:.60}: these are "
-            "hardly labels. Say the --format, conll or crfsuite, or the column with --label; or --task tag if they are"
+            f"the first {n_tokens} tokens have {len(labels)} different labels, such as {min(labels)!r:.60}: too "
+            "many for tags. Set --format conll or crfsuite, name the column with --label, or use --task tag if they are"
         )
 
 

@@ -159,7 +159,7 @@ def _rows(lines: Iterator[str], separator: str | None, comment: str | None, want
                 raise RecordError(f"there is no column {k}: the first token has {len(fields)}, counted from 0")
         width = width or len(fields)
         if len(fields) != width:
-            hint = ". If it is a comment, say comment='#'" if line.startswith("#") and not comment else ""
+            hint = ". If it is a comment, set comment='#'" if line.startswith("#") and not comment else ""
             raise RecordError(f"the line has {len(fields)} columns, and those before have {width}{hint}")
         yield fields
 

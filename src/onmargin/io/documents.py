@@ -172,7 +172,7 @@ def _decoded(data: bytes, encoding: str) -> str:
     try:
         return data.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
-        raise RecordError(f"the text is not {encoding}: {error}; say encoding=...") from error
+        raise RecordError(f"the text is not {encoding}: {error}; set encoding=...") from error
 
 
 def _messages(stream: BinaryIO, at: Place) -> Iterator[bytes]:

@@ -1,1 +1,1 @@
-"""Options become models: which task, step and geometry, before any face is put on them."""
+"""Models: options are turned into a task, a step and a geometry, independent of the interface."""

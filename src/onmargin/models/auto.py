@@ -1,4 +1,4 @@
-"""Automatic model selection: experts of several families learn side by side, and are combined by their records."""
+"""Automatic model selection: experts of several families learn side by side and are combined by their past losses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Class weights: given ones, and "balanced" ones, n / (K n_c), by which every class weighs the same in sum."""
+"""Class weights: given ones, and "balanced" ones, n / (K n_c), which give every class the same total weight."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from onmargin.errors import ParameterError
 from onmargin.learner import Vector
 
-# The class of each example, whether it is learned at all, and the examples of each class before -> a factor an example.
+# The class of each example, whether it is learned, and earlier examples per class -> one factor per example.
 Balance = Callable[[NDArray[np.intp], NDArray[np.bool_], Vector], Vector]
 
 
 def balanced(codes: NDArray[np.intp], live: NDArray[np.bool_], before: Vector) -> Vector:
-    """From the counts of these examples alone."""
+    """Return the factors from the counts of these examples only."""
     counts = np.bincount(codes[live], minlength=len(before))
     factors: Vector = live.sum() / (len(before) * np.maximum(counts, 1))
     return factors[codes]
 
 
 def balanced_so_far(codes: NDArray[np.intp], live: NDArray[np.bool_], before: Vector) -> Vector:
-    """From the counts as they stand when an example is learned, itself included."""
+    """Return the factors from the counts up to and including each example."""
     learned = np.flatnonzero(live)
     by_class = learned[np.argsort(codes[learned], kind="stable")]
     earlier = np.arange(len(learned)) - np.searchsorted(codes[by_class], codes[by_class])

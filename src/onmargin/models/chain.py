@@ -32,7 +32,7 @@ from onmargin.models.rules import FLAG, NONE, Character, Number, Numbers, String
 from onmargin.models.several import Kind, Standing, grid, names_of, standing
 from onmargin.models.updates import RIVALS, projection
 
-# Tokens that are scored, and pairs of labels that are compared, between two checks for signals.
+# Number of tokens scored, and of pairs of labels compared, between two checks for signals.
 _AT_ONCE, _PAIRS = 1 << 16, 1 << 27
 
 
@@ -151,16 +151,16 @@ def _labelings(
 
 @dataclass(frozen=True, repr=False)
 class ChainStanding(Standing):
-    """How the taggers that learned side by side stand; what a labeling costs is what its model loses.
+    """Results of taggers that learned side by side; the loss of a model is the cost of its labelings.
 
     Attributes
     ----------
     cost : ndarray of shape (n_models,)
-        What the labelings of each model have cost so far, as ``totals_.cost``.
+        The cost of the labelings of each model so far, as ``totals_.cost``.
     transitions : list of ndarray
-        The weights from label to label of each model, as ``transitions_``.
+        The transition weights of each model, as ``transitions_``.
     transition_coef : list of ndarray
-        Those of the `transition_features` of each, as ``transition_coef_``; none if there are no such features.
+        The weights of the `transition_features` of each model, as ``transition_coef_``; empty without such features.
     """
 
     cost: NDArray[np.float64]
@@ -169,7 +169,7 @@ class ChainStanding(Standing):
 
 
 class Chain:
-    """The chain of a model, or its chains side by side: labels and features to come, weights, and decoding."""
+    """The chain of a model, or its chains side by side: growing labels and features, weights, and decoding."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -201,7 +201,7 @@ class Chain:
         self._set_intercepts(labels, -np.inf)
 
     def show(self, labels: Sequence[int]) -> None:
-        """Let paths go through these labels again; they have weights of zero."""
+        """Allow these labels in paths again; their weights are zero."""
         self._set_intercepts(labels, 0.0)
 
     def _set_intercepts(self, labels: Sequence[int], value: float) -> None:
@@ -209,11 +209,11 @@ class Chain:
             chain.intercept[list(labels)] = value
 
     def keep(self, labels: Sequence[int], n_labels: int) -> None:
-        """Have weights for these of `n_labels` labels only."""
+        """Keep weights only for these of `n_labels` labels."""
         self.model.learner.geometry = self.geometry.recombined(np.eye(n_labels)[list(labels)])
 
     def make_room(self, n_features: int) -> None:
-        """Have weights for so many features, and some more to come."""
+        """Grow the weights to this many features, with some room for more."""
         if n_features > self.geometry.n_features:
             self.model.learner.geometry = self.geometry.resized(max(n_features, 2 * self.geometry.n_features))
 
@@ -238,7 +238,7 @@ class Chain:
     ) -> tuple[Vector, Vector]:
         """Return the probability of each label of each token, by the leading chain, and ln Z of each sequence.
 
-        With `codes` tokens have these labels for certain, unless they are -1.
+        With `codes`, the labels of tokens are fixed to these, except where they are -1.
         """
         emissions, transitions = chain_scores(self.leader, rows.widened(self.geometry.n_features))
         if codes is not None:
@@ -288,7 +288,7 @@ class Chain:
         return votes
 
     def standing(self, names: list[str], n_features: int) -> ChainStanding:
-        """Return how chains side by side stand, each with the weights of so many features."""
+        """Return the results of chains side by side, with the weights of the first `n_features` features."""
         combined = self.combined
         if combined is None:
             raise AttributeError("there is only one model")
@@ -310,7 +310,7 @@ def transitions_of(chain: Paths) -> Vector:
 
 
 def transition_coef_of(chain: EdgePaths, n_features: int) -> Vector:
-    """Return the weights of steps by label before, label and feature, of those of so many features that have any."""
+    """Return the transition weights by previous label, label and feature, for the features that have any."""
     n_chosen = int(chain.places[:n_features].max(initial=-1)) + 1
     return np.moveaxis(chain.mean_by_pair()[:n_chosen], 0, 2)
 

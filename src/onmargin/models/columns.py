@@ -12,14 +12,14 @@ Places = Sequence[int] | NDArray[Any]
 
 
 def intercept_value(*, fit: bool, scaling: float | str) -> float:
-    """The value of the intercept coordinate; nan: taken from the first row, 0: none."""
+    """Return the value of the intercept coordinate: nan if the first row sets it, 0 without an intercept."""
     if not fit:
         return 0.0
     return nan if scaling == "auto" else float(scaling)
 
 
 def class_columns(places: Places, n_classes: int, half: float = 0.5) -> NDArray[np.float64] | None:
-    """Return the columns of classes as combinations of those of the known ones, which go to `places`; None: as before.
+    """Return the columns of all classes as combinations of the known ones, which move to `places`; None if unchanged.
 
     New ones start at zero. Two classes have one column w, which stands for -half w and half w: the difference of two
     prototypes, or with half = 1 the score of one class against the other.

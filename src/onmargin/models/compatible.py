@@ -1,4 +1,4 @@
-"""Which options go together: the one table that every face refuses from, and that the documentation shows."""
+"""Compatibility of options: one table for the errors of all interfaces and for the documentation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
@@ -51,7 +51,7 @@ def on(option: str) -> Choice:
 
 
 def several(value: Any) -> bool:
-    """Whether a value of C stands for more than one: a sequence, or "auto"."""
+    """Return whether C has several values: a sequence, or "auto"."""
     return isinstance(value, str | Sequence | np.ndarray)
 
 
@@ -87,7 +87,7 @@ class Requirement(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What is chosen."""
+        """The choice in words."""
         return self.choice.words if self.along is None else f"{self.choice.words} with {self.along.words}"
 
 

@@ -33,7 +33,7 @@ def check_cost(cost: Any, classes: Sequence[Any] | NDArray[Any]) -> NDArray[np.f
 def classes_of_cost(cost: Any) -> list[int]:
     """Return the classes that a matrix of costs is for, where examples come one by one: 0 to one less than its size."""
     if isinstance(cost, Mapping):
-        _by_name(cost, [])  # which refuses others
+        _by_name(cost, [])  # raises an error for other values
     if cost is None or isinstance(cost, str | Mapping):
         return []
     classes = list(range(len(cost) if hasattr(cost, "__len__") else 0))
@@ -51,7 +51,7 @@ def _by_name(cost: Mapping[Any, Any], classes: list[Any]) -> list[list[Any]]:
 def token_cost(given: Any, labels: Sequence[Any]) -> NDArray[np.float64]:
     """Return what predicting a label (column) for the right one (row) counts: 1, or what is given.
 
-    That is a dict of factors by right label, or a matrix.
+    It is given as a dict of factors by right label, or as a matrix.
     """
     n = len(labels)
     cost = 1 - np.eye(n)

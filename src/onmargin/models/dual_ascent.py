@@ -1,4 +1,4 @@
-"""Dual ascent: the last examples of a stream, learned again with each new one ([PD] sec. 7)."""
+"""Dual ascent: each round optimizes the last examples of a stream again ([PD] sec. 7)."""
 
 from __future__ import annotations
 
@@ -128,17 +128,17 @@ class DualAscentRegressorOptions:
 
 
 class Ascent(Step):
-    """How far to go over the variables of a window; a `WindowLearner` makes the compiled step for its rows.
+    """Settings of dual ascent over a window; a `WindowLearner` creates the compiled step for its rows.
 
     Parameters
     ----------
     C, margin : float
-        The largest dual variable, and the margin asked for.
+        The largest dual variable, and the required margin.
     window, sweeps : int or None
-        As the options of these names.
+        The options of these names.
     """
 
-    plain_window: ClassVar[type[GramWindow]] = GramWindow  # of plain weights
+    plain_window: ClassVar[type[GramWindow]] = GramWindow  # for plain weights
 
     def __init__(self, C: float, margin: float, window: int | None, sweeps: int | None) -> None:
         self.C = C
@@ -168,7 +168,7 @@ class KeptExamples(Part):
     target: Vector
     weight: Vector
     alpha: NDArray[np.float64]  # their variables, one per column
-    scores: NDArray[np.float64]  # by the weights as they are; only plain weights need them
+    scores: NDArray[np.float64]  # with the current weights; only plain weights need them
     keys: Offsets  # with a kernel, their places in the stream of all rows
 
     def __iter__(self) -> Iterator[Any]:
@@ -213,7 +213,7 @@ def check_kept(kept: Any, geometry: Geometry, step: Any) -> None:
         if values.shape != shape or values.dtype != (np.intp if name == "keys" else np.float64):
             raise ValueError(f"{name} of kept examples must have shape {shape}; got {values.dtype} of {values.shape}")
     rows = kept.X
-    width = geometry.n_features or np.iinfo(np.int32).max  # sparse weights have no features there
+    width = geometry.n_features or np.iinfo(np.int32).max  # sparse weights do not have these features
     if rows.shape[0] != n or rows.shape[1] > width or rows.dtype != geometry.dtype:
         raise ValueError(f"kept examples must be {n} rows of at most {width} features; got {rows.shape}")
     numbers = isinstance(step, TubeAscent)
@@ -228,13 +228,13 @@ class Sight:
 
     examples: KeptExamples  # their alpha and scores lie by place modulo `held`
     rows: Rows
-    now: int  # the first row that is new
+    now: int  # the first new row
     window: int
     held: int
 
     @classmethod
     def over(cls, kept: KeptExamples | None, new: KeptExamples, window: int | None) -> Sight:
-        """Put new examples, which have no variables yet, behind the kept ones, if there are any."""
+        """Append new examples, which have no variables yet, to the kept ones."""
         old = KeptExamples(*(part[:0] for part in new)) if kept is None else kept.last(window)
         now, n_columns = len(old.target), old.alpha.shape[1]
         X = _joined(old.X, new.X)
@@ -284,7 +284,7 @@ def _joined(old: Any, new: Any) -> Any:
 
 
 class WindowLearner(Learner[Any]):
-    """A learner whose rounds maximize the dual over the last examples, by a step that is an `Ascent`.
+    """A learner whose rounds maximize the dual over the last examples; its step is an `Ascent`.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ class WindowLearner(Learner[Any]):
         """The examples that the next round may change."""
         if self._sight is not None:
             sight, window, rounds = self._sight
-            if self._totals.rounds == rounds:  # otherwise an interrupt came before they were played
+            if self._totals.rounds == rounds:  # otherwise an interrupt came before they were learned
                 self._kept = sight.kept(window)
             self._sight = None
         return self._kept
@@ -342,14 +342,14 @@ class WindowLearner(Learner[Any]):
             return
         step: Any = self.step
         new = selected(X, y, weight, order, self.geometry.n_columns)
-        new = replace(new, keys=np.zeros_like(new.keys))  # which say how a call was cut, and are of use to kernels only
+        new = replace(new, keys=np.zeros_like(new.keys))  # depends on how calls were cut; only kernels use it
         sight = Sight.over(self.kept, new, step.window)
         _, target, weight, alpha, scores, _ = sight.examples
         before, settings = (sight.rows, target, weight, sight.now, alpha), step.settings(sight.window)
         plain = isinstance(self.geometry, Euclidean)
         windowed = step.plain_window(*before, scores, **settings) if plain else Window(*before, **settings)
         places = np.arange(sight.now, sight.rows.n_rows)
-        # Rounds write to the variables of this sight: it goes with them, whenever an interrupt comes.
+        # Rounds update these variables in place, so they stay consistent with the weights after an interrupt.
         self._sight = sight, step.window, self._totals.rounds + len(places)
         self.play_by(windowed, sight.rows, target, weight, places, heed=heed)
 
@@ -363,7 +363,7 @@ def sweeping(kept: KeptExamples | None, step: Any) -> int:
 
 
 def of_one_class(learner: Learner[Any]) -> bool:
-    """Whether there is one class only, whose examples have no rival, and so no variables."""
+    """Return whether there is only one class: its examples have no rival, and so no variables."""
     return learner.geometry.n_columns == 1 and not isinstance(learner.task, Binary | Regression)
 
 
@@ -391,7 +391,7 @@ def _window_learner(X: Any, step: Step, geometry: Geometry) -> WindowLearner:
     return WindowLearner(Task(), step, geometry)
 
 
-# Kernels are imported where one is asked for: they need SciPy.
+# Kernels are imported on first use because they need SciPy.
 
 
 def _expansion(options: DualAscentOptions) -> Callable[[Shape, Kind | None, int], Geometry]:

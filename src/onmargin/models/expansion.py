@@ -1,4 +1,4 @@
-"""Weights in the feature space of a kernel: the words for `kernel` and `budget_policy`."""
+"""Kernel expansions: the values of `kernel` and `budget_policy`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ KERNELS: dict[str, Callable[[float, float, int], Kernel | None]] = {
     "precomputed": lambda gamma, coef0, degree: None,
 }
 
-# Which support goes when a new one would exceed the budget.
+# Policies that remove a support when a new one exceeds the budget.
 POLICIES: dict[str, type[Budgeted]] = {
     "oldest": Oldest,
     "smallest": Smallest,

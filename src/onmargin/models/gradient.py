@@ -71,7 +71,7 @@ def _descent(rate: float | None, proven: Callable[[Any], float], weights: dict[s
     )
 
 
-# The rates of the bounds, if these are all rows there will be; 1 for rows from which nothing can be learned.
+# The rates of the bounds for these rows; 1 for rows from which nothing can be learned.
 
 
 def _largest_norm(X: Any) -> float:
@@ -100,13 +100,13 @@ def _rate_for(spread: NDArray[np.float64]) -> float:
 
 
 def _quietly(proven: Callable[[Any], float], X: Any) -> float:
-    """Return the rate; sizes that have no number are refused, not warned of."""
+    """Return the rate; sizes that overflow raise an error without a NumPy warning."""
     with np.errstate(over="ignore"):
         return proven(X)
 
 
 def _finite_rate(numerator: int, sizes: NDArray[np.float64]) -> float:
-    """Return the numerator over the largest of the sizes of the rows; refuse a row for which that has no number."""
+    """Return the numerator divided by the largest size of the rows; raise an error if that is not finite."""
     row = int(sizes.argmax())
     if sizes[row] == 0:
         return 1.0

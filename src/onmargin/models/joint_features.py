@@ -1,4 +1,4 @@
-"""Features of structures, by index or by name: as models give them, as weights they read, as rows the core learns."""
+"""Joint features of structures, by index or by name, with the weights that models read and the rows of the core."""
 
 from collections.abc import Hashable, Mapping
 from math import isfinite
@@ -16,45 +16,45 @@ from onmargin._core.text.names import Names
 from onmargin._parts import Part
 from onmargin.learner import Learner, Vector
 
-# sqrt(cost) of the rival, and the cost of the prediction: two numbers a round.
+# sqrt(cost) of the rival and the cost of the prediction: two numbers per round.
 _TARGETS = np.array([0, 2], dtype=np.intp)
 _LARGEST = np.iinfo(np.int32).max
 
 
 class Features(Protocol):
-    """What the joint features of a model are; told by what it gives first."""
+    """The kind of joint features of a model, determined by its first result."""
 
     @property
     def size(self) -> int:
-        """How many there are, or are known so far."""
+        """The number of features, or of those known so far."""
         ...
 
     def fits(self, n_features: int) -> bool:
-        """Return whether there are weights for all of them, if there are so many weights."""
+        """Return whether this number of weights is enough for all features."""
         ...
 
     def read(self, given: Any) -> Any:
-        """What `joint_features` gave, checked, and so that equal features are equal."""
+        """Return the checked result of `joint_features` in a form that can be compared."""
         ...
 
     def same(self, one: Any, other: Any) -> bool:
-        """Whether two are equal."""
+        """Return whether two results are equal."""
         ...
 
     def products(self, weights: Any, features: Any) -> Vector:
-        """The products that the score of some features is the sum of."""
+        """Return the products whose sum is the score of some features."""
         ...
 
     def learn(self, learner: Learner[Euclidean], right: Any, wrong: Any, target: Vector, weight: Vector | None) -> None:
-        """One round whose row is `right` less `wrong`."""
+        """Play one round whose row is `right` minus `wrong`."""
         ...
 
     def learning(self, geometry: Euclidean) -> Any:
-        """The weights that learn, as the model reads them."""
+        """Return the current weights, as the model reads them."""
         ...
 
     def predicting(self, geometry: Euclidean) -> Any:
-        """Those that predict: the averaged ones, if any."""
+        """Return the weights that predict: the averaged ones, if any."""
         ...
 
     def restore(self, size: int, geometry: Euclidean) -> None:
@@ -63,13 +63,13 @@ class Features(Protocol):
 
 
 def features_like(given: Any, n_features: int | None) -> Features:
-    """The kind of features that `given` are; `n_features` is needed where they do not say how many there are."""
+    """Return the kind of the features `given`; `n_features` is needed if they do not determine their number."""
     if isinstance(given, Mapping):
         return Named()
     width = _parts(given)[2]
     if width is None and n_features is None:
         raise ValueError(
-            "model.joint_features gives (indices, values), which do not say how many features there are: give the "
+            "model.joint_features gives (indices, values), from which the number of features is not known: give the "
             "model an attribute n_features"
         )
     width = n_features if width is None else width
@@ -79,7 +79,7 @@ def features_like(given: Any, n_features: int | None) -> Features:
 
 
 class Indexed(Part):
-    """Features 0, 1, 2 and so on, their number known; models read weights from an array."""
+    """A fixed number of features by index; models read weights from an array."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -133,7 +133,7 @@ class Indexed(Part):
         learner.learn(rows, target, weight, targets=_TARGETS)
 
     def _difference(self, right: "Entries", wrong: "Entries") -> Rows:
-        if np.array_equal(right.indices, wrong.indices):  # so it is where the prediction is right
+        if np.array_equal(right.indices, wrong.indices):  # the difference is zero if the prediction is right
             indices, values = right.indices, right.values - wrong.values
         else:
             indices, values = _summed(
@@ -154,16 +154,16 @@ class Indexed(Part):
 class Named(Part):
     """Features by name, any number of them; models read weights from a mapping.
 
-    The mapping repeats the weights of the geometry, since models look up names far more often than weights move.
+    The mapping is a copy of the weights of the geometry, because models read names far more often than weights change.
     """
 
     def __init__(self) -> None:
-        self.places: dict[Hashable, int] = {}  # among the weights of the geometry, in the order in which names came
+        self.places: dict[Hashable, int] = {}  # index in the weights of the geometry, in the order of the names
         self.weights = NamedWeights()
 
     def __reduce__(self) -> tuple[Any, ...]:
         names: list[Any] = list(self.places)
-        by_text = all(type(name) is str for name in names)  # which a file holds as one array
+        by_text = all(type(name) is str for name in names)  # stored as one array in files
         weights = np.array(list(self.weights.values()), dtype=np.float64)
         return Named, (), {"names": Names(names) if by_text else names, "weights": weights}
 
@@ -171,7 +171,7 @@ class Named(Part):
         names = state["names"].names if isinstance(state["names"], Names) else state["names"]
         self.places = {name: place for place, name in enumerate(names)}
         if len(self.places) < len(names):
-            raise ValueError("names must be given once each")
+            raise ValueError("names must be unique")
         self.weights = NamedWeights(zip(names, state["weights"].tolist(), strict=True))
 
     @property
@@ -229,7 +229,7 @@ class Named(Part):
 
     def restore(self, size: int, geometry: Euclidean) -> None:
         while self.size > size:
-            self.places.popitem()  # the newest
+            self.places.popitem()  # newest first
         self.weights = self._by_name(geometry.weights)
 
     def _by_name(self, weights: NDArray[Any]) -> "NamedWeights":
@@ -237,7 +237,7 @@ class Named(Part):
 
 
 class NamedWeights(dict[Hashable, float]):
-    """Weights by name, to be read; the weight of a name that is not known is 0."""
+    """Read-only weights by name; the weight of an unknown name is 0."""
 
     __slots__ = ()
 
@@ -245,29 +245,27 @@ class NamedWeights(dict[Hashable, float]):
         return 0.0
 
     def score(self, features: Mapping[Any, float]) -> float:
-        """The sum of weight times value over the features of a structure, or of a part of one."""
+        """Return the sum of weight times value over the features of a structure or of a part of it."""
         return sum((self[name] * value for name, value in features.items()), 0.0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return NamedWeights, (dict(self),)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
-            "the weights handed to a model are there to be read: dict(weights) is a copy that can be changed"
-        )
+        raise TypeError("the weights passed to a model are read-only: dict(weights) is a copy that can be changed")
 
     __setitem__ = __delitem__ = __ior__ = update = setdefault = pop = popitem = clear = _refuse
 
 
 class Entries(NamedTuple):
-    """The entries of a sparse vector, in the order of their indices, each of them once."""
+    """The entries of a sparse vector, with increasing indices."""
 
     indices: NDArray[Any]
     values: Vector
 
 
 def _parts(given: Any) -> tuple[NDArray[Any] | None, Vector, int | None]:
-    """Indices, unless it is a vector, values and, if they say, the number of features."""
+    """Return indices (None for a vector), values and, if known, the number of features."""
     try:
         if sparse.issparse(given):
             entries = check_sparse(given, name="features").tocoo()
@@ -291,7 +289,7 @@ def _parts(given: Any) -> tuple[NDArray[Any] | None, Vector, int | None]:
 
 
 def _entries(features: Vector | Entries) -> Entries:
-    """Those of a vector that are not zero."""
+    """Return the non-zero entries of a vector."""
     if isinstance(features, Entries):
         return features
     indices = np.flatnonzero(features)
@@ -299,7 +297,7 @@ def _entries(features: Vector | Entries) -> Entries:
 
 
 def _summed(indices: NDArray[Any], values: Vector) -> Entries:
-    """Values of the same index are added up."""
+    """Add values of the same index."""
     if not (indices[1:] > indices[:-1]).all():
         indices, places = np.unique(indices, return_inverse=True)
         values = np.bincount(places, values, len(indices)).astype(np.float64, copy=False)

@@ -1,4 +1,4 @@
-"""A learner whose weights are an expansion over the rows it learned: kernels, block by block."""
+"""Kernel learners: weights are an expansion over learned rows, and rows are processed block by block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,15 +23,15 @@ from onmargin.models.kernels import Kernel, Matrix, Supports
 
 __all__ = ["KernelLearner", "KernelWindowLearner"]
 
-# Rows whose kernel values are computed at once, by one matrix product against so many supports at a time.
+# Number of rows, and of supports, per matrix product of kernel values.
 BLOCK, TILE = 192, 1024
 
 
 class KernelLearner(Learner[Expansion]):
     """Plays rounds in blocks: their kernel values first, all at once, then round by round.
 
-    The learner keeps the rows of the supports, the geometry their coefficients. A support is known by its row's place
-    in the stream of all rows received; a row that is learned again adds to the coefficients it has.
+    The learner stores the rows of the supports, the geometry their coefficients. A support is known by its row's place
+    in the stream of all rows; a row that is learned again adds to its coefficients.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class KernelLearner(Learner[Expansion]):
     geometry : Expansion
         Holds the coefficients and moves them.
     kernel : Kernel or None
-        Gives the inner products of rows; None: the rows are those inner products, with the rows of the stream.
+        Computes the inner products of rows. If None, the rows hold those inner products with the rows of the stream.
     supports : Supports
         Holds the rows of the supports.
     """
@@ -53,7 +53,7 @@ class KernelLearner(Learner[Expansion]):
         super().__init__(task, step, geometry)
         self.kernel = kernel
         self.supports = supports
-        self.first = 0  # rows of the stream before those that are learned now
+        self.first = 0  # number of rows of the stream before the current ones
         self._received = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -92,7 +92,7 @@ class KernelLearner(Learner[Expansion]):
         return np.zeros((1, 1)) if self.kernel is None else sparse.csr_matrix((1, max(self.geometry.n_features, 1)))
 
     def __copy__(self) -> Self:
-        """A learner to go on with, while this one is kept in case that fails."""
+        """Return a learner to continue with; this one is kept for the case of an error."""
         other = type(self).__new__(type(self))
         other.__dict__ = vars(self).copy()
         other.geometry, other.supports = self.geometry.fork(), self.supports.fork()
@@ -104,7 +104,7 @@ class KernelLearner(Learner[Expansion]):
         return max(STRETCH // at_once, 1)
 
     def close(self) -> None:
-        """The rows learned last were seen for the last time: those that come next are others."""
+        """Mark the rows learned last as seen for the last time: the next rows are other ones."""
         super().close()
         self.first, self._received = self.first + self._received, 0
 
@@ -130,9 +130,9 @@ class KernelLearner(Learner[Expansion]):
 
     @contextmanager
     def _receiving(self, rows: int) -> Iterator[None]:
-        """Count rows that come now, unless none of them is learned.
+        """Count new rows, unless none of them is learned.
 
-        A matrix of kernel values has no place for others than its own.
+        A matrix of kernel values has no columns for other rows.
         """
         if self.kernel is None and self.first > 0:
             raise ValueError(
@@ -163,12 +163,12 @@ class KernelLearner(Learner[Expansion]):
     ) -> None:
         """Play one round for each row from `now` on, by a step that returns to the last `window` of them.
 
-        `keys` are their places in the stream of all rows, of which this call received so many.
+        `keys` are their places in the stream of all rows.
         """
         with self._receiving(received):
             while now < X.n_rows:
                 first = max(now - window + 1, 0)
-                # As many to come as there are from before, so that few rows are faced again and again.
+                # As many new rows as earlier ones, so that few kernel values are computed again.
                 stop = min(now + max(BLOCK, now - first), X.n_rows)
                 part = np.arange(now, stop)
                 with TakingTurns(self), self._facing(X, np.arange(first, stop), keys[first:stop], before=now - first):
@@ -177,7 +177,7 @@ class KernelLearner(Learner[Expansion]):
 
     @contextmanager
     def _facing(self, X: Rows, part: Offsets, keys: Offsets, before: int = 0) -> Iterator[None]:
-        """Rounds with these rows may be played; those that became supports are kept. The first are from before."""
+        """Within the block, rounds with these rows may be played; supports are kept. The first are earlier rows."""
         block = self.supports.as_these(matrix_of(X)[part])
         values = np.empty((len(keys), self.geometry.n_slots + len(keys)))
         self._against_supports(block, values)
@@ -188,22 +188,22 @@ class KernelLearner(Learner[Expansion]):
         try:
             try:
                 yield
-            finally:  # an interrupt may have come when they were played
+            finally:  # an interrupt may have come while they were learned
                 self._keep_up(block, kept)
         except BaseException:  # or now
             self._keep_up(block, kept)
             raise
 
     def _keep_up(self, block: Matrix, kept: list[Any]) -> None:
-        """Have the supports that the rounds with a block have made, and no others.
+        """Store exactly the supports that the rounds of a block have created.
 
-        An interrupt may come between any two steps; what is left to do is done by the next call. `kept` is for what the
-        calls tell each other.
+        An interrupt may come between any two steps; the next call then does the rest. `kept` is memory that the
+        calls share.
         """
         geometry, supports = self.geometry, self.supports.fork()
         if not kept:
             if len(supports) < geometry.n_slots:
-                rows = block if self.kernel is not None else block[:, :0]  # of no use: the keys say all
+                rows = block if self.kernel is not None else block[:, :0]  # not used: the keys suffice
                 supports.append(rows[geometry.became_supports()])
                 self.supports = supports
             geometry.settle()
@@ -217,10 +217,10 @@ class KernelLearner(Learner[Expansion]):
                 self.supports = supports
 
     def _slots_of(self, keys: Offsets) -> Offsets:
-        """The slot of each row that is a support; -1: it is none."""
+        """Return the slot of each row, or -1 if it is not a support."""
         slots = self.geometry.supports()
         known = self.geometry.arrays()["keys"][slots]
-        if known.max(initial=-1) < keys.min():  # new rows, as those of a stream are
+        if known.max(initial=-1) < keys.min():  # new rows, as in a stream
             return np.full(len(keys), -1, np.intp)
         order = np.argsort(known)
         nearest = order[np.minimum(np.searchsorted(known, keys, sorter=order), len(order) - 1)]
@@ -237,7 +237,7 @@ class KernelLearner(Learner[Expansion]):
 
     @staticmethod
     def _checked(values: NDArray[Any]) -> NDArray[Any]:
-        """Kernel values that are finite, as their sum is but for overflow."""
+        """Return kernel values, which must be finite; their sum is tested, which may only overflow if they do."""
         with np.errstate(all="ignore"):
             total = values.sum()
         if not np.isfinite(total) and not np.isfinite(values).all():
@@ -248,20 +248,20 @@ class KernelLearner(Learner[Expansion]):
         return values
 
     def plant(self, row: Matrix, key: int) -> None:
-        """Put the center of a ball that has seen nothing at this row."""
+        """Set the center of an untrained ball to this row."""
         self.geometry.plant(key, float(self._diagonal(row)[0]))  # type: ignore[attr-defined]
         self.supports.append(self.supports.as_these(row))
         self._received = max(self._received, key + 1)
 
     def _diagonal(self, block: Matrix, within: NDArray[np.float64] | None = None) -> Vector:
-        """K(x, x) of the rows; of new ones it is not known if only their values with others are."""
+        """Return K(x, x) of the rows; unknown for new rows if only their values with others are given."""
         if self.kernel is None:
             return np.zeros(block.shape[0]) if within is None else within.diagonal().copy()
         return np.array(self._checked(self.kernel.diagonal(block, within)), dtype=np.float64)
 
     def scores(self, X: Rows) -> NDArray[np.float64]:
         out = np.empty((X.n_rows, self.geometry.n_columns))
-        with TakingTurns(self):  # a thread that learns replaces the memory of the supports
+        with TakingTurns(self):  # a learning thread may replace the memory of the supports
             for start, block, values in self._blocks(X):
                 out[start : start + BLOCK] = self.geometry.project(values, self._diagonal(block))
         return out
@@ -277,7 +277,7 @@ class KernelLearner(Learner[Expansion]):
         return out
 
     def _blocks(self, X: Rows) -> Iterator[tuple[int, Matrix, NDArray[np.float64]]]:
-        """Blocks of rows with their kernel values against the supports."""
+        """Yield blocks of rows with their kernel values against the supports."""
         whole = matrix_of(X)
         for start in range(0, X.n_rows, BLOCK):
             block = self.supports.as_these(whole[start : start + BLOCK])
@@ -300,7 +300,7 @@ class KernelWindowLearner(KernelLearner):
     geometry : Expansion
         Holds the coefficients and moves them.
     kernel : Kernel or None
-        As of a `KernelLearner`.
+        The kernel, as for a `KernelLearner`.
     supports : Supports
         Holds the rows of the supports.
     kept : KeptExamples or None, default=None

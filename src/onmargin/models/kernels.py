@@ -14,7 +14,7 @@ Matrix = Any  # a C-contiguous array, or a CSR matrix
 
 
 class Kernel(Protocol):
-    """K of the rows of two matrices, and of the rows of one with themselves; `within` are those with each other."""
+    """A kernel: K of the rows of two matrices, of each row with itself, and `within` one matrix."""
 
     def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]: ...
 
@@ -22,20 +22,20 @@ class Kernel(Protocol):
 
 
 class KernelPart(Part):
-    """A kernel that is made with its fields."""
+    """A kernel whose parameters are its fields."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(vars(self).values())
 
 
 def products(A: Matrix, B: Matrix) -> NDArray[Any]:
-    """x.z of all rows x of A and z of B."""
+    """Return x.z for all rows x of A and z of B."""
     product = A @ B.T
     return product.toarray() if sparse.issparse(product) else np.asarray(product)
 
 
 def squared_norms(A: Matrix) -> NDArray[np.float64]:
-    """x.x of the rows of A."""
+    """Return x.x for the rows of A."""
     if sparse.issparse(A):
         squares = A.astype(np.float64)
         squares.data **= 2
@@ -44,7 +44,7 @@ def squared_norms(A: Matrix) -> NDArray[np.float64]:
 
 
 def power(values: NDArray[Any], degree: int) -> NDArray[Any]:
-    """The values to a whole power, by squaring, which is many times faster than ``**``."""
+    """Return the values to a whole power, by squaring, which is many times faster than ``**``."""
     if degree == 0:
         return np.ones_like(values)
     result = values
@@ -122,7 +122,7 @@ class Sigmoid(KernelPart):
 
 @dataclass(frozen=True)
 class Custom(KernelPart):
-    """What a function of two matrices gives, if it is a matrix of numbers that fits them."""
+    """Return the result of a kernel function, which must be a matrix of numbers of the right shape."""
 
     function: Callable[[Any, Any], Any]
 
@@ -147,16 +147,16 @@ def _is_matrix(rows: Any) -> bool:
 
 
 class Supports(Part):
-    """The rows of the supports, one a slot, in memory that doubles when it is full.
+    """The rows of the supports, one per slot, in memory that doubles when it is full.
 
-    Forks share memory: the first that goes on does so in place, and others that go on later make a copy. Sparse rows
+    Forks share memory: the first that appends does so in place, and later ones make a copy. Sparse rows
     are copied each time, which is what their products cost anyway.
     """
 
     def __init__(self, like: Matrix) -> None:
         self._n = 0
         self._memory: Any = like[:0].copy()
-        self._filled = [0]  # slots of the memory that some fork uses
+        self._filled = [0]  # slots of the memory that any fork uses
 
     def __len__(self) -> int:
         return self._n
@@ -176,20 +176,20 @@ class Supports(Part):
 
     @property
     def n_values(self) -> int:
-        """How many numbers they have; those that sparse rows leave out do not count."""
+        """The number of stored values."""
         return int(self._memory.nnz) if sparse.issparse(self._memory) else self._n * self.width
 
     @property
     def width(self) -> int:
-        """The number of features of their rows."""
+        """The number of features of the rows."""
         return int(self._memory.shape[1])
 
     def holds(self, n_features: int) -> bool:
-        """Return whether rows of so many features can be supports next to these: sparse ones may be wider."""
+        """Return whether rows with this many features can be added; sparse ones may be wider."""
         return self.width <= n_features if sparse.issparse(self._memory) else self.width == n_features
 
     def as_these(self, X: Matrix) -> Matrix:
-        """X dense or sparse, as the supports are; sparse ones grow to its width."""
+        """Return X as dense or sparse as the supports; sparse supports grow to its width."""
         if sparse.issparse(self._memory):
             if X.shape[1] > self._memory.shape[1]:
                 m = self._memory
@@ -198,14 +198,14 @@ class Supports(Part):
         return np.ascontiguousarray(X.toarray()) if sparse.issparse(X) else X
 
     def rows(self, start: int = 0, stop: int | None = None) -> Matrix:
-        """Those of the slots from start up to stop, which a kernel may read only."""
+        """Return a read-only view of the rows in the slots from start up to stop."""
         rows = self._memory[start : self._n if stop is None else min(stop, self._n)]
         if not sparse.issparse(rows):
             rows.flags.writeable = False
         return rows
 
     def append(self, rows: Matrix) -> None:
-        """Take these rows into the next slots."""
+        """Append these rows to the slots."""
         n = self._n + rows.shape[0]
         if sparse.issparse(self._memory):
             self._memory = sparse.vstack([self.rows(), rows], format="csr")

@@ -20,12 +20,12 @@ _SETS = (set, frozenset, list, tuple, np.ndarray)
 
 @dataclass(frozen=True)
 class LabelSets:
-    """The labels of all examples one after the other, ascending within each, and where those of an example begin."""
+    """The labels of all examples in sequence, ascending within each example, and the offsets of the examples."""
 
     labels: NDArray[Any]
     offsets: Offsets
-    width: int | None = None  # the columns of the indicator matrix that they were; None: label sets
-    single: bool = False  # whether examples were given one label each, and not in sets
+    width: int | None = None  # number of columns of the indicator matrix; None for label sets
+    single: bool = False  # whether examples have one label each instead of sets
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -35,34 +35,34 @@ class LabelSets:
         return [self.labels[start:stop].tolist() for start, stop in pairwise(self.offsets.tolist())]
 
     def part(self, start: int, stop: int) -> "LabelSets":
-        """Those of the examples from `start` up to `stop`."""
+        """Return the label sets of the examples from `start` up to `stop`."""
         offsets = self.offsets[start : stop + 1]
         return replace(self, labels=self.labels[offsets[0] : offsets[-1]], offsets=offsets - offsets[0])
 
     def owners(self) -> Offsets:
-        """The example of each label."""
+        """Return the example of each label."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def unknown(self, classes: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which labels are not among the classes, which are sorted."""
+        """Return a mask of the labels that are not among the sorted classes."""
         if not len(classes) or not len(self.labels):
             return np.ones(len(self.labels), bool)
         return np.asarray(classes[self._places(classes)] != self.labels)
 
     def codes(self, classes: NDArray[Any]) -> Vector:
-        """The column of each label; any, where a label is not known because its example weighs nothing."""
+        """Return the column of each label; arbitrary for unknown labels, whose examples have weight 0."""
         return self._places(classes).astype(np.float64)
 
     def matrix(self, classes: NDArray[Any]) -> NDArray[np.intp]:
-        """The indicator matrix, one column per class; all labels must be known."""
+        """Return the indicator matrix, one column per class; all labels must be known."""
         indicator = np.zeros((len(self), len(classes)), dtype=np.intp)
         indicator[self.owners(), np.searchsorted(classes, self.labels)] = 1
         return indicator
 
     def segments(self, classes: NDArray[Any], live: NDArray[np.bool_]) -> Iterator[tuple[int, int, NDArray[Any]]]:
-        """Cut the stream where labels are learned for the first time: (start, stop, the labels that are new there).
+        """Cut the stream where new labels appear: yield (start, stop, the new labels).
 
-        Pieces in which nothing is learned are left out.
+        Pieces without a learned example are left out.
         """
         owners = self.owners()
         new = self.unknown(classes) & live[owners]
@@ -76,7 +76,7 @@ class LabelSets:
 
 
 def are_label_sets(y: Any) -> bool:
-    """Whether targets have any number of labels each: an indicator matrix, or a sequence of sets, lists or tuples."""
+    """Return whether targets are label sets: an indicator matrix, or a sequence of sets, lists or tuples."""
     if sparse.issparse(y):
         return True
     if isinstance(y, Sequence) and not isinstance(y, str | bytes):
@@ -91,7 +91,7 @@ def one_each(labels: NDArray[Any]) -> LabelSets:
 
 
 def read_label_sets(Y: Any, n_samples: int) -> LabelSets:
-    """Y in either form, one row or set an example; anything else is refused."""
+    """Return Y, given in either form with one row or set per example, as label sets; refuse anything else."""
     if Y is None:
         raise ValueError(f"{ACCEPTED}: learning labels requires y to be passed, but the target y is None")
     if hasattr(Y, "__array__") and not sparse.issparse(Y):
@@ -108,13 +108,13 @@ def read_label_sets(Y: Any, n_samples: int) -> LabelSets:
 
 
 def read_indicator(Y: Any) -> LabelSets:
-    """Rows of zeros and ones, dense or sparse."""
+    """Return the label sets of rows of zeros and ones, dense or sparse."""
     if sparse.issparse(Y):
         return _read_sparse(Y)
     Y = np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(
-            f"{ACCEPTED}; got an array of shape {Y.shape}. For one label an example write [{{label}} for label in y], "
+            f"{ACCEPTED}; got an array of shape {Y.shape}. For one label per example write [{{label}} for label in y], "
             "or learn with PassiveAggressiveClassifier."
         )
     if Y.dtype.kind == "O":  # such as columns of a frame that may have missing values
@@ -151,7 +151,7 @@ def _refuse_other_than_0_and_1(values: NDArray[Any]) -> None:
 
 def _indicated(columns: NDArray[Any], counts: NDArray[Any], width: int) -> LabelSets:
     if not width:
-        raise ValueError("Y has no columns: an indicator matrix has one a label")
+        raise ValueError("Y has no columns: an indicator matrix has one per label")
     return LabelSets(columns.astype(np.int64), _offsets(counts), width)
 
 
@@ -191,7 +191,7 @@ def _read_sets(Y: Sequence[Any]) -> LabelSets:
 
 
 def read_labels(labels: Sequence[Any], place: Callable[[int], str]) -> NDArray[Any]:
-    """Labels as an array, all strings or all integers; `place` says where the k-th is, for errors."""
+    """Return labels as an array of strings or of integers; `place` names the k-th one in errors."""
     kinds = {kind: _kind(kind) for kind in set(map(type, labels))}
     if None in kinds.values():
         k = next(k for k, label in enumerate(labels) if kinds[type(label)] is None)
@@ -209,7 +209,7 @@ def read_labels(labels: Sequence[Any], place: Callable[[int], str]) -> NDArray[A
 
 
 def _kind(kind: type) -> type | None:
-    """What an array of such labels holds; None: no label."""
+    """Return the type of an array of such labels; None if it is not a label."""
     if kind is bool:
         return None
     return str if issubclass(kind, str) else np.int64 if issubclass(kind, Integral) else None
@@ -220,6 +220,6 @@ def _offsets(counts: NDArray[Any]) -> Offsets:
 
 
 def shown(value: Any) -> str:
-    """A value as an error shows it."""
+    """Return a value as shown in errors."""
     words = repr(plain(value))
     return words if len(words) <= 60 else f"{words[:57]}..."

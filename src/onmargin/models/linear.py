@@ -1,4 +1,4 @@
-"""Linear weights: the words for `geometry`, and what makes weights of a kind for rows of a shape."""
+"""Linear weights: the values of `geometry`, and the creation of weights for rows of a shape."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from onmargin.models.several import Kind, averaging, grid
 from onmargin.models.updates import projection
 
 METRICS: dict[str, type[Diagonal]] = {"adaptive": Adaptive, "normalized": Normalized}
-# By which power of 1 / |x|^2 a step scales.
+# The power of 1 / |x|^2 with which a step scales.
 _PER_NORM: dict[Any, float] = {Euclidean: 1.0, Adaptive: 0.5, Normalized: 0.0}
 GEOMETRIES: dict[str, type[Geometry]] = {"euclidean": Euclidean, **METRICS}
 
@@ -54,5 +54,5 @@ def _units(options: Any, kind: Kind) -> dict[str, Any]:
 
 
 def swept(options: Any) -> dict[str, Any]:
-    """Return what cannot change once several models learn, or one does."""
+    """Return the options that cannot change after training has started."""
     return {"C": grid(getattr(options, "C", 1.0)), "average": "best" if options.average == "best" else False}

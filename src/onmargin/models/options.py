@@ -1,7 +1,7 @@
-"""How options are declared and checked: a default and the values that are accepted, once for every face.
+"""Declaration and checks of options: a default and the accepted values, once for all interfaces.
 
 A family of learners declares its options as the fields of a keyword-only dataclass, each made by `option`. The learners
-of every face inherit that declaration, so that any of them is a set of options.
+of every interface inherit that declaration, so that each of them is a set of options.
 """
 
 from dataclasses import field, fields
@@ -14,7 +14,7 @@ from onmargin.models.rules import CLASS_FACTORS, FLAG, NONE, Number, Rule, Word,
 
 
 def option(default: Any, *accepted: Rule, text: str = "") -> Any:
-    """Declare an option by its default and the rules of which a value must meet one.
+    """Declare an option by its default and the rules, one of which a value must satisfy.
 
     `text` is its entry in the docstring of every learner that has it, if families share it; otherwise the docstring of
     the family has the entry.
@@ -123,7 +123,7 @@ def changed(options: Any) -> dict[str, Any]:
 def check_options(options: Any) -> None:
     """Raise one ParameterError that names every value that is not accepted; if all are, every conflict between them."""
     values = changed(options)
-    if not values:  # defaults are accepted, and go together
+    if not values:  # defaults are valid and compatible
         return
     known = declared(type(options))  # type: ignore[arg-type]
     wrong = {

@@ -40,7 +40,7 @@ class OrdinalRegressorOptions:
         bound for small C. "exact" solves the problem itself.
     """
 
-    round_of: ClassVar[str] = TRIALS  # of thresholds
+    round_of: ClassVar[str] = TRIALS  # updates of thresholds
 
     ranks: Sequence[Rank] | None = optional(None, Labels())
     C: float = option(1.0, Number(0, above=True))

@@ -102,7 +102,7 @@ class ClassifierOptions:
     def plan(self) -> Plan:
         """Return the learning plan of these options."""
         entropic = self.geometry == "entropic"
-        # By default far below 1 on the simplex, where scores are at most the largest number of a row.
+        # The default is far below 1 on the simplex, where scores are at most the largest value of a row.
         margin = float(self.margin) if self.margin is not None else 0.1 if entropic else 1.0
         step = projection(_first(self.C), self.loss) if self.update == "max" else RIVALS[self.update](float(self.C))  # type: ignore[arg-type]
         largest = max([margin, *(self.class_margin or {}).values()]) if entropic else None
@@ -111,7 +111,7 @@ class ClassifierOptions:
             columns=partial(class_columns, half=0.5 if self.strategy == "joint" else 1.0),
             simplex_margin=largest,
             calibrated=True,
-            labels_at_once=self.cost is not None,  # costs speak of all classes from the first round on
+            labels_at_once=self.cost is not None,  # costs involve all classes from the first round on
             **space(self, step, by_loss=False),
         )
 

@@ -1,4 +1,4 @@
-"""A plan says how a set of options learns; a model is a plan at work, before any face is put on it."""
+"""Plans and models: a plan describes how options learn, and a model carries it out, independent of the interface."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -41,18 +41,18 @@ from onmargin.models.several import (
 )
 
 Labels = Sequence[Any] | NDArray[Any]
-# Rounds after which models that differ in C should have differed in something.
+# Rounds after which models with different C are expected to differ.
 ROUNDS_TO_DIFFER = 20
-# Rounds after which the first one is old.
+# Rounds after which the first ones count as old.
 ROUNDS_TO_FORGET = 100
-# Rows of a stream by which it is known again.
+# Number of first rows by which a stream is recognized.
 FIRST_ROWS = 8
 
 
 class Shape(NamedTuple):
-    """What rows look like.
+    """The shape and type of rows.
 
-    Sparse rows may be records by name, which may be those of a table; then the first has so many `entries`.
+    Sparse rows may be records by name, possibly of a table; `entries` is then the number of entries of the first.
     """
 
     n_features: int
@@ -76,58 +76,58 @@ def largest_entry(X: Any) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """How one set of options learns, before anything is learned."""
+    """The task, step, geometry and other parts that a set of options defines."""
 
-    task: Callable[[Labels], Task]  # what an example asks of the scores, for the labels known so far
-    step: Step  # how far to go; where models learn side by side, they have their own
-    weights: Callable[[Shape, Kind | None, int], Geometry]  # for rows, a kind of geometry (None: the default), columns
+    task: Callable[[Labels], Task]  # the task, given the labels known so far
+    step: Step  # the step; models side by side have their own
+    weights: Callable[[Shape, Kind | None, int], Geometry]  # rows, kind (None: default), columns -> geometry
     ensemble: Ensemble | None = None  # models that learn side by side, and how they are combined
-    # The columns of so many labels as combinations of those of the known ones, given where these go; None: as before.
+    # Returns the columns of all labels as combinations of the known ones, given their places; None: new ones are zero.
     columns: Callable[[Places, int], NDArray[np.float64] | None] = class_columns
-    # What the column of two classes is multiplied by when a third class appears, where the geometry decides it.
+    # The factor of the single column of two classes when a third class appears, if the geometry determines it.
     half: Callable[[Any], float] | None = None
     dtypes: tuple[Any, ...] = (np.dtype(np.float64), np.dtype(np.float32))  # of rows; others become the first
-    # What plays the rounds, if it is no plain learner; with a kernel it is made for the rows of a matrix.
+    # Creates the learner if it is not a plain one; a kernel learner is created for the rows of a matrix.
     learner: Callable[[Any, Step, Geometry], Learner[Any]] | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)  # options that cannot change after training has started
-    adjust: Callable[[Any], None] | None = None  # has a geometry take over options that may change as it learns
-    simplex_margin: float | None = None  # the largest margin asked of weights on the simplex, which may be out of reach
-    simplex_reach: Callable[[Any], float] = largest_entry  # of the rows of a matrix: the largest margin in reach
-    simplex_margin_of_classes: float | None = None  # the same margin, where a threshold depends on the classes
-    calibrated: bool = False  # whether scores are of classes, whose probabilities are learned from them
-    plain: bool = True  # whether weights are added to, and not a link of a sum
-    sparsifiable: bool = True  # whether a model can be kept as its weights that are not zero
-    pairs: bool = False  # whether a number is kept for each pair of features
-    labels_at_once: bool = False  # whether the labels of a call are all known from its first round on
-    first_step: Callable[[Any], Step] | None = None  # the step by the rows of the first call, where options give none
-    sized: str = ""  # why the number of features must be known at the first example, and how to avoid that
-    nonnegative: str | None = None  # the error for a negative number in a row, with {} for it, if there may be none
+    adjust: Callable[[Any], None] | None = None  # updates a geometry with options that may change during training
+    simplex_margin: float | None = None  # the largest required margin on the simplex, possibly out of reach
+    simplex_reach: Callable[[Any], float] = largest_entry  # the largest margin that the rows of a matrix allow
+    simplex_margin_of_classes: float | None = None  # the same margin, if a threshold depends on the classes
+    calibrated: bool = False  # whether scores are those of classes with probabilities
+    plain: bool = True  # whether weights are sums of updates, not a link function of one
+    sparsifiable: bool = True  # whether weights can be stored in sparse form
+    pairs: bool = False  # whether there is a matrix of features by features
+    labels_at_once: bool = False  # whether all labels of a call must be known in its first round
+    first_step: Callable[[Any], Step] | None = None  # rows of the first call -> step, if the options set none
+    sized: str = ""  # why the number of features must be known at the first example
+    nonnegative: str | None = None  # the error for a negative value in a row, with {} for the value
 
     @property
     def names(self) -> list[str]:
-        """What models side by side are called, for sparse rows; none if there is one model."""
+        """The names of models side by side for sparse rows; empty if there is one model."""
         return [] if self.ensemble is None else [expert.name for expert in self.ensemble.sparse]
 
 
 class Model(Part):
-    """A plan at work: it meets labels, plays rounds and predicts.
+    """A trained or untrained model of a plan: it adds labels, plays rounds and predicts.
 
     Parameters
     ----------
     learner : Learner
         The task, step and geometry, with the totals of the rounds so far.
     members : list of str or None, default=None
-        Of models that learn side by side those that take part, by name. If None, all of them.
+        Names of the models side by side that take part. If None, all of them do.
     fixed : dict or None, default=None
-        The options that cannot change, as they were when something was first learned. If None, those of the plan that
-        is followed next.
+        The options that cannot change, as they were when training started. If None, those of the next plan
+        are used.
     """
 
     plan: Plan
-    _experts: Sequence[Expert]  # of the plan, those that take part
-    in_order = False  # whether it was last fitted to data in their order, and is not on its way through a stream
-    told = False  # whether it was said that the leader forgets
-    first_rows: Any = None  # of a stream, by which they are recognized if they are passed again
+    _experts: Sequence[Expert]  # the experts of the plan that take part
+    in_order = False  # whether it was last fitted to data in their order, not trained on a stream
+    told = False  # whether the warning about a forgetting leader was issued
+    first_rows: Any = None  # the first rows of the stream, to recognize them in predictions
 
     def __init__(
         self, learner: Learner[Any], members: list[str] | None = None, fixed: dict[str, Any] | None = None
@@ -140,7 +140,7 @@ class Model(Part):
         return type(self), (self.learner, self.members, self.fixed)
 
     def __copy__(self) -> Self:
-        """Return a model to go on with, while this one is kept in case that fails."""
+        """Return a model to continue with; this one is kept for the case of an error."""
         other = type(self).__new__(type(self))
         other.__dict__ = vars(self).copy()
         other.learner = copy(self.learner)
@@ -152,7 +152,7 @@ class Model(Part):
     ) -> Self:
         """Return a model that has learned nothing, for rows of that shape; a kernel is fitted to the rows of X.
 
-        Of models that learn side by side the `members` take part. If None, all of them.
+        `members` are the models side by side that take part. If None, all of them do.
         """
         ensemble = plan.ensemble
         if ensemble is None:
@@ -192,7 +192,7 @@ class Model(Part):
             )
 
     def adopt(self, plan: Plan) -> None:
-        """Go on by another plan, which may differ in all but what is fixed."""
+        """Continue with another plan, which may differ in everything except the fixed options."""
         self.check_fixed(plan)
         if self.fixed is None:
             self.fixed = dict(plan.fixed)
@@ -201,15 +201,15 @@ class Model(Part):
         self._experts = experts = self.experts(plan)
         if plan.first_step is None:
             self.learner.step = steps_of(experts) if experts else plan.step
-        self.plan = plan  # last: who finds it finds all the rest, even after an interrupt
+        self.plan = plan  # last, so that the rest is complete even after an interrupt
 
     def check(
         self, plan: Plan, labels: Labels = (), n_columns: int = 1, meet: Callable[[Self], None] | None = None
     ) -> None:
         """Refuse parts, as a file may name them, that a plan would not have made for these labels.
 
-        A step and a task that are not of its kind are replaced by those of the plan, as they would be by learning on:
-        parameters may have changed since. `meet` has a model that has learned nothing make room for the labels, if
+        A step and a task of another kind are replaced by those of the plan, as in further training:
+        parameters may have changed since. `meet` makes room for the labels in an untrained model, if
         `Model.meet` does not.
         """
         learner = self.learner
@@ -236,14 +236,14 @@ class Model(Part):
                 f"{len(labels)} labels, but a {type(twin.learner).__name__} with {_shown(twin.learner.geometry)}"
             )
         twin.learner.check_like(learner)
-        if type(task) is not Task:  # which it is until there is something to learn
+        if type(task) is not Task:  # an untrained model has no learner
             self.arrange(labels)
             if _is_same_kind(task, learner.task):
                 learner.task = task
         self._check_calibration(plan, len(labels))
 
     def _check_calibration(self, plan: Plan, n_labels: int) -> None:
-        """Refuse a calibration of other classes. Files of version 0.1 have none: it begins with what comes next."""
+        """Refuse a calibration of other classes. Files of version 0.1 have none; it starts with the next example."""
         totals = self.learner._totals
         if plan.calibrated and totals.calibration is None:
             totals.calibration = Calibration(n_labels)
@@ -259,7 +259,7 @@ class Model(Part):
         return type(self).begin(plan, shape, self.learner.example(), n_columns, members)
 
     def arrange(self, labels: Labels = ()) -> None:
-        """Take over the task of the plan, for the labels known now."""
+        """Set the task of the plan for the labels known now."""
         judge, ensemble = self.plan.task(labels), self.plan.ensemble
         if ensemble is None:
             self.learner.task = judge
@@ -290,8 +290,8 @@ class Model(Part):
     def meet(self, places: Places, n_labels: int) -> None:
         """Make room for `n_labels` labels, of which those known so far go to `places`.
 
-        Margins between known labels stay as they are. Weights on the simplex are distributed again: there the order of
-        the scores stays, and no more.
+        Margins between known labels do not change. Weights on the simplex are redistributed, so that only the order of
+        the scores is kept.
         """
         known, half = len(places), self.plan.half
         if half is not None and known == 2 < n_labels:
@@ -300,7 +300,7 @@ class Model(Part):
             mixing = self.plan.columns(places, n_labels)
         totals = self.learner._totals
         if totals.calibration is not None and known < n_labels:
-            # The score of two classes, which was the difference of theirs, is now 2 * half times that.
+            # The difference of the scores of two classes is now 2 * half times the old single score.
             stretch = 2.0 * mixing[places[1], 0] if mixing is not None and known == 2 else 1.0
             self.learner._totals = totals.meet(places, n_labels, stretch)
         if mixing is None:
@@ -318,14 +318,14 @@ class Model(Part):
 
     @property
     def judge(self) -> Task:
-        """The task that predictions are judged by."""
+        """The task that predictions are evaluated by."""
         combined = self.combined
         return self.learner.task if combined is None else combined.judge
 
     def scores(self, rows: Rows, *, n_jobs: int | None = 1, guarded: bool = False) -> NDArray[np.float64]:
         """Return the scores that predict, rows by columns.
 
-        Plain weights score in up to `n_jobs` threads, and with `guarded` take rows that were not checked.
+        Plain weights score in up to `n_jobs` threads, and with `guarded` accept rows that were not checked.
         """
         learner, combined = self.learner, self.combined
         many = partial(learner.scores_in_threads, n_jobs=n_jobs, guarded=guarded) if learner.plain else learner.scores
@@ -351,7 +351,7 @@ class Model(Part):
     def mean(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return the weights that predict, columns by features, and the intercepts; of several models the leader's.
 
-        If that is curved, it is the linear one that has lost least.
+        If that is curved, the best linear one is returned.
         """
         combined = self.combined
         if combined is not None:
@@ -373,7 +373,7 @@ class Model(Part):
         return [] if combined is None else outcomes(combined, [expert.name for expert in experts])
 
     def standing(self, plan: Plan) -> Standing:
-        """Return how models side by side stand; they are those of the last plan they learned by, if they did."""
+        """Return the results of models side by side, with the names of the last plan they were trained with."""
         plan = getattr(self, "plan", plan)
         if self.combined is None:
             raise AttributeError("there is only one model")
@@ -382,17 +382,17 @@ class Model(Part):
 
     @property
     def is_table(self) -> bool:
-        """Whether rows are records that may be those of a table: zeros are numbers there, and absent ones are not."""
+        """Whether rows may be records of a table, in which zeros are values and absent entries are missing."""
         return any(isinstance(leaf, StandardizedEntries) for leaf in self.learner.geometry.leaves())
 
     @property
     def most_names(self) -> int:
-        """Names of records up to which all experts take part, unless none would be left."""
+        """The number of names up to which all experts take part, unless none would be left."""
         limits = sorted(expert.most_names for expert in self._experts)
         return int(limits[0]) if limits and limits[0] < limits[-1] else maxsize
 
     def widen(self, n_features: int) -> None:
-        """Make room for so many features, and for as many as there were again; experts that are for fewer are dropped.
+        """Make room for this many features, at least twice as many as before; drop experts for fewer features.
 
         Nothing changes if there is not enough memory.
         """
@@ -408,10 +408,10 @@ class Model(Part):
         self.members, self._experts = members, experts
 
     def warn_if_forgetful(self, plan: Plan, X: Any) -> None:
-        """Warn once if rows that are predicted are old, and the leading expert forgets what it learned first.
+        """Warn once if the rows to predict are old and the leading expert forgets early examples.
 
-        They are if data were passed over in their order, or if they begin with the first rows of a stream that has gone
-        on since.
+        They are if data were fitted in their order, or if they begin with the first rows of a stream that has continued
+        since.
         """
         combined = self.combined
         if self.told or combined is None:
@@ -430,7 +430,7 @@ class Model(Part):
             )
 
     def warn_if_alike(self) -> None:
-        """Warn if values of C made no difference to any prediction so far."""
+        """Warn if all values of C made the same predictions so far."""
         combined = self.combined
         if combined is None or self.learner._totals.rounds < ROUNDS_TO_DIFFER:
             return
@@ -443,7 +443,7 @@ class Model(Part):
             )
 
     def retire(self, plan: Plan, keep: Any) -> None:
-        """Go on with the `keep` models that have lost least; averages and what they are of stay together."""
+        """Continue with the best `keep` models; averages stay together with their weights."""
         experts = self.experts(plan)
         rule = Number(1, len(experts), whole=True)
         if not rule.accepts(keep):

@@ -1,4 +1,4 @@
-"""Quasi-additive classifiers: the Perceptron, the p-norm Perceptron, Winnow and their aggressive kin ([PD])."""
+"""Quasi-additive classifiers: the Perceptron, the p-norm Perceptron, Winnow and their aggressive variants ([PD])."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How good probabilities were, each judged before its example was learned."""
+"""Quality of probabilities, each evaluated before its example was learned."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,28 +11,28 @@ from onmargin._core.calibration import Calibration
 
 @dataclass(frozen=True)
 class Reliability:
-    """How good the probabilities of a classifier were, each judged before its example was learned.
+    """Quality of the probabilities of a classifier, each evaluated before its example was learned.
 
-    Of long streams a sample is judged, in which each example stands for several (see `judged`).
+    On long streams a sample is evaluated, in which each example represents several (see `judged`).
 
     Attributes
     ----------
     rounds : int
         Rounds with at least two classes.
     judged : int
-        Rounds that were judged: the first 8192, then about one of 2, and half as many each time that the rounds double,
-        down to one of 64, or one of 16 where several models learn side by side.
+        Rounds that were evaluated: the first 8192, then about one of 2, and half as many each time the rounds double,
+        down to one of 64, or one of 16 if several models learn side by side.
     log_loss : float
-        Mean of ``-ln p`` of the right class; nan if nothing was judged.
+        Mean of ``-ln p`` of the right class; nan if nothing was evaluated.
     brier_score : float
-        Mean squared difference between probabilities and what came: of the second of two classes, or summed over more.
+        Mean squared difference between probabilities and outcomes: of the second of two classes, or summed over more.
     calibration_error : float
         Mean distance between probability and frequency over the bins, weighted by their rounds (ECE).
     probability, frequency : ndarray of shape (10,)
-        The mean probability in each bin, and how often it came true: of the second of two classes, or of the most
-        likely of more; nan for an empty bin.
+        The mean probability and the observed frequency in each bin: of the second of two classes, or of the most
+        probable of more; nan for an empty bin.
     weight : ndarray of shape (10,)
-        The rounds that each bin stands for.
+        The number of rounds that each bin represents.
     """
 
     rounds: int
@@ -51,7 +51,7 @@ class Reliability:
         Parameters
         ----------
         calibration : Calibration
-            That of a model.
+            The calibration of a model.
 
         Returns
         -------
@@ -74,17 +74,17 @@ class Reliability:
             )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the reliability diagram: how often each probability came true. The diagonal is perfect.
+        """Draw the reliability diagram: observed frequency against probability. The diagonal is perfect.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw. If None, on a new figure.
+            Axes to draw on. If None, a new figure is created.
 
         Returns
         -------
         ax : matplotlib Axes
-            With the diagram.
+            The axes with the diagram.
         """
         if ax is None:
             try:
@@ -96,7 +96,7 @@ class Reliability:
         full = self.weight > 0
         ax.plot(self.probability[full], self.frequency[full], "o-", label=f"error {self.calibration_error:.3f}")
         share = self.weight / max(self.weight.sum(), 1)
-        ax.bar(np.arange(0.05, 1, 0.1), share, width=0.09, alpha=0.2, label="part of the rounds")
+        ax.bar(np.arange(0.05, 1, 0.1), share, width=0.09, alpha=0.2, label="fraction of the rounds")
         ax.set(xlabel="probability", ylabel="frequency", xlim=(0, 1), ylim=(0, 1))
         ax.legend()
         return ax

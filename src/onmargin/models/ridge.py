@@ -1,4 +1,4 @@
-"""Online ridge regression: the least squares of all rounds so far, by updates of rank one ([PD] sec. 3; [AW])."""
+"""Online ridge regression: least squares over all rounds so far, by rank-one updates ([PD] sec. 3; [AW])."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,4 +1,4 @@
-"""What parameters accept, and one error that names all that are wrong."""
+"""Rules for parameter values, and one error that names all invalid parameters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from onmargin.errors import ParameterError
 
 
 class Rule(Protocol):
-    """What one parameter accepts; ``str(rule)`` says it in words."""
+    """The accepted values of a parameter; ``str(rule)`` describes them in words."""
 
     def accepts(self, value: Any) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Number:
-    """A number between `low` and `high`; `above` and `below` exclude them, `whole` asks for an integer."""
+    """A number between `low` and `high`; `above` and `below` exclude them, `whole` requires an integer."""
 
     low: float = -inf
     high: float = inf
@@ -32,7 +32,7 @@ class Number:
             return False
         try:
             number = float(value)
-        except OverflowError:  # an integer beyond all floats
+        except OverflowError:  # an integer too large for a float
             return False
         return (number > self.low if self.above else number >= self.low) and (
             number < self.high if self.below else number <= self.high
@@ -48,7 +48,7 @@ class Number:
 
 
 class Numbers(Number):
-    """Several such numbers, one at least."""
+    """A sequence of such numbers, at least one."""
 
     def accepts(self, value: Any) -> bool:
         several = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1 and len(value) > 0
@@ -185,7 +185,7 @@ class Member:
         return self.words
 
 
-# Of examples of a class: the factor on C, and the margin that is asked for.
+# Per class: the factor on C, and the required margin.
 CLASS_FACTORS = ByClass("factor", Number(0, below=True))
 CLASS_MARGINS = ByClass("margin", Number(0, above=True, below=True))
 FLAG = Instance((bool, np.bool_), "True or False")

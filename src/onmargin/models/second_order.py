@@ -1,4 +1,4 @@
-"""Second-order learners, whose weights have a variance each: AROW, SCW and NHERD ([AROW]; [SCW]; [NHERD])."""
+"""Second-order learners with a variance per weight: AROW, SCW and NHERD ([AROW]; [SCW]; [NHERD])."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a model of structures must do, and how it is told when it does not."""
+"""Requirements for models of structures, and checks of their methods."""
 
 from math import inf, sqrt
 from reprlib import repr as shortened
@@ -8,7 +8,7 @@ from onmargin.models.joint_features import Features
 
 
 class StructureModel(Protocol):
-    """What says what structures are: their features, the search for the best one, and what a wrong one costs.
+    """The user's model of structures: joint features, the search for the best structure, and costs.
 
     For ``update="max_loss"`` there is also ``cost_augmented_argmax(weights, x, y)``.
     """
@@ -20,7 +20,7 @@ class StructureModel(Protocol):
     def cost(self, y: Any, z: Any, /) -> Any: ...
 
 
-# Scores may be added up in another order than here, and in single precision.
+# Scores may be summed in another order than here, and in single precision.
 _ROUNDING = 1e-6
 
 
@@ -43,7 +43,7 @@ def check_model(model: Any, update: str) -> None:
 
 
 def cost_of(model: StructureModel, y: Any, z: Any) -> float:
-    """What the model says that z costs where y is right, checked."""
+    """Return the cost of z where y is right, checked."""
     given = model.cost(y, z)
     try:
         cost = -1.0 if isinstance(given, str) else float(given)
@@ -55,14 +55,14 @@ def cost_of(model: StructureModel, y: Any, z: Any) -> float:
 
 
 class Inspector:
-    """Looks at one round, whose answers were found with `weights`, for what a model does wrong."""
+    """Checks one round, computed with `weights`, for inconsistent results of the model."""
 
     def __init__(self, model: StructureModel, features: Features, weights: Any, x: Any, y: Any) -> None:
         self.model, self.features, self.weights = model, features, weights
         self.x, self.y = x, y
 
     def check_prediction(self, predicted: Any) -> None:
-        """Features are a function, the right structure costs nothing, and the best one is found."""
+        """Check that features are deterministic, the right structure costs nothing, and the best one is found."""
         if predicted is None:
             raise ValueError("model.argmax must return a structure; got None")
         if not self.features.same(self._read(self.y), self._read(self.y)):
@@ -72,7 +72,7 @@ class Inspector:
         self._compare("argmax", "w . joint_features(x, z)", predicted, self.y, augmented=False)
 
     def check_rival(self, rival: Any, predicted: Any) -> None:
-        """The augmented search finds nothing worse than what is known."""
+        """Check that the augmented search finds a structure at least as good as the known ones."""
         if rival is None:
             raise ValueError("model.cost_augmented_argmax must return a structure; got None")
         for other in (self.y, predicted):
@@ -89,7 +89,7 @@ class Inspector:
             )
 
     def _objective(self, z: Any, *, augmented: bool) -> tuple[float, float]:
-        """What is maximized, and the size of its parts."""
+        """Return the objective and the size of its terms."""
         products = self.features.products(self.weights, self._read(z))
         root = sqrt(cost_of(self.model, self.y, z)) if augmented else 0.0
         return float(products.sum()) + root, float(abs(products).sum()) + root

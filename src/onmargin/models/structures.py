@@ -1,4 +1,4 @@
-"""Structures: rounds that ask a model of the user for features, a search and costs ([JMLR] sec. 8 and 9)."""
+"""Structured prediction: rounds that call a user's model for features, search and costs ([JMLR] sec. 8 and 9)."""
 
 from __future__ import annotations
 

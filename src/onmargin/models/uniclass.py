@@ -1,4 +1,4 @@
-"""Passive-aggressive uniclass prediction: a ball that moves to hold each example ([JMLR] sec. 6; [NIPS])."""
+"""Passive-aggressive novelty detection: a ball that moves to contain each example ([JMLR] sec. 6; [NIPS])."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from onmargin.models.weights import (
     kernel_options,
 )
 
-# What goes when a new support would exceed the budget. The Forgetron shrinks what is learned towards the origin of the
-# feature space, which is no better place for the center of a ball.
+# Policies that remove a support when a new one exceeds the budget. The Forgetron shrinks towards the origin of
+# the feature space, which is not a good place for the center of a ball.
 POLICIES: dict[str, type[BudgetedBall]] = {"projection": ProjectedBall, "smallest": SmallestBall, "oldest": OldestBall}
 
 # Standard deviations of the losses by which the threshold exceeds their mean, if the ball is too small.
@@ -153,7 +153,7 @@ def threshold_of(learner: Learner[Any]) -> float:
 
     It is the radius if the ball held at least half of the examples before it learned each of them. Otherwise the radius
     does not suit the data, and the limit B of the ball grows by the mean m of their losses and twice the standard
-    deviation s: by Cantelli's inequality at most a fifth of the examples were farther away than that when they came.
+    deviation s: by Cantelli's inequality at most a fifth of the examples were farther away before they were learned.
     In the plane of the examples, at height b below the center, this is sqrt((B + m + 2 s)^2 - b^2).
     """
     totals = learner.totals

@@ -1,4 +1,4 @@
-"""The words for `update`: which half-spaces of a round move the weights, and how far."""
+"""The values of `update`: which half-spaces of a round move the weights, and how far."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ _SCHEMES: Steps = {
     "conopt": lambda C: Separable(C, mistaken=True),
 }
 
-# Several rivals of the right class, one prototype each.
+# Updates of several rivals of the right class, one prototype each.
 RIVALS: Steps = {
     **_SCHEMES,
     "exact": Sopopo,
@@ -28,10 +28,10 @@ RIVALS: Steps = {
     "mira": lambda C: Sopopo(1.0),  # in units of C: the margin is beta = 1 / C
 }
 
-# The half-spaces of a trial over one vector of weights.
+# Updates of the half-spaces of a trial over one vector of weights.
 TRIALS: Steps = {"max": Largest, **_SCHEMES, "exact": Joint}
 
-# The same where the weights are on the simplex. There is no SimOpt, and no exact solution, to be had from projections.
+# The same for weights on the simplex. SimOpt and the exact solution cannot be computed by projections.
 SIMPLEX_TRIALS: Steps = {
     "max": LargestLineSearch,
     "simperc": _SCHEMES["simperc"],
@@ -39,7 +39,7 @@ SIMPLEX_TRIALS: Steps = {
     "simproj": lambda C: EvenLineSearch(C, mistaken=False),
 }
 
-# The pairs of a relevant and another label.
+# Updates of the pairs of a relevant and an irrelevant label.
 PAIRS: Steps = {
     "simperc": lambda C: EvenPairs(C, mistaken=True, fixed=True),
     "conproj": lambda C: EvenPairs(C, mistaken=True),
@@ -49,7 +49,7 @@ PAIRS: Steps = {
     "exact": SopopoPairs,
 }
 
-# The pairs of a relevant and another label, which have rows of their own: C and the margin -> the step.
+# The same for pairs with a row per label: C and the margin -> the step.
 ROW_PAIRS: dict[str, Callable[[float, float], Step]] = {
     "max": lambda C, margin: LargestRowPair(C, margin=margin),
     "simperc": lambda C, margin: EvenRowPairs(C, mistaken=True, fixed=True, margin=margin),
@@ -69,7 +69,7 @@ def projection(C: float, loss: str) -> Projection:
 def class_margins(
     class_margin: Mapping[Any, float] | None, classes: Sequence[Any], margin: float
 ) -> float | list[float]:
-    """The margin that examples of each class ask for: its own, or `margin` where it has none."""
+    """Return the required margin of each class: its own, or `margin` if it has none."""
     if class_margin is None:
         return margin
     for label in class_margin:
@@ -82,7 +82,7 @@ def class_margins(
 
 
 def class_task(n_classes: int, *, update: str, strategy: str, margin: float | list[float]) -> Task:
-    """What is asked of so many classes: nothing of one, and of two the sign of one score."""
+    """Return the task for a number of classes: none for one class, and one score for two."""
     if n_classes < 2:
         return Multiclass()
     if n_classes == 2:

@@ -1,4 +1,4 @@
-"""Which space weights are in: plain ones, on the simplex, or the feature space of a kernel; and its options."""
+"""The space of the weights: plain, on the simplex, or the feature space of a kernel; with its options."""
 
 from __future__ import annotations
 

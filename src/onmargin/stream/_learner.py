@@ -230,7 +230,7 @@ class StreamLearner:
         plan = self.plan()
         if plan.sized and isinstance(self._names, Names):
             raise ParameterError(
-                f"{plan.sized} hash the names of features to so many places, such as "
+                f"{plan.sized} hash the names of features to a fixed number of places, such as "
                 "features=RecordFeatures(n_features=2**18), or learn vectors",
                 ["features"],
             )

@@ -147,7 +147,7 @@ def _classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     margins = np.broadcast_to(np.asarray(run._learner.task.margin, dtype=np.float64), n)
     margin = float(margins.min())  # a mistake has a loss of at least this margin
     if margin == 0:
-        raise NoTheorem("margin=0 has no mistake bound: certify speaks of margins above 0")
+        raise NoTheorem("margin=0 has no mistake bound: certify covers margins above 0")
     separate = run.strategy == "ovr" and n > 2
     if separate:
         problem = _one_vs_rest(X, codes, n, margins[codes], margin)
@@ -274,7 +274,7 @@ def _largest_error(X: Any, y: Vector, alpha: float) -> float:
 
 def _quasi_additive(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     if run.class_weight is not None:
-        raise NoTheorem("class_weight makes C change from round to round: certify speaks of class_weight=None only")
+        raise NoTheorem("class_weight makes C change from round to round: certify covers class_weight=None only")
     X, n = _rows(run, X), len(run.classes_)
     plan, geometry, codes = run.plan(), run._learner.geometry, _codes(run, y)
     margin = float(plan.task(run.classes_.tolist()).margin)
@@ -294,7 +294,7 @@ def _quasi_additive(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
 
 def _arow_classifier(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
     if run.class_weight is not None:
-        raise NoTheorem("class_weight changes r from round to round: certify speaks of class_weight=None only")
+        raise NoTheorem("class_weight changes r from round to round: certify covers class_weight=None only")
     rows, n, codes = _rows(run, X), len(run.classes_), _codes(run, y)
     separate = run.strategy == "ovr" and n > 2
     problem = _one_vs_rest(rows, codes, n, np.ones(len(codes)), 1.0) if separate else _prototypes(rows, codes, n, 1.0)
@@ -311,7 +311,7 @@ def _arow_regressor(run: Any, X: Any, y: Any, given: dict[str, Any]) -> Case:
 def _variances(run: Any, X: Any, y: Any) -> dict[str, Any]:
     """Return the drift as a function of u, which is quadratic in u; the stream is replayed row by row."""
     if run.forgetting:
-        raise NoTheorem("the bound of AROW needs variances that never grow: certify speaks of forgetting=0")
+        raise NoTheorem("the bound of AROW needs variances that never grow: certify covers forgetting=0")
     again = clone(run).set_params(average=False)
     named = {"classes": run.classes_} if hasattr(run, "classes_") else {}
     X, y = run._checked(X, keep=True), np.asarray(y)

@@ -90,7 +90,7 @@ def certify(
     read = next((CASES[kind] for kind in type(model).__mro__ if kind in CASES), None)
     if not isinstance(model, Estimator) or (read is None and not several):
         known = ", ".join(sorted(kind.__name__ for kind in CASES))
-        raise NoTheorem(f"no theorem speaks of {type(model).__name__}; there are some for {known} and their subclasses")
+        raise NoTheorem(f"no theorem covers {type(model).__name__}; there are some for {known} and their subclasses")
     if not 0 < accuracy < 1:
         raise ValueError(f"accuracy must be between 0 and 1; got {accuracy!r}")
     given = {"groups": groups, "sets": sets, "lengths": lengths}
@@ -102,7 +102,7 @@ def certify(
     case = replace(read(replay.run, X, y, given), tolerance=_tolerance(replay.run))
     theorem = THEOREMS.get((case.step, case.goal))
     if theorem is None:
-        raise NoTheorem(NONE.get(case.step, f"no theorem speaks of the {case.goal} of {case.step!r} steps"))
+        raise NoTheorem(NONE.get(case.step, f"no theorem covers the {case.goal} of {case.step!r} steps"))
     best = _best(case, theorem, accuracy)
     chosen = best if competitor is None else _as_competitor(case, as_vector(replay.run, competitor, case.problem))
     return _certificate(replay, case, theorem, chosen, best)
@@ -121,7 +121,7 @@ def _refuse(model: Any) -> bool:
     if getattr(model, "update", "") in {"simproj", "simopt"}:
         raise NoTheorem(NONE[model.update])
     if getattr(model, "budget", None) is not None:
-        raise NoTheorem("supports that are given up for a budget have no theorem here: certify speaks of budget=None")
+        raise NoTheorem("supports that are given up for a budget have no theorem here: certify covers budget=None")
     planned = hasattr(model, "plan")
     if planned:
         model._check_parameters()

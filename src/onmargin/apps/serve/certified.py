@@ -59,11 +59,11 @@ def main() -> None:
 def certificate(learner: JsonLearner, examples: list[schema.Example]) -> schema.Certificate:
     """Return the bound of a theorem on these examples, and the result of the learner on them."""
     if any(example.weight != 1 for example in examples):
-        raise ConflictError("no theorem speaks of examples with weights")
+        raise ConflictError("no theorem covers examples with weights")
     if learner.reading.idf:
-        raise ConflictError("no theorem speaks of texts whose features change what they count (idf)")
+        raise ConflictError("no theorem covers texts whose features change their weights (idf)")
     if learner.abreast > 1:
-        raise ConflictError("of several models at once no theorem speaks: how each does is in the progress")
+        raise ConflictError("no theorem covers several models at once: see the progress of each model")
     learner.learn(examples[0])  # determines the kind of the examples
     import onmargin
     from onmargin.theory import certify

@@ -224,7 +224,7 @@ def _words(error: sqlite3.Error) -> str:
         sqlite3.SQLITE_READONLY: "the folder cannot be written to",
         sqlite3.SQLITE_CANTOPEN: "the folder cannot be opened or written to",
         sqlite3.SQLITE_CORRUPT: "the file is damaged: restore it from a copy",
-        sqlite3.SQLITE_NOTADB: "the file is no journal, or is damaged: restore it from a copy",
+        sqlite3.SQLITE_NOTADB: "the file is not a journal, or is damaged: restore it from a copy",
     }
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return f"{hints[code]} ({error})" if code in hints else f"{error}: the file may be damaged"
