@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 import onmargin as library
-from onmargin.apps.formats import settings_for
 from onmargin.apps.loaded import load_learner
+from onmargin.apps.looks import settings_for
 from onmargin.apps.train import _forgets
 from tests.apps.program import conll, jsonl, onmargin, report
 from tests.apps.test_tables import people, said

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 _FEW = 20  # minimum number of rows to judge a column
 _TEXT_WORDS = 3.0  # minimum mean number of words of a text
@@ -13,8 +13,7 @@ _ID = r"(?i:(?:.*[_ .-])?(?:id|uuid|guid|key|index|rowid)|)|.*[a-z]I[dD]"
 LABELS = ("label", "class", "target")  # names of label columns
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(NamedTuple):
     """Judgment of the columns from the first rows: the texts, and the reasons to ignore others."""
 
     texts: tuple[str, ...]

@@ -10,7 +10,8 @@ import click
 
 from onmargin.apps.chunks import read_chunks
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import Settings, check_files, has_labels, look_at
+from onmargin.apps.formats import Settings
+from onmargin.apps.looks import check_files, has_labels, look_at
 from onmargin.apps.tasks import whole
 from onmargin.io.svmlight import SparseRows
 

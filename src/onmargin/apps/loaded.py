@@ -8,7 +8,8 @@ import click
 from onmargin.apps.chunk_learner import ChunkLearner
 from onmargin.apps.chunks import CHUNK, Chunk, read_chunks
 from onmargin.apps.failure import Failure, listed
-from onmargin.apps.formats import Settings, check_files, has_labels, missing_columns, settings_for
+from onmargin.apps.formats import Settings
+from onmargin.apps.looks import check_files, has_labels, missing_columns, settings_for
 from onmargin.io import load_with_notes
 
 _ENOUGH = 1000  # number of examples without a known feature after which a file is reported as unsuitable

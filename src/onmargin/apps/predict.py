@@ -3,14 +3,14 @@
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isfinite
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from onmargin.apps.chunks import CHUNK, Chunk
 from onmargin.apps.failure import Failure, listed
-from onmargin.apps.formats import Settings, check_files, settings_for, table_columns
+from onmargin.apps.formats import Settings
 from onmargin.apps.loaded import examples, load_learner
+from onmargin.apps.looks import check_files, settings_for, table_columns
 from onmargin.apps.tasks import whole
 
 _TABLES = {".csv": ",", ".tsv": "\t"}  # file name endings of tables, and their delimiters
@@ -22,14 +22,13 @@ _OWN = ("prediction", "probability", _SET, *_ENDS)
 Prediction = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """Files to predict and output options; `keep` are the columns to copy to the output, all of them if empty."""
 
     model: str
     files: tuple[str, ...]
     format: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = {}
     as_json: bool = False
     proba: bool = False
     abstain: float | None = None

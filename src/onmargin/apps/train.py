@@ -17,7 +17,8 @@ from onmargin.apps.chunk_learner import ChunkLearner, Mark, begin, row_type, tas
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, read_chunks
 from onmargin.apps.evaluate import measure_chunk, new_measure
 from onmargin.apps.failure import Failure
-from onmargin.apps.formats import FORMATS, TEXT_PARAMETERS, Look, Settings, check_files, guessed, look_at, named_options
+from onmargin.apps.formats import FORMATS, TEXT_PARAMETERS, Settings
+from onmargin.apps.looks import Look, check_files, guessed, look_at, named_options
 from onmargin.apps.progress import Progress
 from onmargin.apps.report import Report
 from onmargin.apps.signals import Signals, Stopped

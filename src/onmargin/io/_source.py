@@ -1,13 +1,9 @@
 """Input of the readers: a path, standard input or an open stream, compressed or not, as bytes or lines."""
 
-import bz2
 import codecs
-import gzip
 import io
-import lzma
 import os
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -193,14 +189,21 @@ class _Bytes(io.RawIOBase):
 
 
 def _gzip(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    import gzip
+    import zlib
+
     return _ReadOnce(gzip.GzipFile(fileobj=stream)), (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 def _xz(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    import lzma
+
     return _ReadOnce(lzma.LZMAFile(stream)), (EOFError, lzma.LZMAError)
 
 
 def _bzip2(stream: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    import bz2
+
     # BZ2File reports damage as an OSError.
     return _ReadOnce(bz2.BZ2File(stream)), (EOFError, OSError)
 

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 DELIMITERS = ",\t;|"
 # Fields that denote a missing value.
@@ -18,8 +18,7 @@ _OTHER_GROUPS = r"[-+]?\d{1,3}(?P<mark>[ '\u00a0\u202f])\d{3}(?:(?P=mark)\d{3})*
 _NAME = r"[^\W\d][\w.\-]{0,40}"
 
 
-@dataclass(frozen=True)
-class CsvLook:
+class CsvLook(NamedTuple):
     """Dialect of a CSV or TSV file.
 
     Attributes
