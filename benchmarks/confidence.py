@@ -38,7 +38,7 @@ def main() -> None:
     print("| learner | classes | ns per round without | with | ratio |\n| --- | ---: | ---: | ---: | ---: |")
     for name in LEARNERS:
         for n_classes in (2, 10):
-            n = arguments.rows if name != "AutoClassifier" else arguments.rows // 50
+            n = arguments.rows if name != "AutoClassifier" else arguments.rows // 5
             X, y = stream(n, n_classes)
             runners = {str(on): learner(name, X, y, calibrated=on) for on in (False, True)}
             seconds = race(runners, arguments.repeats)

@@ -6,6 +6,8 @@ from math import nan
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+from sklearn.base import clone
 
 from onmargin import AROWClassifier, AROWRegressor, NHERDClassifier, PassiveAggressiveClassifier, SCWClassifier
 from onmargin.learner import as_rows
@@ -91,3 +93,24 @@ def test_regressor_equals_twin():
     assert_allclose(model.coef_, run.weights[:-1, 0], atol=1e-10)
     assert_allclose(model.confidence_, run.metric.variances[:-1, 0], atol=1e-10)
     assert_allclose(model.predict(stream.X), stream.X @ model.coef_ + model.intercept_, atol=1e-10)
+
+
+LEARNERS = {
+    "adaptive": PassiveAggressiveClassifier(geometry="adaptive"),
+    "normalized": PassiveAggressiveClassifier(geometry="normalized"),
+    "AROW": AROWClassifier(),
+    "AROW that forgets": AROWClassifier(forgetting=0.1),
+    "SCW": SCWClassifier(),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("scale", [1e-18, 1e-6, 1.0, 1e6, 1e15])
+def test_vectors_of_dense_rows_learn_as_sparse_rows_do(name, scale):
+    """Squares may leave the range of single precision: then one value at a time is computed in double."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(80, 37)) * scale * (rng.random((80, 37)) < 0.7)).astype(np.float32)
+    y = rng.integers(0, 3, 80)
+    dense, sparse = (clone(LEARNERS[name]).partial_fit(form(X), y) for form in (np.asarray, csr_array))
+    assert np.abs(sparse.coef_).max() > 0
+    assert_allclose(dense.coef_, sparse.coef_, rtol=1e-3, atol=1e-4 * np.abs(sparse.coef_).max())

@@ -206,8 +206,8 @@ def side_by_side(
 ) -> Geometry:
     """Weights of models that have so many columns each; `make` gives a geometry of a kind with some columns.
 
-    Models of one column share a geometry: scores, lengths and moves are then worked out for several of them at once,
-    and a non-zero of a sparse row costs one trip to memory for all.
+    Models of one column share a geometry where rows are sparse or short: scores, lengths and moves are then worked out
+    for several of them at once, and a non-zero costs one trip to memory for all.
     """
     if n_columns == 1:
         found = packed_columns([make(kind, 1) for kind in kinds])

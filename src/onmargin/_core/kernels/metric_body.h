@@ -387,13 +387,12 @@ TARGET VEC_INLINE D NAME(variances)(const Row *x, const Weights *metric, ptrdiff
    the numbers of these columns. */
 TARGET VEC_INLINE int NAME(chosen)(const double *numbers, ptrdiff_t c, ptrdiff_t first, ptrdiff_t stop, D *some)
 {
-    double lane[ROOM];
+    const double in_order[4] = {0, 1, 2, 3};
+    const D all = NAME(recall)(numbers + c), at = NAME(recall)(in_order) + (double)c, none = {0};
     int any = 0;
-    for (ptrdiff_t l = 0; l < LANES; l++) {
-        lane[l] = first <= c + l && c + l < stop ? numbers[c + l] : 0;
-        any |= lane[l] != 0;
-    }
-    *some = NAME(recall)(lane);
+    for (ptrdiff_t l = 0; l < LANES; l++)
+        any |= first <= c + l && c + l < stop && numbers[c + l] != 0;
+    *some = EITHER((at >= (double)first) & (at < (double)stop), all, none);
     return any;
 }
 

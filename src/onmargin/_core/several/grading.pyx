@@ -105,7 +105,7 @@ cdef class Grading:
                 if self.squares[self.n] > 0:
                     self.squares[m] = finite(self.squares[m] * (1 + self.width / self.squares[self.n]))
                 continue
-            mean = self.mean_of(s + self.place[m])
+            mean = 0 if self.width == 1 else self.mean_of(s + self.place[m])
             most = share * self.squares[m] if self.squares[m] > 0 else INFINITY
             for c in range(self.width):
                 z = s[self.place[m] + c] - mean

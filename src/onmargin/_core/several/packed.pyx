@@ -18,6 +18,8 @@ from onmargin._core.rows cimport Row, address
 
 # The kinds of columns, in the order in which they lie.
 KINDS = (GradientAdaptive, Adaptive, Normalized, Confidence, Euclidean)
+# Features of dense rows up to which columns lie together.
+MOST_DENSE = 40
 
 
 cdef struct Kind:
@@ -132,10 +134,13 @@ cdef class PackedColumns(Diagonal):
 
     @staticmethod
     def fits(column):
-        """Whether a geometry has one column that can be one of these; plain ones of sparse rows need no metric."""
+        """Whether a geometry has one column that is better off as one of these.
+
+        Plain columns of sparse rows need no metric, and long dense rows fill vectors by themselves.
+        """
         if type(column) not in KINDS or column.n_columns != 1 or column.average:
             return False
-        return not column.sparse or type(column) is not Euclidean
+        return type(column) is not Euclidean if column.sparse else column.n_features <= MOST_DENSE
 
     @staticmethod
     def of(columns):
