@@ -149,7 +149,8 @@ def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8) -> V
     """Return the ranking loss of each model, from scores of rounds x models x columns, for at most 4096 rounds.
 
     Each round is compared with the last `kept` rounds with an even label and the last `kept` with an odd one, without
-    those of its own label. A model loses the fraction of these pairs that it orders wrongly; ties count half.
+    those of its own label. A model loses the fraction of these pairs that it orders wrongly; ties count half. A round
+    counts as many times as there were rounds with the other parity of labels per round with its own, at most once.
     """
     total = np.zeros(scores.shape[1])
     for t, label in enumerate(labels):
@@ -158,14 +159,16 @@ def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8) -> V
         if not others:
             continue
         now, then = scores[t], scores[others]
+        same = np.count_nonzero(labels[:t] % 2 == label % 2)
+        rarity = min(1.0, (t - same) / same) if 0 < same < t else 1.0
         if scores.shape[2] == 1:
             ahead = (now[:, 0] - then[:, :, 0]) * (1 if label == 1 else -1)
-            total += ((ahead < 0) + 0.5 * (ahead == 0)).mean(axis=0)
+            total += rarity * ((ahead < 0) + 0.5 * (ahead == 0)).mean(axis=0)
         else:
             own = now[:, label] - then[:, :, label]
             theirs = np.array([row[:, labels[i]] - now[:, labels[i]] for i, row in zip(others, then, strict=True)])
             wrong = [(ahead < 0) + 0.5 * (ahead == 0) for ahead in (own, theirs)]
-            total += np.mean(wrong, axis=(0, 1))
+            total += rarity * np.mean(wrong, axis=(0, 1))
     return total
 
 

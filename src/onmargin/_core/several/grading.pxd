@@ -22,6 +22,7 @@ cdef class Grading:
 
     cdef double mean_of(self, const double* s) noexcept nogil
     cdef void observe(self, const Round* r, const uint8_t* asleep) noexcept nogil
+    cdef double rarity(self, Py_ssize_t label) noexcept nogil
     cdef void take_units(self, const double* s, const uint8_t* asleep) noexcept nogil
     cdef Py_ssize_t compare(self, const Round* r, Py_ssize_t label) noexcept nogil
     cdef void charge(self, Py_ssize_t pairs, double rounds, const uint8_t* asleep) noexcept nogil

@@ -27,7 +27,8 @@ cdef class Grading:
     z are the scores of model m, less their mean over the classes, by the root of their mean square so far. q_m is
     proportional to exp(-RATE R_m), where R_m is what the model has lost at ranking: in each round its scores are
     compared with those of some recent rounds of other labels, and it loses the part of pairs that are in the wrong
-    order. Of two classes there is one score, which must be higher for the second; of more, the score of the label of
+    order. Where one half of the labels is rare, all rounds of the other are compared with the same few: they count
+    n_rare / n_frequent, so that a model is charged by how many rare examples there were. Of two classes there is one score, which must be higher for the second; of more, the score of the label of
     either round must be higher in that round, and both count half.
 
     The grades are changed as little as possible where their best class is not that of the votes. Models that sleep have
@@ -88,9 +89,15 @@ cdef class Grading:
             return
         pairs = self.compare(r, label)
         if pairs > 0:
-            self.charge(pairs, 1 if seen < THOROUGH else 4, asleep)
+            self.charge(pairs, (1 if seen < THOROUGH else 4) * self.rarity(label), asleep)
         self.keep(r, label)
         self.stale = True
+
+    cdef double rarity(self, Py_ssize_t label) noexcept nogil:
+        """How many rounds of the other half of the labels there were per round of this half, or 1 if they were more."""
+        cdef const double* counts = self.ranks + self.n + 1
+        cdef double own = counts[label % 2], others = counts[1 - label % 2]
+        return others / own if 0 < others < own else 1
 
     cdef void take_units(self, const double* s, const uint8_t* asleep) noexcept nogil:
         """Add up the squares of the scores of each model, and after them how many there were.
