@@ -164,3 +164,14 @@ def test_graded_scores_are_those_of_the_twin(classes):
     agree = model.classes_[best] == model.predict(rows)
     assert agree.mean() > 0.8
     assert_allclose(found[agree], wanted[agree], rtol=1e-6, atol=1e-5)
+
+
+def test_ranking_is_judged_by_as_many_examples_as_the_rare_class_has():
+    """All examples of the frequent class are compared with the same few: they say little, and count little."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(400, 3)), np.zeros(400, int)
+    y[::50] = 1
+    model = AutoClassifier(experts="linear").partial_fit(X, y)
+    losses = model._learner.task.state()["ranks"][: len(model.experts_.names)]
+    assert losses.max() <= 2 * y.sum()
+    assert losses.min() > 2

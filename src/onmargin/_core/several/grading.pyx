@@ -28,8 +28,9 @@ cdef class Grading:
     proportional to exp(-RATE R_m), where R_m is what the model has lost at ranking: in each round its scores are
     compared with those of some recent rounds of other labels, and it loses the part of pairs that are in the wrong
     order. Where one half of the labels is rare, all rounds of the other are compared with the same few: they count
-    n_rare / n_frequent, so that a model is charged by how many rare examples there were. Of two classes there is one score, which must be higher for the second; of more, the score of the label of
-    either round must be higher in that round, and both count half.
+    n_rare / n_frequent, so that a model is charged by how many rare examples there were. Of two classes there is one
+    score, which must be higher for the second; of more, the score of the label of either round must be higher in that
+    round, and both count half.
 
     The grades are changed as little as possible where their best class is not that of the votes. Models that sleep have
     no share, and lose at ranking what the others do in the mean.
