@@ -151,6 +151,35 @@ def test_parameters_without_effect_on_taggers(tmp_path, name):
     assert f"without effect on files: {name.partition('=')[0]}" in message
 
 
+CONLLU = "".join(f"{k}\tword\tword\t{tag}" + "\t_" * 6 + "\n" for k, tag in enumerate("NVN", 1)) + "\n"
+
+
+def test_sequences_of_other_formats_are_refused(tmp_path):
+    """Tokens in columns, words of CoNLL-U and attributes of CRFsuite have different features."""
+    files = {
+        "a.conll": "the DT B\ndog NN I\n\n",
+        "a.conllu": CONLLU,
+        "a.crfsuite": "B\tw=the\tcap:2\nI\tw=dog\n\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+        onmargin("train", tmp_path / name, "-o", tmp_path / f"{name}.model")
+    for name in files:
+        for other in files.keys() - {name}:
+            for command in ("predict", "evaluate"):
+                message = onmargin(command, tmp_path / f"{name}.model", tmp_path / other, code=1)
+                assert "their examples differ" in message
+    (tmp_path / "words.conll").write_text("the\ndog\n\n")
+    message = onmargin("predict", tmp_path / "a.conll.model", tmp_path / "words.conll", code=1)
+    assert "words.conll have 1 column, and the model needs 2" in message
+
+
+def test_sequences_have_no_novelty(tmp_path):
+    (tmp_path / "a.conllu").write_text(CONLLU)
+    message = onmargin("train", tmp_path / "a.conllu", "-o", tmp_path / "model", "--task", "novelty", code=1)
+    assert "the task 'novelty' does not go with them" in message
+
+
 def test_a_column_of_conllu_that_does_not_exist(tmp_path):
     data = tmp_path / "a.conllu"
     data.write_text("1\tHello\thello\tINTJ" + "\t_" * 6 + "\n\n")

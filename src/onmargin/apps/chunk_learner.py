@@ -55,7 +55,8 @@ def begin(
     With `coverage` it has prediction sets or intervals.
     """
     if (task == "tag") != (settings.kind == "sequences"):
-        raise Failure(f"--task {task} does not go with {settings.format} files")
+        kind = "sequences, which only a tagger learns" if task != "tag" else "no sequences, which a tagger needs"
+        raise Failure(f"{settings.format} files have {kind}: the task {task!r} does not go with them")
     parameters = dict(parameters)
     model = model or usual_learner(task, parameters)
     bits = parameters.pop("hash", None)

@@ -41,9 +41,10 @@ def examples(
     check_files(files)
     for path in files:
         own = settings_for(path, settings, format, given)
-        if own.kind != settings.kind:
+        if own.kind != settings.kind or (own.kind == "sequences" and own.format != settings.format):
             raise Failure(
-                f"{path} is {own.format}, and the model has learned from {settings.format}: their examples differ"
+                f"{path} is {own.format}, and the model has learned from {settings.format}: their examples differ. If "
+                "the format was not detected correctly, set --format"
             )
         labelled = has_labels(own, path)
         if labels and not labelled:

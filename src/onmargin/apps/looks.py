@@ -214,6 +214,10 @@ def settings_for(path: str, settings: Settings, format: str | None, given: Mappi
             own = replace(csv_settings(path, own, {"header": settings.header, **marks, **given}), **marks)
         else:
             own = csv_settings(path, own, given)
+    if format == settings.format == "conll" and (width := _token_width(path)) < settings.columns:
+        raise Failure(
+            f"the tokens of {path} have {width} column{'s' * (width > 1)}, and the model needs {settings.columns}"
+        )
     if format in {"json", "jsonl"}:
         own = replace(own, flat=_is_flat(path, format, own.label, own.weight))
     if given.get("text"):

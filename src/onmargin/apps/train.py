@@ -382,7 +382,8 @@ def _begin(run: Run, chunk: Chunk, say: "_Silent") -> None:
     request = run.request
     task = task_of(request.model, request.task) or guess_task(chunk, run.settings)
     parameters = request.parameters
-    if task == "novelty" and not parameters.keys() & {"epsilon", "radius", "max_radius", "geometry", "kernel"}:
+    usual = task == "novelty" and run.settings.kind != "sequences"
+    if usual and not parameters.keys() & {"epsilon", "radius", "max_radius", "geometry", "kernel"}:
         parameters = parameters | {"radius": "learn", "max_radius": usual_radius(chunk)}
     run.learner = begin(request.model, task, run.settings, parameters, request.coverage)
     say.task(run.learner)
