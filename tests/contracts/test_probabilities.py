@@ -85,7 +85,8 @@ def test_odds_of_known_classes_stay_when_a_class_turns_up():
     for strategy in ("joint", "ovr"):
         model = onmargin.PassiveAggressiveClassifier(strategy=strategy).partial_fit(X, y)
         calibration = model._model.calibration
-        calibration.__setstate__(calibration.state() | {"best": np.array([1.0, 0.0, 0.0])})
+        state = calibration.state()
+        calibration.__setstate__(state | {"best": np.array([1.0, 0.0, 0.0]), "lifts": state["lifts"] * [[0], [1]]})
         before = model.predict_proba(X)
         model._meet(np.array([-1]))
         model._model.arrange(model.classes_.tolist())

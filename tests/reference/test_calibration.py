@@ -26,6 +26,7 @@ def same(compiled, twin):
     assert_allclose(state["bins"], twin.bins, rtol=1e-9)
     assert_allclose(state["best"], twin.best, rtol=1e-9, atol=1e-12)
     assert_allclose(state["best_squares"], twin.best_squares, rtol=1e-9)
+    assert_allclose(state["lifts"], [twin.lifts.ravel(), twin.lift_squares.ravel()], rtol=1e-9, atol=1e-12)
     assert_allclose(state["doubt"], [twin.doubt], rtol=1e-9, atol=1e-9)
     assert state["judged"] == twin.judged
 

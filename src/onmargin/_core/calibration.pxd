@@ -5,9 +5,10 @@ from onmargin._core.round cimport Evidence, Round
 from onmargin._core.tasks.task cimport Task
 
 
-# Bins of the reliability diagram.
+# Bins of the reliability diagram, and knots of the log odds of the best class.
 cdef enum:
     BINS = 10
+    KNOTS = 4
 
 
 cdef class Calibration:
@@ -18,6 +19,8 @@ cdef class Calibration:
     cdef double a, b, a_squares, b_squares    # factors of scores and votes, and the squares of their gradients
     cdef double slope, shift, bend            # of the log odds of the best class
     cdef double slope_squares, shift_squares, bend_squares
+    cdef double[2 * KNOTS] lifts              # of the log odds at knots: if the first of two classes is best, or not
+    cdef double[2 * KNOTS] lift_squares
     cdef double doubt                         # log likelihood ratio against the class of highest score as the likeliest
     cdef double s_square, v_square            # running mean squares of scores and votes
     cdef double weight, log_loss, brier       # sums over the rounds
@@ -41,5 +44,6 @@ cdef class Calibration:
     cdef bint infer(self, const Evidence* e, double* p) noexcept nogil
     cdef void settle(self, const Evidence* e, double* p, Py_ssize_t right=*) noexcept nogil
     cdef void adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil
+    cdef void keep_increasing(self) noexcept nogil
     cdef void judge(self, Py_ssize_t right, double weight) noexcept nogil
     cdef void learn(self, const Evidence* e, Py_ssize_t right) noexcept nogil

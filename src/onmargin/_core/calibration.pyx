@@ -13,9 +13,12 @@ that a higher score is never a lower probability.
 Scores are seldom linear in the log odds, and those of many classes seldom of one temperature. So the odds o of the best
 class are adjusted, and the others share what is left as before:
 
-    ln o' = slope ln o + shift + bend max(ln o - 3/2, 0),
+    ln o' = slope ln o + shift + bend max(ln o - 3/2, 0) + sum_j lift_j hat_j(ln o),
 
-learned in the same way from whether the best class was right.
+learned in the same way from whether the best class was right. hat_j is 1 at a knot, 0 at its neighbors and linear in
+between. Two classes have their own lifts each, since a score may be surer of one of them. The log loss is convex in all
+of these numbers, so that their regret against the best ones grows with the square root of the rounds. The map is kept
+increasing.
 
 The class of highest score, which is predicted, need not have the largest p: c corrects scores that favor a class. Its p
 is then raised to the largest of the others, so that predictions and probabilities do not contradict each other, until
@@ -51,6 +54,8 @@ cdef double THOROUGH = 8192
 cdef uint64_t LONG = 64, SHORT = 16
 # Where the log odds of the best class bend, and the rate of their adjustment.
 cdef double KNEE = 1.5, SLOW = 0.3
+# Log odds at which lifts are learned; in between they are interpolated, and beyond them they are constant.
+cdef double[KNOTS] KNOT = [0, 1, 2, 4]
 # The log likelihood ratio from which on the class of highest score need not be the likeliest.
 cdef double PROVEN = log(1000)
 # Logits further below the largest one count as if they were so far below: no probability is 0.
@@ -124,6 +129,12 @@ cdef inline double raised(const double* p, Py_ssize_t n, Py_ssize_t best, Py_ssi
     return (high if k == best else p[k]) / (1 - p[best] + high)
 
 
+cdef inline void descend(double* value, double* squares, double g) noexcept nogil:
+    """One step of AdaGrad."""
+    squares[0] += g * g
+    value[0] -= SLOW * g / sqrt(squares[0])
+
+
 cdef class Calibration:
     """Learns the probabilities of `n_classes` classes from the scores of rounds, and judges them before.
 
@@ -132,11 +143,14 @@ cdef class Calibration:
     """
 
     def __init__(self, Py_ssize_t n_classes=0):
+        cdef Py_ssize_t k
         self.n_classes = whole(n_classes, "n_classes")
         self.a = self.b = 0.5
         self.a_squares = self.b_squares = FIRST_SQUARES
         self.slope, self.shift, self.bend = 1, 0, 0
         self.slope_squares = self.shift_squares = self.bend_squares = FIRST_SQUARES
+        for k in range(2 * KNOTS):
+            self.lifts[k], self.lift_squares[k] = 0, FIRST_SQUARES
         self.learning = True
         self.take(zeros((3, n_classes)))
         self.memory[1] = FIRST_SQUARES
@@ -154,6 +168,7 @@ cdef class Calibration:
         other.slope, other.shift, other.bend = self.slope, self.shift, self.bend
         other.slope_squares, other.shift_squares = self.slope_squares, self.shift_squares
         other.bend_squares = self.bend_squares
+        other.lifts, other.lift_squares = self.lifts, self.lift_squares
         other.a, other.b, other.a_squares, other.b_squares = self.a, self.b, self.a_squares, self.b_squares
         other.s_square, other.v_square = self.s_square, self.v_square
         other.weight, other.log_loss, other.brier, other.bins = self.weight, self.log_loss, self.brier, self.bins
@@ -167,6 +182,10 @@ cdef class Calibration:
         scores grow. A new class begins with the smallest offset.
         """
         cdef Calibration other = self.__copy__()
+        cdef Py_ssize_t j
+        if self.n_classes == 2 and n_classes > 2:  # which of the two was best no longer matters
+            for j in range(KNOTS):
+                other.lifts[j] = (self.lifts[j] + self.lifts[KNOTS + j]) / 2
         offsets = self.memory[:2]
         other.n_classes = n_classes
         other.take(zeros((3, n_classes)))
@@ -182,6 +201,7 @@ cdef class Calibration:
             "factors": np.array([self.a, self.b, self.a_squares, self.b_squares]),
             "best": np.array([self.slope, self.shift, self.bend]),
             "best_squares": np.array([self.slope_squares, self.shift_squares, self.bend_squares]),
+            "lifts": np.array([self.lifts, self.lift_squares]),
             "squares": np.array([self.s_square, self.v_square]), "doubt": np.array([self.doubt]),
             "sums": np.array([self.weight, self.log_loss, self.brier]), "bins": self.bins_so_far(),
         }
@@ -204,6 +224,11 @@ cdef class Calibration:
             self.slope, self.shift, self.bend = best
             self.slope_squares, self.shift_squares, self.bend_squares = best_squares
             self.doubt = doubt[0]
+        if "lifts" in state:
+            lifts = np.empty((2, 2 * KNOTS))
+            fill(lifts, state, "lifts")
+            for k in range(2 * KNOTS):
+                self.lifts[k], self.lift_squares[k] = lifts[0, k], lifts[1, k]
         self.weight, self.log_loss, self.brier = sums
         for k in range(3 * BINS):
             self.bins[k] = bins.flat[k]
@@ -305,27 +330,43 @@ cdef class Calibration:
 
     cdef void adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil:
         """Adjust the odds of the best class."""
-        cdef Py_ssize_t k
-        cdef double rest = 0, z, beyond, share, factor, g
+        cdef Py_ssize_t k, side = KNOTS if self.n_classes == 2 and best == 1 else 0, j = 0
+        cdef double rest = 0, z, beyond, w, share, factor, g
         for k in range(self.n_classes):
             if k != best:
                 rest += p[k]
         rest = max(rest, LEAST_REST)
         z = log(p[best] / rest)
         beyond = max(z - KNEE, 0)
-        share = 1 / (1 + exp(-min(max(self.slope * z + self.shift + self.bend * beyond, -DEPTH), DEPTH)))
+        while j < KNOTS - 2 and z >= KNOT[j + 1]:
+            j += 1
+        w = min(max((z - KNOT[j]) / (KNOT[j + 1] - KNOT[j]), 0), 1)
+        j += side
+        share = self.slope * z + self.shift + self.bend * beyond + (1 - w) * self.lifts[j] + w * self.lifts[j + 1]
+        share = 1 / (1 + exp(-min(max(share, -DEPTH), DEPTH)))
         if right >= 0:
             g = share - (best == right)
-            self.slope_squares += g * z * g * z
-            self.slope = max(self.slope - SLOW * g * z / sqrt(self.slope_squares), LEAST_FACTOR)
-            self.shift_squares += g * g
-            self.shift -= SLOW * g / sqrt(self.shift_squares)
-            self.bend_squares += g * beyond * g * beyond
-            self.bend = max(self.bend - SLOW * g * beyond / sqrt(self.bend_squares), LEAST_FACTOR - self.slope)
+            descend(&self.slope, &self.slope_squares, g * z)
+            self.slope = max(self.slope, LEAST_FACTOR)
+            descend(&self.shift, &self.shift_squares, g)
+            descend(&self.bend, &self.bend_squares, g * beyond)
+            self.bend = max(self.bend, LEAST_FACTOR - self.slope)
+            descend(&self.lifts[j], &self.lift_squares[j], g * (1 - w))
+            descend(&self.lifts[j + 1], &self.lift_squares[j + 1], g * w)
+            self.keep_increasing()
         factor = (1 - share) / rest
         for k in range(self.n_classes):
             p[k] *= factor
         p[best] = share
+
+    cdef void keep_increasing(self) noexcept nogil:
+        """Raise lifts that fall by more than the rest of the map grows."""
+        cdef Py_ssize_t j
+        cdef double fall, least = min(self.slope, self.slope + self.bend) - LEAST_FACTOR / 2
+        for j in range(1, KNOTS):
+            fall = least * (KNOT[j] - KNOT[j - 1])
+            self.lifts[j] = max(self.lifts[j], self.lifts[j - 1] - fall)
+            self.lifts[KNOTS + j] = max(self.lifts[KNOTS + j], self.lifts[KNOTS + j - 1] - fall)
 
     cdef void judge(self, Py_ssize_t right, double weight) noexcept nogil:
         cdef Py_ssize_t k, best = 0, place

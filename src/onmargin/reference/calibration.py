@@ -10,6 +10,7 @@ Vector = NDArray[np.float64]
 
 RATE, LEAST_FACTOR, MEMORY, MOST_DEVIATIONS, DEPTH, BINS = 1.0, 0.01, 1024, 8, 30, 10
 KNEE, SLOW, PROVEN = 1.5, 0.3, np.log(1000)
+KNOTS = np.array([0.0, 1.0, 2.0, 4.0])
 MASK = 2**64 - 1
 
 
@@ -20,8 +21,9 @@ class Calibration:
     s are the centered scores of a model, and v those of a vote, if there is one. Each example is evaluated before it is
     learned. A row with one score holds that of the second of two classes.
 
-    The log odds z of the best class become ``slope z + shift + bend max(z - 1.5, 0)``. The class with the highest score
-    is made the most probable, until the log likelihood ratio `doubt` rejects this.
+    The log odds z of the best class become ``slope z + shift + bend max(z - 1.5, 0)``, plus lifts that are interpolated
+    between knots, separately for each of two classes. The class with the highest score is made the most probable, until
+    the log likelihood ratio `doubt` rejects this.
     """
 
     n_classes: int
@@ -41,11 +43,14 @@ class Calibration:
     bins: Matrix = field(init=False)
     best: Vector = field(init=False)
     best_squares: Vector = field(init=False)
+    lifts: Matrix = field(init=False)
+    lift_squares: Matrix = field(init=False)
 
     def __post_init__(self) -> None:
         self.c, self.c_squares = np.zeros(self.n_classes), np.full(self.n_classes, 4.0)
         self.bins = np.zeros((3, BINS))
         self.best, self.best_squares = np.array([1.0, 0.0, 0.0]), np.full(3, 4.0)
+        self.lifts, self.lift_squares = np.zeros((2, len(KNOTS))), np.full((2, len(KNOTS)), 4.0)
 
     def probabilities(self, s: Vector, v: Vector | None = None) -> Vector:
         """Return the probability of each class from scores s and, if given, vote scores v."""
@@ -82,12 +87,19 @@ class Calibration:
         rest = max(float(np.delete(p, best).sum()), 1e-13)
         z = float(np.log(p[best] / rest))
         x = np.array([z, 1.0, max(z - KNEE, 0.0)])
-        share = 1 / (1 + np.exp(-np.clip(self.best @ x, -DEPTH, DEPTH)))
-        g = (share - (best == right)) * x
-        self.best_squares += g**2
-        self.best -= SLOW * g / np.sqrt(self.best_squares)
+        side = best if self.n_classes == 2 else 0
+        hats = np.array([np.interp(z, KNOTS, hat) for hat in np.eye(len(KNOTS))])
+        share = 1 / (1 + np.exp(-np.clip(self.best @ x + self.lifts[side] @ hats, -DEPTH, DEPTH)))
+        g = share - (best == right)
+        self.best_squares += (g * x) ** 2
+        self.best -= SLOW * g * x / np.sqrt(self.best_squares)
         self.best[0] = max(self.best[0], LEAST_FACTOR)
         self.best[2] = max(self.best[2], LEAST_FACTOR - self.best[0])
+        self.lift_squares[side] += (g * hats) ** 2
+        self.lifts[side] -= SLOW * g * hats / np.sqrt(self.lift_squares[side])
+        falls = (min(self.best[0], self.best[0] + self.best[2]) - LEAST_FACTOR / 2) * np.diff(KNOTS)
+        for j, fall in enumerate(falls):  # the map stays increasing
+            self.lifts[:, j + 1] = np.maximum(self.lifts[:, j + 1], self.lifts[:, j] - fall)
         adjusted = p * (1 - share) / rest
         adjusted[best] = share
         return with_highest(adjusted, best)

@@ -405,6 +405,7 @@ class CalibrationMixture:
     _LEARNED: ClassVar = {
         "best": slice(None),
         "factors": slice(2),
+        "lifts": slice(1),
         "offsets": slice(1),
         "squares": slice(None),
     }
