@@ -450,6 +450,7 @@ def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -
             weights, intercepts = (None, None) if model.curved else model.plain(*mean)
             coef.append(weights)
             intercept.append(None if intercepts is None else intercepts + task.offset)
+    charged, slept = task.naps.copy()
     return Standing(
         names,
         mistakes,
@@ -465,6 +466,7 @@ def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -
         "loss" if task.by_loss else "mistakes",
         np.array(forgets, bool),
         task.sleeping,
-        *task.naps.copy(),
-        learner.totals.rounds - task.naps[1],
+        charged,
+        slept,
+        learner.totals.rounds - slept,
     )
