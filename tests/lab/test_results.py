@@ -168,8 +168,10 @@ def test_ids_of_figures_stay_apart(data):
 
 def test_the_documentation_has_the_claims_of_today():
     text = (Path(__file__).parents[2] / "docs/papers/claims.csv").read_text(encoding="utf-8")
-    printed = [(row["experiment"], row["source"], row["claim"]) for row in csv.DictReader(io.StringIO(text))]
-    assert printed == [
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert {row["verdict"] for row in rows} <= set(map(str, lab.Verdict))
+    assert all(row["numbers"] for row in rows)
+    assert [(row["experiment"], row["source"], row["claim"]) for row in rows] == [
         (name, claim.source, claim.statement)
         for name, experiment in lab.EXPERIMENTS.items()
         for claim in experiment.claims
