@@ -93,6 +93,8 @@ cdef class Reader:
         self.n_entries = 0
         if isinstance(x, dict):
             self.take_pairs(x)
+        elif type(x) is list:
+            self.take_names(tuple(x))
         elif isinstance(x, str) and self.text is not None:
             text = str.__str__(x)
             self.take_text(<PyObject*>text)
