@@ -64,9 +64,23 @@ def test_the_last_column_is_not_always_the_label(tmp_path):
     assert "label 'town'" in said("train", data, "-o", out)
 
 
+def test_a_second_file_without_some_columns_is_warned_of(tmp_path):
+    data, other = people(tmp_path / "a.csv"), tmp_path / "b.csv"
+    other.write_text("age,town,buys\n40,Ulm,yes\n")
+    message = said("train", data, other, "-o", tmp_path / "model", "--quiet")
+    assert f"warning: {other} has no column 'income', 'kids', which {data} has" in message
+
+
+def test_a_label_alone_is_not_learned(tmp_path):
+    data = tmp_path / "a.csv"
+    data.write_text("id,label\n" + "".join(f"p{k},{'ab'[k % 2]}\n" for k in range(30)))
+    message = onmargin("train", data, "-o", tmp_path / "model", code=1)
+    assert "no column to learn from besides the label 'label'; 'id' is left out (different in every row)" in message
+
+
 def test_one_class_is_warned_of(tmp_path):
     data = tmp_path / "a.csv"
-    data.write_text("size,label\n" + "".join(f"{k},yes\n" for k in range(30)))
+    data.write_text("size,label\n" + "".join(f"{k % 7},yes\n" for k in range(30)))
     message = said("train", data, "-o", tmp_path / "model", "--quiet")
     assert message.startswith("warning: all examples have the label 'yes', which the model always predicts")
 

@@ -186,7 +186,7 @@ def test_zero_based():
         ("1 1:1e400", {}, "a value is a finite number; got '1:1e400'"),
         ("1 2:1 2:1", {}, "the indices of a row must increase; got '2:1'"),
         ("1 3:1 2:1", {}, "the indices of a row must increase"),
-        ("1 0:1", {}, "indices start at 1: zero_based=True"),
+        ("1 0:1", {}, "indices start at 1: set zero_based=True"),
         ("1 4:1", {"n_features": 3}, "the index is beyond n_features; got '4:1'"),
         ("1 2147483647:1", {}, "an index is 2147483646 at most"),
         ("1 99999999999999999999999:1", {}, "an index is 2147483646 at most"),

@@ -141,6 +141,9 @@ def _look_at_table(path: str, settings: Settings, given: Mapping[str, Any]) -> L
     judged = judge(rows, [name for name in kept if name not in texts])
     left_out = {} if only else judged.left_out
     table = [name for name in kept if name not in left_out]
+    if not table:
+        useless = "".join(f"; {name!r} is left out ({reason})" for name, reason in left_out.items())
+        raise Failure(f"{path} has no column to learn from besides the label {label!r}{useless}")
     settings = replace(
         settings,
         label=label,

@@ -16,9 +16,9 @@ import numpy as np
 from onmargin.apps.chunk_learner import ChunkLearner, Mark, begin, row_type, task_of
 from onmargin.apps.chunks import CHUNK, Chunk, Digest, Meter, Position, joined, read_chunks
 from onmargin.apps.evaluate import measure_chunk, new_measure
-from onmargin.apps.failure import Failure
+from onmargin.apps.failure import Failure, listed
 from onmargin.apps.formats import FORMATS, TEXT_PARAMETERS, Settings
-from onmargin.apps.looks import Look, check_files, guessed, look_at, named_options
+from onmargin.apps.looks import Look, check_files, guessed, look_at, missing_columns, named_options
 from onmargin.apps.progress import Progress
 from onmargin.apps.report import Report
 from onmargin.apps.signals import Signals, Stopped
@@ -285,6 +285,9 @@ def _begun(request: Request, out: str, start: str | None, say: "_Silent") -> Run
     """Return a run from the beginning of the data, with a new model or one trained on other data."""
     if start is None:
         look = request.look()
+        for path in request.files[1:]:
+            if missing := missing_columns(path, look.settings):
+                click.echo(f"warning: {path} has no column {listed(missing)}, which {request.files[0]} has", err=True)
         say.look(look)
         return Run(request, out, look.settings)
     model, notes = load_with_notes(start)

@@ -49,7 +49,7 @@ cdef tuple FAULTS = (
     "the labels of a row are whole numbers with commas between them",
     "a feature is a whole number, a colon and a value",
     f"an index is {INT32_MAX - 1} at most",
-    "indices start at 1: zero_based=True is for files where they start at 0",
+    "indices start at 1: set zero_based=True (--zero-based) if they start at 0",
     "the indices of a row must increase",
     "the index is beyond n_features",
     "a value is a finite number",
