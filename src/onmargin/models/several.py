@@ -431,8 +431,12 @@ def leading_linear(task: Several, geometry: Geometry) -> Model:
 
 
 def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The weights, columns by features, and intercepts of the best model of those that weigh features."""
-    best = leading_linear(task, geometry)
+    """The weights, columns by features, and intercepts of the best model of those that weigh features.
+
+    Where the leader alone predicts and follows a level, its weights are returned, which are zero.
+    """
+    leader = models(geometry, task.width)[task.leader]
+    best = leader if leader.level and not task.hedge else leading_linear(task, geometry)
     weights, intercepts = best.plain(*best.leaf.mean())
     return weights, intercepts + task.offset
 
