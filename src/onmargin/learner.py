@@ -1,8 +1,7 @@
 """Learner = task + step + geometry + totals. All interfaces of the library are built on it."""
 
 import os
-from collections.abc import Iterator
-from copy import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -21,6 +20,7 @@ __all__ = ["Learner", "Totals", "as_rows", "matrix_of"]
 
 Vector = NDArray[np.float64]
 Offsets = NDArray[np.intp]
+Decode = Callable[[NDArray[np.float64]], NDArray[Any]]
 SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
 
 # Numbers processed between two checks for signals: about 10 ms of work, a few seconds for the slowest learners.
@@ -122,7 +122,7 @@ class Learner(Part, Generic[SomeGeometry]):
         """Return a learner with its own totals that updates the same weights."""
         other = type(self).__new__(type(self))
         other.__dict__ = vars(self).copy()
-        other._totals = copy(self._totals)
+        other._totals = self._totals.__copy__()
         return other
 
     def learn(
@@ -214,35 +214,44 @@ class Learner(Part, Generic[SomeGeometry]):
         rounds.score(self.geometry, X, out, task=self.task, pace=self.pace(X))
         return out[:, : self.geometry.n_columns]
 
-    def scores_in_threads(self, X: Rows, n_jobs: int | None, *, guarded: bool) -> NDArray[np.float64]:
+    def scores_in_threads(
+        self, X: Rows, n_jobs: int | None, *, guarded: bool, decode: Decode | None = None
+    ) -> NDArray[Any]:
         """Return the scores of plain weights, with up to `n_jobs` threads (one per core if None) if it is faster.
 
-        With `guarded`, X was not checked: an invalid row raises `UnsoundRowError`.
+        With `guarded`, X was not checked: an invalid row raises `UnsoundRowError`. With `decode`, return what it makes
+        of the scores, an index per row: the threads do that, too.
         """
-        out = np.empty((X.n_rows, self.geometry.n_scores))
-        pace = self.pace(X)
-        piece = max(min(pace // 8, X.n_rows), 1)  # some milliseconds of work
-        n_threads = min(threads(n_jobs), -(-X.n_rows // piece))
+        n, width, columns = X.n_rows, self.geometry.n_scores, self.geometry.n_columns
+        out: NDArray[Any] = np.empty((n, width)) if decode is None else np.empty(n, np.intp)
+        piece = max(min(self.pace(X) // 8, n), 1)  # some milliseconds of work
+        starts = range(0, n, piece)
+        n_threads = min(threads(n_jobs), len(starts)) if len(starts) > 1 else 1
 
         def fill(start: int) -> bool:
-            stop = min(start + piece, X.n_rows)
-            return rounds.score(self.geometry, X.part(start, stop), out[start:stop], guarded=guarded)
+            part = slice(start, min(start + piece, n))
+            scores = out[part] if decode is None else np.empty((part.stop - start, width))
+            rows = X if piece == n else X.part(start, part.stop)
+            sound = rounds.score(self.geometry, rows, scores, guarded=guarded)
+            scores = scores[:, :columns]
+            if decode is not None:
+                out[part] = decode(scores)
+            return not guarded or bool(sound and np.isfinite(scores).all())
 
         if n_threads > 1:
             from concurrent.futures import ThreadPoolExecutor
 
             with ThreadPoolExecutor(n_threads) as pool:
                 try:
-                    sound = all(pool.map(fill, range(0, X.n_rows, piece)))
+                    sound = all(pool.map(fill, starts))
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
         else:
-            sound = rounds.score(self.geometry, X, out, pace=pace, guarded=guarded)
-        scores = out[:, : self.geometry.n_columns]
-        if guarded and not (sound and np.isfinite(scores).all()):
+            sound = all(map(fill, starts))
+        if not sound:
             raise UnsoundRowError
-        return scores
+        return out[:, :columns] if decode is None else out
 
     def losses(self, X: Rows, y: Vector) -> Vector:
         """Return the current loss of each row."""

@@ -36,7 +36,7 @@ import numpy as np
 
 from onmargin._core.restore import fill, whole, zeros
 
-from libc.math cimport INFINITY, exp, isfinite, log, sqrt
+from libc.math cimport exp, isfinite, log, sqrt
 from libc.stdint cimport uint64_t
 
 from onmargin._core.geometries.geometry cimport Geometry
@@ -66,37 +66,66 @@ cdef double LEAST_REST = 1e-13
 cdef double AHEAD = 1e-4
 
 
-cdef inline double centered(const double* s, Py_ssize_t n, Py_ssize_t k, double mean) noexcept nogil:
-    """The score of class k less the mean; one score is that of the second of two classes against the first."""
-    if n == 1:
-        return s[0] / 2 if k == 1 else -s[0] / 2
-    return s[k] - mean
+cdef extern from "odds.h" nogil:
+    ctypedef struct Odds:
+        double (*sum)(const double* s, Py_ssize_t n) noexcept nogil
+        double (*largest)(const double* s, Py_ssize_t n) noexcept nogil
+        double (*squares)(const double* s, Py_ssize_t n, double mean) noexcept nogil
+        void (*blend)(
+            const double* base, const double* s, Py_ssize_t n, double mean, double unit, double* out
+        ) noexcept nogil
+        void (*softmax)(double* p, Py_ssize_t n, double top, double depth) noexcept nogil
+        double (*slope)(
+            const double* g, const double* s, Py_ssize_t n, double mean, double unit, double most
+        ) noexcept nogil
+        void (*descend)(const double* g, Py_ssize_t n, double rate, double* c, double* squares) noexcept nogil
+
+    const Odds* odds_for()
+
+cdef const Odds* odds = odds_for()
+
+
+cdef inline Evidence by_class(const Evidence* e, double* room) noexcept nogil:
+    """Evidence with a score for each class: the one score s of two classes stands for -s / 2 and s / 2."""
+    if e.n != 1:
+        return e[0]
+    room[0], room[1] = -e.s[0] / 2, e.s[0] / 2
+    if e.v == NULL:
+        return Evidence(room, NULL, 2)
+    room[2], room[3] = -e.v[0] / 2, e.v[0] / 2
+    return Evidence(room, room + 2, 2)
 
 
 cdef inline double mean_of(const double* s, Py_ssize_t n) noexcept nogil:
+    return odds.sum(s, n) / n
+
+
+cdef inline double sum_but(const double* p, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
+    """The sum of all numbers but one."""
+    return odds.sum(p, k) + odds.sum(p + k + 1, n - k - 1)
+
+
+cdef inline double largest_but(const double* p, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
+    """The largest of all numbers but one."""
+    return max(odds.largest(p, k), odds.largest(p + k + 1, n - k - 1))
+
+
+cdef inline Py_ssize_t first_largest(const double* p, Py_ssize_t n) noexcept nogil:
+    cdef double top = odds.largest(p, n)
     cdef Py_ssize_t k
-    cdef double sum = 0
-    if n == 1:
-        return 0
     for k in range(n):
-        sum += s[k]
-    return sum / n
+        if p[k] == top:
+            return k
+    return 0
 
 
 cdef inline double unit_of(double square) noexcept nogil:
     return 1 / sqrt(square) if square > 0 else 0
 
 
-cdef inline double followed(
-    double before, const double* s, Py_ssize_t n, Py_ssize_t classes, double n_seen
-) noexcept nogil:
+cdef inline double followed(double before, const double* s, Py_ssize_t n, double n_seen) noexcept nogil:
     """The running mean square after these scores; one that is 100 times as large as usual counts as if it were so."""
-    cdef double mean = mean_of(s, n), square = 0, z
-    cdef Py_ssize_t k
-    for k in range(classes):
-        z = centered(s, n, k, mean)
-        square += z * z
-    square = finite(square / classes)
+    cdef double square = finite(odds.squares(s, n, mean_of(s, n)) / n)
     if before > 0:
         square = min(square, 1e4 * before)
     return before + (square - before) / min(n_seen, MEMORY)
@@ -105,12 +134,9 @@ cdef inline double followed(
 cdef inline void raise_best(double* p, Py_ssize_t n, Py_ssize_t best) noexcept nogil:
     """Make a class the likeliest, if it is not."""
     cdef Py_ssize_t k
-    cdef double top = 0, sum = 0
-    for k in range(n):
-        if k != best:
-            top = max(top, p[k])
-            sum += p[k]
+    cdef double top = largest_but(p, n, best), sum
     if p[best] <= top:
+        sum = sum_but(p, n, best)
         p[best] = top + AHEAD * p[best]  # which still grows with the score
         sum += p[best]
         for k in range(n):
@@ -119,10 +145,7 @@ cdef inline void raise_best(double* p, Py_ssize_t n, Py_ssize_t best) noexcept n
 
 cdef inline double raised(const double* p, Py_ssize_t n, Py_ssize_t best, Py_ssize_t k) noexcept nogil:
     """The probability of class k if a class were made the likeliest."""
-    cdef Py_ssize_t j
-    cdef double top = 0, high
-    for j in range(n):
-        top = max(top, p[j]) if j != best else top
+    cdef double top = largest_but(p, n, best), high
     if p[best] > top:
         return p[k]
     high = top + AHEAD * p[best]
@@ -269,53 +292,47 @@ cdef class Calibration:
             geometry.mean_scores(r.x, r.predicted, r.change)
             s = r.predicted
         cdef Evidence e = task.evidence(s, r.n_scores, r.change)
-        if e.n != (1 if self.n_classes == 2 else self.n_classes) or not self.infer(&e, self.p):
+        cdef double[4] room
+        if e.n != (1 if self.n_classes == 2 else self.n_classes):
+            return
+        e = by_class(&e, room)
+        if not self.infer(&e, self.p):
             return
         if self.learning:
             self.judged += 1
             self.learn(&e, right)
             self.settle(&e, self.p, right)
             self.judge(right, weight)
-        self.s_square = followed(self.s_square, e.s, e.n, self.n_classes, self.judged)
+        self.s_square = followed(self.s_square, e.s, e.n, self.judged)
         if e.v != NULL:
-            self.v_square = followed(self.v_square, e.v, e.n, self.n_classes, self.judged)
+            self.v_square = followed(self.v_square, e.v, e.n, self.judged)
 
-    cdef bint infer(self, const Evidence* e, double* p) noexcept nogil:
+    cdef bint infer(self, const Evidence* evidence, double* p) noexcept nogil:
         """Set p; False, and equal ones, if the scores have left the range of numbers."""
+        cdef double[4] room
+        cdef Evidence e = by_class(evidence, room)
         cdef Py_ssize_t k
-        cdef double s_mean = mean_of(e.s, e.n), s_unit = self.a * unit_of(self.s_square)
-        cdef double v_mean = 0, v_unit = 0, top = -INFINITY, sum = 0
+        odds.blend(self.c, e.s, e.n, mean_of(e.s, e.n), self.a * unit_of(self.s_square), p)
         if e.v != NULL:
-            v_mean, v_unit = mean_of(e.v, e.n), self.b * unit_of(self.v_square)
-        for k in range(self.n_classes):
-            p[k] = s_unit * centered(e.s, e.n, k, s_mean) + self.c[k]
-            if e.v != NULL:
-                p[k] += v_unit * centered(e.v, e.n, k, v_mean)
-            top = max(top, p[k])
-            sum += p[k]
-        if not isfinite(sum):
-            for k in range(self.n_classes):
-                p[k] = 1.0 / self.n_classes
+            odds.blend(p, e.v, e.n, mean_of(e.v, e.n), self.b * unit_of(self.v_square), p)
+        if not isfinite(odds.sum(p, e.n)):
+            for k in range(e.n):
+                p[k] = 1.0 / e.n
             return False
-        sum = 0
-        for k in range(self.n_classes):
-            p[k] = exp(max(p[k] - top, -DEPTH))
-            sum += p[k]
-        for k in range(self.n_classes):
-            p[k] /= sum
+        odds.softmax(p, e.n, odds.largest(p, e.n), DEPTH)
         return True
 
-    cdef void settle(self, const Evidence* e, double* p, Py_ssize_t right=-1) noexcept nogil:
+    cdef void settle(self, const Evidence* evidence, double* p, Py_ssize_t right=-1) noexcept nogil:
         """Make the predicted class the likeliest, unless that is disproven, and adjust the odds of the likeliest.
 
         With the `right` class, learn how.
         """
+        cdef double[4] room
+        cdef Evidence e = by_class(evidence, room)
         cdef const double* s = e.s if e.v == NULL else e.v
-        cdef Py_ssize_t k, best = e.n == 1 and s[0] >= 0
+        cdef Py_ssize_t best = s[1] >= s[0] if e.n == 2 else first_largest(s, e.n)
         cdef bint agrees = self.doubt < PROVEN
         cdef double high
-        for k in range(1, e.n):
-            best = k if s[k] > s[best] else best
         if right >= 0:
             high = raised(p, self.n_classes, best, right)
             if high != p[right]:
@@ -323,19 +340,14 @@ cdef class Calibration:
         if agrees:
             raise_best(p, self.n_classes, best)
         else:
-            for k in range(self.n_classes):
-                best = k if p[k] > p[best] else best
+            best = first_largest(p, self.n_classes) if p[best] < largest_but(p, self.n_classes, best) else best
         self.adjust(p, best, right)
         raise_best(p, self.n_classes, best)
 
     cdef void adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil:
         """Adjust the odds of the best class."""
         cdef Py_ssize_t k, side = KNOTS if self.n_classes == 2 and best == 1 else 0, j = 0
-        cdef double rest = 0, z, beyond, w, share, factor, g
-        for k in range(self.n_classes):
-            if k != best:
-                rest += p[k]
-        rest = max(rest, LEAST_REST)
+        cdef double rest = max(sum_but(p, self.n_classes, best), LEAST_REST), z, beyond, w, share, factor, g
         z = log(p[best] / rest)
         beyond = max(z - KNEE, 0)
         while j < KNOTS - 2 and z >= KNOT[j + 1]:
@@ -369,36 +381,27 @@ cdef class Calibration:
             self.lifts[KNOTS + j] = max(self.lifts[KNOTS + j], self.lifts[KNOTS + j - 1] - fall)
 
     cdef void judge(self, Py_ssize_t right, double weight) noexcept nogil:
-        cdef Py_ssize_t k, best = 0, place
-        cdef double square = 0, miss
-        for k in range(self.n_classes):
-            miss = self.p[k] - (k == right)
-            square += miss * miss
-            best = k if self.p[k] > self.p[best] else best
+        cdef Py_ssize_t best = 1 if self.n_classes == 2 else first_largest(self.p, self.n_classes), place
+        cdef double likelihood = self.p[right], square
+        self.p[right] -= 1
+        square = odds.squares(self.p, self.n_classes, 0)
+        self.p[right] = likelihood
         self.weight += weight
         self.log_loss -= weight * log(self.p[right])
         self.brier += weight * (square / 2 if self.n_classes == 2 else square)
-        best = 1 if self.n_classes == 2 else best
         place = min(<Py_ssize_t>(BINS * self.p[best]), BINS - 1)
         self.bins[place] += weight
         self.bins[BINS + place] += weight * self.p[best]
         self.bins[2 * BINS + place] += weight * (best == right)
 
     cdef void learn(self, const Evidence* e, Py_ssize_t right) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef double s_mean = mean_of(e.s, e.n), s_unit = unit_of(self.s_square), s_gradient = 0
-        cdef double v_mean = 0, v_unit = unit_of(self.v_square), v_gradient = 0, z, g
+        cdef double s_gradient, v_gradient = 0, likelihood = self.p[right]
+        self.p[right] -= 1  # the gradient of the log loss
+        s_gradient = odds.slope(self.p, e.s, e.n, mean_of(e.s, e.n), unit_of(self.s_square), MOST_DEVIATIONS)
         if e.v != NULL:
-            v_mean = mean_of(e.v, e.n)
-        for k in range(self.n_classes):
-            g = self.p[k] - (k == right)
-            z = centered(e.s, e.n, k, s_mean) * s_unit
-            s_gradient += g * min(max(z, -MOST_DEVIATIONS), MOST_DEVIATIONS)
-            if e.v != NULL:
-                z = centered(e.v, e.n, k, v_mean) * v_unit
-                v_gradient += g * min(max(z, -MOST_DEVIATIONS), MOST_DEVIATIONS)
-            self.c_squares[k] += g * g
-            self.c[k] -= RATE * g / sqrt(self.c_squares[k])
+            v_gradient = odds.slope(self.p, e.v, e.n, mean_of(e.v, e.n), unit_of(self.v_square), MOST_DEVIATIONS)
+        odds.descend(self.p, e.n, RATE, self.c, self.c_squares)
+        self.p[right] = likelihood
         self.a_squares += s_gradient * s_gradient
         self.a = max(self.a - RATE * s_gradient / sqrt(self.a_squares), LEAST_FACTOR)
         if e.v != NULL:

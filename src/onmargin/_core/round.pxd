@@ -97,6 +97,11 @@ cdef inline void demand(Round* r, Py_ssize_t up, Py_ssize_t down, double loss, b
     r.n_halfspaces += 1
 
 
+cdef inline void demand_of_one(Round* r, bint rise, double loss, bint mistaken) noexcept nogil:
+    """Add a half-space of the only score, which must rise or fall. It has no branch: no CPU could predict it."""
+    demand(r, <Py_ssize_t>rise - 1, -<Py_ssize_t>rise, loss, mistaken)
+
+
 cdef inline void suffer(Round* r, double loss) noexcept nogil:
     """Add a loss to the round."""
     r.loss += loss

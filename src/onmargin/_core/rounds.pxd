@@ -33,9 +33,6 @@ cdef class Totals:
 cdef class Stage:
     cdef Round r
     cdef tuple owners
-    cdef bint single  # whether `play_single` plays its rounds
-
-    cdef prepare(self, Task task, Step step, Geometry geometry)
 
     cdef inline void clear(self) noexcept nogil:
         """Nothing is asked yet, and nothing suffered."""

@@ -4,16 +4,14 @@ from copy import copy
 
 import numpy as np
 
-from onmargin._core.tasks.task import Binary, Regression
-
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t
 
-from onmargin._core.geometries.geometry cimport Euclidean, Geometry
+from onmargin._core.geometries.geometry cimport Geometry, measure, move, scores
 from onmargin._core.round cimport HalfSpace, Round, finite
 from onmargin._core.rows cimport Row, Rows, Vec, address, vec_for
-from onmargin._core.steps.step cimport Projection, Step, projection
+from onmargin._core.steps.step cimport Step, solve
 from onmargin._core.tasks.task cimport Task
 
 
@@ -92,48 +90,6 @@ cdef class Stage:
         self.r.sequence.rival = <int32_t*>address(self.owners[3], "i", rows, writable=True)
         self.r.weight = self.r.unit = self.r.n_rows = self.r.n_y = 1
 
-    cdef prepare(self, Task task, Step step, Geometry geometry):
-        """Choose how the rounds of these parts are played."""
-        self.single = (
-            type(task) in (Binary, Regression) and type(step) is Projection and type(geometry) is Euclidean
-            and geometry.n_columns == 1
-        )
-
-
-cdef void play_single(
-    Task task, Projection step, Euclidean geometry, Totals totals, Stage stage
-) noexcept nogil:
-    """`play_round` for one column of plain weights and the passive-aggressive step, to the same bits.
-
-    Short rows are learned in less time than it takes to call all parts of a round.
-    """
-    cdef Round* r = &stage.r
-    cdef HalfSpace* h = r.halfspaces
-    cdef double squares = geometry.vec.scores_and_norm(r.x, &geometry.w, geometry.b, r.s), gain, damping, sign
-    cdef Py_ssize_t late
-    r.n_scores = 1
-    consult(task, geometry, totals, r)
-    geometry.take_norm(r.x, squares)
-    geometry.clock += 1
-    stage.clear()
-    task.constrain(r)
-    if r.loss > 0:
-        damping = step.damping / r.weight if step.damping > 0 else 0
-        h.q = r.x.squared_norm
-        h.tau = projection(h, step.cap * r.weight, damping)
-        gain = h.tau * (h.loss - h.tau * damping / 2)
-        if 0 < gain < MOST_GAIN:
-            totals.updates += 1
-            totals.dual_value = finite(totals.dual_value + (gain - h.tau * h.tau * r.x.squared_norm / 2))
-            geometry.vec.add(r.x, &geometry.w, h.up, h.down, h.tau)
-            sign = 1 if h.up == 0 else -1
-            geometry.b[0] += sign * h.tau * geometry.squared_bias()
-            late = geometry.clock - geometry.average if geometry.average > 0 else 0
-            if late > 0:
-                geometry.vec.add(r.x, &geometry.l, h.up, h.down, late * h.tau)
-                geometry.lb[0] += sign * late * h.tau * geometry.squared_bias()
-    totals.count(r)
-
 
 cdef inline void consult(Task task, Geometry geometry, Totals totals, Round* r) noexcept nogil:
     """Say with which probability the round's prediction is right, if that is learned."""
@@ -148,19 +104,16 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
     """One round with the rows, the target and the weight that the stage has."""
     cdef Round* r = &stage.r
     cdef double gain
-    if stage.single:
-        play_single(task, <Projection>step, <Euclidean>geometry, totals, stage)
-        return
-    geometry.scores(r)                           # predict
+    scores(geometry, r)                          # predict
     consult(task, geometry, totals, r)           # and say with which probability
-    geometry.measure(r)
+    measure(geometry, r)
     stage.clear()
     task.constrain(r)                            # suffer the loss
     if r.loss > 0 or step.eager:                 # otherwise passive
-        gain = step.solve(r, geometry)
+        gain = solve(step, r, geometry)
         if 0 < gain < MOST_GAIN:                 # aggressive, unless the numbers have left their range
             totals.updates += 1
-            totals.dual_value = finite(totals.dual_value + (gain - geometry.move(r) / 2))
+            totals.dual_value = finite(totals.dual_value + (gain - move(geometry, r) / 2))
     if r.asleep != NULL:
         geometry.put_to_sleep(r.asleep)
     totals.count(r)
@@ -208,7 +161,6 @@ def play(
     cdef Round* r = &stage.r
     cdef const Vec* vec = vec_for(X.itemsize)
     cdef bint sound = True
-    stage.prepare(task, step, geometry)
     task.reserve(len(stage.owners[3]), geometry.n_scores)
     seat(task, geometry)
     if trials is not None:

@@ -1,6 +1,6 @@
 """One example at a time: read, predicted and learned in one call."""
 
-from numpy import ndarray
+from numpy import bool_, generic, int64, ndarray
 
 from onmargin._core.restore import zeros
 
@@ -9,7 +9,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from libc.math cimport isfinite
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from onmargin._core.calibration cimport Calibration
@@ -57,7 +57,25 @@ cpdef double check_weight(weight) except -1:
     return w
 
 
+cdef extern from "scalars.h":
+    ctypedef struct Int64Scalar:
+        int64_t value
+    ctypedef struct BoolScalar:
+        unsigned char value
+
+
+cdef object python_label(y):
+    """A label of Python for a scalar of NumPy: to compare the two takes longer than a round."""
+    if type(y) is int64:
+        return (<Int64Scalar*><PyObject*>y).value
+    if type(y) is bool_:
+        return True if (<BoolScalar*><PyObject*>y).value else False
+    return str.__str__(y) if isinstance(y, str) else y.item()
+
+
 cdef PyObject* known_label(dict targets, y) except? NULL:
+    if type(y) is not str and type(y) is not int and isinstance(y, generic):
+        y = python_label(y)
     try:
         return PyDict_GetItemWithError(targets, y)
     except TypeError:
@@ -134,7 +152,6 @@ cdef class Player:
         self.task, self.step, self.geometry = self.learner.task, self.learner.step, self.learner.geometry
         self.totals = self.learner._totals
         self.stage = Stage(self.geometry, self.step)
-        self.stage.prepare(self.task, self.step, self.geometry)
         self.single = self.geometry.dtype.itemsize == 4
         self.most_names = min(self.geometry.n_features, self.model.most_names)
         if self.reader is not None:

@@ -24,29 +24,49 @@ def label_codes(
     return codes
 
 
+# Up to this many labels are searched for: fewer calls of NumPy matter more than what each does.
+FEW = 1000
+
+
+def are_consecutive(y: NDArray[Any], classes: NDArray[Any]) -> bool:
+    """Return whether classes are consecutive integers, so that labels of the same type give their own index."""
+    last = len(classes) - 1
+    return y.dtype == classes.dtype == np.int64 and last >= 0 and int(classes[last]) - int(classes[0]) == last
+
+
 def nearest_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     """Return the index of each label among the sorted classes; arbitrary for an unknown label."""
     last = len(classes) - 1
-    if y.dtype == classes.dtype == np.int64 and last >= 0 and int(classes[last]) - int(classes[0]) == last:
-        codes: NDArray[np.intp] = np.clip(y - classes[0], 0, last)  # consecutive integers give their own index
+    if len(y) > FEW and are_consecutive(y, classes):
+        codes: NDArray[np.intp] = np.clip(y - classes[0], 0, last)
         return codes
-    return np.minimum(np.searchsorted(classes, y), last)
+    return np.minimum(classes.searchsorted(y), last)
 
 
-def segments(y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_]) -> list[tuple[int, int, NDArray[Any]]]:
+def all_known(y: NDArray[Any], classes: NDArray[Any]) -> bool:
+    """Return whether it is quickly seen that all labels are classes."""
+    return are_consecutive(y, classes) and bool(classes[0] <= y.min() and y.max() <= classes[-1])
+
+
+def segments(
+    y: NDArray[Any], classes: NDArray[Any], live: NDArray[np.bool_] | None
+) -> list[tuple[int, int, NDArray[Any]]]:
     """Split y where a label is learned for the first time: (start, stop, the label that is new at start, if any).
 
-    Pieces in which nothing is learned are left out.
+    `live` are the examples that are learned; if None, all. Pieces in which nothing is learned are left out.
     """
-    new = live.copy()
-    if len(classes):
-        new &= classes[nearest_codes(y, classes)] != y
+    whole = [(0, len(y), y[:0])] if (len(y) if live is None else live.any()) else []
+    if len(y) > FEW and all_known(y, classes):
+        return whole
+    new = classes[nearest_codes(y, classes)] != y if len(classes) else np.ones(len(y), np.bool_)
+    if live is not None:
+        new &= live
     if not new.any():
-        return [(0, len(y), y[:0])] if live.any() else []
+        return whole
     places = np.flatnonzero(new)
     first = set(places[np.unique(y[new], return_index=True)[1]].tolist())
     cuts = []
     for start, stop in pairwise(sorted({0, len(y)} | first)):
-        if live[start:stop].any():
+        if live is None or live[start:stop].any():
             cuts.append((start, stop, y[start : start + (start in first)]))
     return cuts

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import wraps
 from math import inf
+from operator import is_
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -30,7 +31,7 @@ from onmargin.estimators._checks import live, table_remedy
 from onmargin.io.sharding import Shards
 from onmargin.learner import Learner, Offsets, Totals, UnsoundRowError, Vector, as_rows
 from onmargin.models.compatible import several
-from onmargin.models.options import check_options, option
+from onmargin.models.options import CONSTANTS, check_options, declared, option
 from onmargin.models.plan import ROUNDS_TO_DIFFER, Model, Plan, Shape, check_begun
 from onmargin.models.rules import FLAG, NONE, Instance, Number
 from onmargin.models.several import ModelOutcome
@@ -43,6 +44,12 @@ DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 # If X has at least this many bytes, its rows are checked as they are learned, not in a separate pass; X must also be
 # this many times as large as the weights, which are copied in case a row is refused.
 GUARDED_BYTES, GUARDED_RATIO = 1 << 20, 4
+
+
+def is_clean(y: NDArray[Any]) -> bool:
+    """Return whether an array holds what targets may be, without missing values."""
+    return y.dtype.kind in "biuU" or (y.dtype.kind == "f" and bool(np.isfinite(y).all()))
+
 
 # Options of passes; some families have other defaults.
 
@@ -111,14 +118,14 @@ class RestorePoint:
         self._first = self._state = state = dict(vars(estimator))
         if "_model" in state:
             # Rounds update the weights of both; everything else is replaced in the copy only.
-            estimator._model = copy(state["_model"])
+            estimator._model = state["_model"].__copy__()
 
     def advance(self) -> None:
         """Commit what was learned so far."""
         estimator = self._estimator
         if self._played() and not estimator._model.learner.forks:
             state = dict(vars(estimator))
-            estimator._model = copy(state["_model"])
+            estimator._model = state["_model"].__copy__()
             self._state = state
         self._undo = None
 
@@ -237,6 +244,18 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 f"there are weights for {n_features} features, and n_features_in_ is {self.n_features_in_}"
             )
 
+    def _planned(self) -> Plan:
+        """Check the parameters and return their plan: that of the last call, if no parameter has changed."""
+        values = self, *map(vars(self).__getitem__, declared(type(self)))
+        last: Plan | None = None if "_model" not in vars(self) else getattr(self._model, "plan", None)
+        if last is not None and last.options is not None and all(map(is_, values, last.options)):
+            return last
+        self._check_parameters()
+        plan = self.plan()
+        if CONSTANTS.issuperset(map(type, values[1:])):
+            vars(plan)["options"] = values  # it is frozen for all others
+        return plan
+
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Plan]:
         """Check the parameters and yield their plan; if anything raises, restore the estimator.
@@ -244,11 +263,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         Used for passes, which update a copy of the weights. Other threads that train the estimator wait until the block
         ends.
         """
-        self._check_parameters()
+        plan = self._planned()
         with TakingTurns(self):
             before = dict(vars(self))
             try:
-                yield self.plan()
+                yield plan
                 self._model.learner.close()
             except BaseException:
                 self.__dict__ = before
@@ -261,13 +280,13 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         Used for examples of a stream, which update the weights in place. No error is raised once rounds are played; an
         interrupt may come between two stretches of them, and leaves what was learned before it.
         """
-        self._check_parameters()
+        plan = self._planned()
         with TakingTurns(self):
             point = RestorePoint(self)
-            swept = hasattr(self, "C") and several(self.C)
+            swept = plan.ensemble is not None and hasattr(self, "C") and several(self.C)
             before = self._n_rounds() if swept else 0
             try:
-                yield self.plan(), point
+                yield plan, point
                 self._model.learner.close()
             except UnsoundRowError:
                 point.start_over()
@@ -299,8 +318,10 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _is_large(self, X: Any) -> bool:
         """Return whether X is read without a copy, and is so large that a separate pass over its numbers costs time."""
-        is_csr = sparse.issparse(X) and X.format == "csr"
-        if not is_csr and not (type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous and X.flags.aligned):
+        if type(X) is np.ndarray:
+            if X.nbytes < GUARDED_BYTES or X.ndim != 2 or not (X.flags.c_contiguous and X.flags.aligned):
+                return False
+        elif not (sparse.issparse(X) and X.format == "csr"):
             return False
         return X.dtype in DTYPES and bool(X.data.nbytes >= GUARDED_BYTES)
 
@@ -317,9 +338,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
         With `guarded`, the numbers of X are not checked here: the rounds do that.
         """
-        if not (
-            keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and y.dtype.kind in "biuU"
-        ):
+        if not (keep and self._is_plain(X) and type(y) is np.ndarray and y.shape == (len(X),) and is_clean(y)):
             X, y = self._checked(X, y, keep=keep, dtypes=dtypes, finite=not guarded)
         return X, y, as_rows(X, guarded=guarded)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes, check_labels, plain
 from onmargin._warnings import warn_of_margin
@@ -69,7 +70,10 @@ class LinearClassifier(LinearEstimator):
     def _target(self, codes: NDArray[np.intp]) -> Vector:
         """Return the targets of the task: -1 and +1 for two classes, otherwise the column."""
         target = codes.astype(np.float64)
-        return 2 * target - 1 if len(self.classes_) == 2 else target
+        if len(self.classes_) == 2:
+            target *= 2
+            target -= 1
+        return target
 
     def _weighted(self, codes: NDArray[np.intp], weight: Vector | None, balance: Balance) -> Vector | None:
         """Return example weights times class weights, "balanced" ones by the given rule; also count the classes."""
@@ -220,11 +224,10 @@ class LinearClassifier(LinearEstimator):
             if len(known):
                 self._meet(known)
             self._check_rows(plan, X, weight, first=first)
-            weighty = np.ones(len(y), bool) if weight is None else weight > 0
             self.n_iter_ = 1
             if guarded:
                 self._guard(point)
-            for start, stop, newcomer in segments(y, self.classes_, weighty):
+            for start, stop, newcomer in segments(y, self.classes_, None if weight is None else weight > 0):
                 if start > 0:
                     point.advance()
                 self._meet(newcomer)
@@ -274,8 +277,9 @@ class LinearClassifier(LinearEstimator):
             One label per example. Ties go to the first class; with two classes, a score of zero predicts
             ``classes_[1]``.
         """
-        scores = self._scores(X)
-        return self._labels(scores)
+        check_is_fitted(self)
+        labels: NDArray[Any] = self.classes_[self._scores(X, self._model.judge.decode)]
+        return labels
 
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Return the probability of each class, calibrated on the examples learned so far.

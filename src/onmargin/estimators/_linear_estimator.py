@@ -19,7 +19,7 @@ from onmargin._core.rows import Rows
 from onmargin.estimators._checks import check_numbers
 from onmargin.estimators._estimator import Estimator, MatrixLike
 from onmargin.estimators._shown import weights_of
-from onmargin.learner import UnsoundRowError, Vector, as_rows
+from onmargin.learner import Decode, UnsoundRowError, Vector, as_rows
 from onmargin.models.kernel_learner import KernelLearner
 from onmargin.models.plan import Plan
 from onmargin.models.updates import check_combination
@@ -96,17 +96,17 @@ class LinearEstimator(Estimator):
             },
         )
 
-    def _scores(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Return the scores, examples by columns."""
+    def _scores(self, X: MatrixLike, decode: Decode | None = None) -> NDArray[Any]:
+        """Return the scores, examples by columns; with `decode`, what it makes of them."""
         check_is_fitted(self)
         if self._sparse_coef is None and self._learner.plain and self._is_large(X):
             try:
                 checked = self._rows_to_score(X, finite=False)
-                return self._scores_of(checked, as_rows(checked, guarded=True), guarded=True)
+                return self._scores_of(checked, as_rows(checked, guarded=True), guarded=True, decode=decode)
             except UnsoundRowError:  # the check below reports what is wrong
                 pass
         X = self._rows_to_score(X)
-        return self._scores_of(X, as_rows(X))
+        return self._scores_of(X, as_rows(X), decode=decode)
 
     def _raw_scores(self, X: MatrixLike) -> NDArray[np.float64]:
         """Return the scores of all models side by side, examples by columns."""
@@ -120,12 +120,13 @@ class LinearEstimator(Estimator):
             self._model.warn_if_forgetful(self.plan(), rows)
         return rows
 
-    def _scores_of(self, X: Any, rows: Rows, *, guarded: bool = False) -> NDArray[np.float64]:
+    def _scores_of(self, X: Any, rows: Rows, *, guarded: bool = False, decode: Decode | None = None) -> NDArray[Any]:
         """Return the scores of the rows of X, by columns; with `guarded` its numbers were not checked."""
         if self._sparse_coef is not None:
             scores: NDArray[np.float64] = safe_sparse_dot(X, self._sparse_coef.T, dense_output=True) + self.intercept_
-            return scores
-        return self._shown(self._model.scores(rows, n_jobs=getattr(self, "n_jobs", None), guarded=guarded).T).T
+            return scores if decode is None else decode(scores)
+        found = self._model.scores(rows, n_jobs=getattr(self, "n_jobs", None), guarded=guarded, decode=decode)
+        return self._shown(found.T).T if decode is None else found
 
     @property
     def coef_(self) -> Any:

@@ -12,6 +12,9 @@ from onmargin.errors import ParameterError
 from onmargin.models.compatible import broken
 from onmargin.models.rules import CLASS_FACTORS, FLAG, NONE, Number, Rule, Word, refuse_values
 
+# Types of values that cannot change in place.
+CONSTANTS = frozenset((bool, int, float, str, type(None)))
+
 
 def option(default: Any, *accepted: Rule, text: str = "") -> Any:
     """Declare an option by its default and the rules, one of which a value must satisfy.

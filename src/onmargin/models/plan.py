@@ -22,7 +22,7 @@ from onmargin._core.tasks.task import Task
 from onmargin._parts import Part, take_apart
 from onmargin._warnings import warn_caller
 from onmargin.errors import ParameterError
-from onmargin.learner import Learner
+from onmargin.learner import Decode, Learner
 from onmargin.models.columns import Places, class_columns
 from onmargin.models.experts import Ensemble, Expert, kinds_of, steps_of
 from onmargin.models.rules import Number
@@ -74,7 +74,7 @@ def largest_entry(X: Any) -> float:
     return float(max(X.max(), -X.min()))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The task, step, geometry and other parts that a set of options defines."""
 
@@ -102,6 +102,8 @@ class Plan:
     first_step: Callable[[Any], Step] | None = None  # rows of the first call -> step, if the options set none
     sized: str = ""  # why the number of features must be known at the first example
     nonnegative: str | None = None  # the error for a negative value in a row, with {} for the value
+    # The set of options that it was made of, and their values, if these cannot change in place.
+    options: tuple[Any, ...] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -126,6 +128,8 @@ class Model(Part):
     plan: Plan
     _experts: Sequence[Expert]  # the experts of the plan that take part
     in_order = False  # whether it was last fitted to data in their order, not trained on a stream
+    # The plan, the labels and the task set last, if the options of the plan cannot change in place.
+    arranged: tuple[Plan | None, Labels, Task | None] = (None, (), None)
     told = False  # whether the warning about a forgetting leader was issued
     first_rows: Any = None  # the first rows of the stream, to recognize them in predictions
 
@@ -143,7 +147,7 @@ class Model(Part):
         """Return a model to continue with; this one is kept for the case of an error."""
         other = type(self).__new__(type(self))
         other.__dict__ = vars(self).copy()
-        other.learner = copy(self.learner)
+        other.learner = self.learner.__copy__()
         return other
 
     @classmethod
@@ -260,9 +264,13 @@ class Model(Part):
 
     def arrange(self, labels: Labels = ()) -> None:
         """Set the task of the plan for the labels known now."""
-        judge, ensemble = self.plan.task(labels), self.plan.ensemble
+        plan, ensemble, (before, known, task) = self.plan, self.plan.ensemble, self.arranged
+        if plan is before and task is self.learner.task and type(labels) is list and labels == known:
+            return
+        judge = plan.task(labels)
         if ensemble is None:
             self.learner.task = judge
+            self.arranged = (None, (), None) if plan.options is None else (plan, labels, judge)
             return
         self.learner.task = ensemble.combination(
             self.learner.geometry,
@@ -322,15 +330,20 @@ class Model(Part):
         combined = self.combined
         return self.learner.task if combined is None else combined.judge
 
-    def scores(self, rows: Rows, *, n_jobs: int | None = 1, guarded: bool = False) -> NDArray[np.float64]:
-        """Return the scores that predict, rows by columns.
+    def scores(
+        self, rows: Rows, *, n_jobs: int | None = 1, guarded: bool = False, decode: Decode | None = None
+    ) -> NDArray[Any]:
+        """Return the scores that predict, rows by columns; with `decode`, what it makes of them.
 
-        Plain weights score in up to `n_jobs` threads, and with `guarded` accept rows that were not checked.
+        Plain weights score and decode in up to `n_jobs` threads, and with `guarded` accept rows that were not checked.
         """
         learner, combined = self.learner, self.combined
-        many = partial(learner.scores_in_threads, n_jobs=n_jobs, guarded=guarded) if learner.plain else learner.scores
-        scores = many(rows)
-        return scores if combined is None else combined.combine(scores)
+        if learner.plain and combined is None:
+            return learner.scores_in_threads(rows, n_jobs, guarded=guarded, decode=decode)
+        scores = learner.scores_in_threads(rows, n_jobs, guarded=guarded) if learner.plain else learner.scores(rows)
+        if combined is not None:
+            scores = combined.combine(scores)
+        return scores if decode is None else decode(scores)
 
     @property
     def calibration(self) -> Calibration:

@@ -104,7 +104,7 @@ cdef class Columns(Geometry):
         cdef HalfSpace* h
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
-            h.q = r.x.squared_norm * ((h.up >= 0) + (h.down >= 0))
+            h.q = r.x.squared_norm * sides(h)
 
     cdef void gram(self, const Round* r, double* G) noexcept nogil:
         cdef Py_ssize_t i, j, n = r.n_halfspaces
@@ -127,7 +127,7 @@ cdef class Columns(Geometry):
         cdef HalfSpace* h = r.halfspaces
         cdef double squares = 0, rise = 0
         if r.n_halfspaces == 1:
-            return h.tau * h.tau * ((h.up >= 0) + (h.down >= 0))
+            return h.tau * h.tau * sides(h)
         memset(r.change, 0, r.n_scores * sizeof(double))
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
@@ -157,6 +157,7 @@ cdef class Euclidean(Columns):
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
+        self.plain = type(self) is Euclidean
         self.n_features = whole(n_features, "n_features")
         self.n_columns = whole(n_columns, "n_columns", least=1)
         self.dtype = float_type(dtype)
@@ -280,8 +281,7 @@ cdef class Euclidean(Columns):
             array[...] = getattr(copy, name)
 
     cdef void scores(self, Round* r) noexcept nogil:
-        self.found = self.vec.scores_and_norm(r.x, &self.w, self.b, r.s)
-        r.n_scores = self.n_columns
+        self.score(r)
 
     cdef void project(self, const Row* x, const Weights* w, const double* b, double* s) noexcept nogil:
         cdef Py_ssize_t c
@@ -301,9 +301,7 @@ cdef class Euclidean(Columns):
         return self.average > 0
 
     cdef void measure(self, Round* r) noexcept nogil:
-        self.take_norm(r.x, self.vec.squared_norm(r.x) if self.found < 0 else self.found)
-        self.found = -1  # of this row alone
-        self.clock += 1
+        self.count(r)
 
     cdef void norms(self, Round* r) noexcept nogil:
         self.measure_row(r.x)
@@ -312,25 +310,20 @@ cdef class Euclidean(Columns):
         self.take_norm(x, self.vec.squared_norm(x))
 
     cdef double move(self, const Round* r) noexcept nogil:
-        cdef double squares = self.combine(r)
+        cdef double squares
+        if r.n_halfspaces == 1:
+            return self.move_along(r, r.halfspaces)
+        squares = self.combine(r)
         self.shift(r, &self.w, self.b, 1)
         if self.average and self.clock > self.average:
             self.shift(r, &self.l, self.lb, self.clock - self.average)
         return squares * r.x.squared_norm
 
     cdef void shift(self, const Round* r, const Weights* w, double* b, double scale) noexcept nogil:
-        """W += scale * (the round's move)."""
+        """W += scale * (the move of a round with several half-spaces, which `combine` has summed)."""
         cdef Py_ssize_t c, touched = 0
-        cdef HalfSpace* h = r.halfspaces
         cdef double* t = r.change
         cdef double squared_bias = self.squared_bias()
-        if r.n_halfspaces == 1:
-            self.vec.add(r.x, w, h.up, h.down, scale * h.tau)
-            if h.up >= 0:
-                b[h.up] += scale * h.tau * squared_bias
-            if h.down >= 0:
-                b[h.down] -= scale * h.tau * squared_bias
-            return
         memset(t + self.n_columns, 0, (self.n_scores - self.n_columns) * sizeof(double))  # padding stays as it is
         for c in range(self.n_columns):
             t[c] *= scale

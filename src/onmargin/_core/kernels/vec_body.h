@@ -384,13 +384,18 @@ TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdi
             NAME(add_far)(x, W + up * w->gap, w->stride, a);
         if (down >= 0)
             NAME(add_far)(x, W + down * w->gap, w->stride, -a);
-    } else if (up >= 0 && down >= 0 && w->stride > 1) /* both stand on the same cache lines */
+    } else if ((up | down) < 0) /* one is absent: -1. There is no branch on which of them, which no CPU could predict */
+        NAME(add_one)(x, W + (up + down + 1) * w->gap, w->stride, tau * (REAL)(1 - 2 * (up < 0)));
+    else if (w->stride > 1) /* both stand on the same cache lines */
         for (ptrdiff_t k = 0; k < x->n; k++) {
             REAL *f = W + (j ? j[k] : k) * w->stride, step = tau * v[k];
             f[up] += step;
             f[down] -= step;
         }
-    else if (up >= 0 && down >= 0 && !j) {
+    else if (j) {
+        NAME(add_one)(x, W + up * w->gap, 1, tau);
+        NAME(add_one)(x, W + down * w->gap, 1, -tau);
+    } else {
         REAL *rising = W + up * w->gap, *falling = W + down * w->gap;
         ptrdiff_t k = 0;
         for (; k + LANES <= x->n; k += LANES) {
@@ -403,11 +408,6 @@ TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdi
             rising[k] += tau * v[k];
             falling[k] -= tau * v[k];
         }
-    } else {
-        if (up >= 0)
-            NAME(add_one)(x, W + up * w->gap, w->stride, tau);
-        if (down >= 0)
-            NAME(add_one)(x, W + down * w->gap, w->stride, -tau);
     }
 }
 

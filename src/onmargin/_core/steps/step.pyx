@@ -35,6 +35,7 @@ cdef class Projection(Step):
     """
 
     def __init__(self, double cap=INFINITY, double damping=0.0):
+        self.plain = type(self) is Projection
         self.cap = cap
         self.damping = damping
 
@@ -47,13 +48,9 @@ cdef class Projection(Step):
 
     cdef double pace(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
-        cdef HalfSpace* h
         cdef double damping = self.damping / r.weight, gain = 0
         for i in range(r.n_halfspaces):
-            h = &r.halfspaces[i]
-            h.tau = projection(h, self.cap * r.weight, damping)
-            if h.tau > 0:
-                gain += h.tau * (h.loss - h.tau * damping / 2)
+            gain += self.along(r, &r.halfspaces[i], damping)
         return gain
 
 

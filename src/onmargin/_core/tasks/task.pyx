@@ -9,7 +9,7 @@ import numpy as np
 from libc.math cimport exp, fabs, log, log1p, sqrt
 from libc.stdint cimport uint8_t
 
-from onmargin._core.round cimport Evidence, Round, demand, suffer
+from onmargin._core.round cimport Evidence, Round, demand, demand_of_one, suffer
 from onmargin._core.rows cimport address
 
 
@@ -134,7 +134,7 @@ cdef class Binary(Classes):
         cdef double y = r.y[0], loss = self.asked(y > 0) - y * r.s[0]
         r.mistake = y * r.s[0] <= 0
         if loss > 0 or self.eager:
-            demand(r, 0 if y > 0 else -1, -1 if y > 0 else 0, loss, r.mistake)
+            demand_of_one(r, y > 0, loss, r.mistake)
             suffer(r, max(loss, 0))
 
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
@@ -159,7 +159,7 @@ cdef class Regression(Task):
         cdef double y = r.y[0], loss = fabs(y - r.s[0]) - self.epsilon
         r.mistake = loss > 0
         if loss > 0:
-            demand(r, 0 if y > r.s[0] else -1, -1 if y > r.s[0] else 0, loss, True)
+            demand_of_one(r, y > r.s[0], loss, True)
             suffer(r, loss)
 
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
@@ -349,7 +349,7 @@ cdef class Softmax(Task):
             r.mistake = margin <= 0
             p = 1 / (1 + exp(margin)) if margin > -700 else 1  # of the wrong class
             if p > LEAST:
-                demand(r, 0 if r.y[0] > 0 else -1, -1 if r.y[0] > 0 else 0, p, r.mistake)
+                demand_of_one(r, r.y[0] > 0, p, r.mistake)
             suffer(r, log1p(exp(-margin)) if margin > 0 else log1p(exp(margin)) - margin)
             return
         top = s[0]

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from cpython.bool cimport PyBool_Check
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.dict cimport PyDict_Next, PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject, Py_TYPE
 from libc.math cimport isfinite, isnan
 from libc.stdint cimport int32_t, int64_t
 
@@ -18,6 +19,36 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_FindChar(object text, Py_UCS4 c, Py_ssize_t start, Py_ssize_t end, int direction) except -2
     Py_ssize_t PyUnicode_GET_LENGTH(object text)
     bint PyUnicode_CheckExact(object text)
+
+
+cdef extern from "scalars.h":
+    ctypedef struct Float32Scalar:
+        float value
+    ctypedef struct Int64Scalar:
+        int64_t value
+    ctypedef struct BoolScalar:
+        unsigned char value
+
+
+cdef object FLOAT64 = np.float64, FLOAT32 = np.float32, INT64 = np.int64, BOOL = np.bool_
+
+
+cdef inline bint is_quick(PyObject* value, double* number) noexcept:
+    """Whether a value is a number that takes no call to read, which is then set."""
+    cdef PyTypeObject* kind = Py_TYPE(<object>value)
+    if PyFloat_CheckExact(<object>value) or kind == <PyTypeObject*>FLOAT64:
+        number[0] = PyFloat_AS_DOUBLE(<object>value)
+    elif kind == <PyTypeObject*>FLOAT32:
+        number[0] = (<Float32Scalar*>value).value
+    elif kind == <PyTypeObject*>INT64:
+        number[0] = <double>(<Int64Scalar*>value).value
+    elif kind == <PyTypeObject*>BOOL:
+        number[0] = (<BoolScalar*>value).value
+    elif PyBool_Check(<object>value):
+        number[0] = value == <PyObject*>True
+    else:
+        return False
+    return True
 
 
 cdef class _Column:
@@ -122,11 +153,11 @@ cdef class Reader:
         while PyDict_Next(x, &position, &key, &value):
             if self.next_feature == last:
                 raise RuntimeError("an example changed while it was read")
-            if PyUnicode_CheckExact(<object>key) and PyFloat_CheckExact(<object>value):
-                number = PyFloat_AS_DOUBLE(<object>value)
-                if (number != 0 or self.zeros) and isfinite(number) and not single:
-                    self.next_feature.name, self.next_feature.value = key, number
-                    self.next_feature += 1
+            if PyUnicode_CheckExact(<object>key) and is_quick(value, &number):
+                if isfinite(number) and not single:
+                    if number != 0 or self.zeros:
+                        self.next_feature.name, self.next_feature.value = key, number
+                        self.next_feature += 1
                     continue
             if self.take_pair(<object>key, <object>value):
                 return self.take_pairs(flattened(x))
@@ -146,7 +177,7 @@ cdef class Reader:
             return 0
         if isinstance(value, str):
             return self.take(self.hold(f"{name}={value}"), 1)
-        if isinstance(value, dict | list | tuple | set | frozenset):
+        if isinstance(value, (dict, list, tuple, set, frozenset)):
             return 1
         try:
             number = float(value)

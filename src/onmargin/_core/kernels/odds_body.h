@@ -1,0 +1,203 @@
+/* The primitives of odds.h for one vector size in BYTES (0: one lane, plain C) and one compiler TARGET. Included several
+   times. */
+#define NAME(f) VEC_PASTE(f, REAL, WIDTH)
+#define V NAME(numbers)
+#define I NAME(integers)
+#if BYTES
+#define LANES ((ptrdiff_t)(BYTES / sizeof(double)))
+typedef double V __attribute__((vector_size(BYTES)));
+typedef int64_t I __attribute__((vector_size(BYTES)));
+#else
+#define LANES ((ptrdiff_t)1)
+typedef double V;
+typedef int64_t I;
+#endif
+
+TARGET VEC_INLINE V NAME(get)(const double *from)
+{
+    V v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+TARGET VEC_INLINE void NAME(put)(double *to, V v)
+{
+    memcpy(to, &v, sizeof v);
+}
+
+TARGET VEC_INLINE V NAME(all)(double value)
+{
+    return value - (V){0};
+}
+
+/* The larger of two numbers in each lane: b if one is NaN. */
+TARGET VEC_INLINE V NAME(larger)(V a, V b)
+{
+#if BYTES
+    const I mask = a > b;
+    return (V)((mask & (I)a) | (~mask & (I)b));
+#else
+    return a > b ? a : b;
+#endif
+}
+
+TARGET VEC_INLINE V NAME(root)(V v)
+{
+    double lane[sizeof(V) / sizeof(double)];
+    memcpy(lane, &v, sizeof v);
+    VEC_UNROLL
+    for (ptrdiff_t l = 0; l < LANES; l++)
+        lane[l] = sqrt(lane[l]);
+    memcpy(&v, lane, sizeof v);
+    return v;
+}
+
+/* e^x for x between -700 and 0: 2^n e^r with |r| <= ln(2) / 2, and e^r by its series, whose next term is 4e-18. */
+TARGET VEC_INLINE V NAME(exponential)(V x)
+{
+    static const double series[] = {
+        1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
+        1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0,
+    };
+    const double shift = 0x1.8p52; /* added to a number, it leaves the nearest integer in the last bits */
+    const V shifted = x * 0x1.71547652b82fep0 + shift, n = shifted - shift;
+    const V r = (x - n * 0x1.62e42fefa0000p-1) - n * 0x1.cf79abc9e3b3ap-40;
+    V power, e = NAME(all)(series[0]);
+    I bits;
+    VEC_UNROLL
+    for (int i = 1; i < 14; i++)
+        e = e * r + series[i];
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits << 52) + ((int64_t)1023 << 52);
+    memcpy(&power, &bits, sizeof power);
+    return e * power;
+}
+
+TARGET VEC_INLINE double NAME(added)(V v)
+{
+    double lane[sizeof(V) / sizeof(double)], total = 0;
+    memcpy(lane, &v, sizeof v);
+    for (ptrdiff_t l = 0; l < LANES; l++)
+        total += lane[l];
+    return total;
+}
+
+TARGET static double NAME(sum)(const double *s, ptrdiff_t n)
+{
+    V total = {0};
+    double rest = 0;
+    ptrdiff_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        total += NAME(get)(s + k);
+    for (; k < n; k++)
+        rest += s[k];
+    return rest + NAME(added)(total);
+}
+
+TARGET static double NAME(largest)(const double *s, ptrdiff_t n)
+{
+    V best[4];
+    double lane[sizeof(V) / sizeof(double)], top = -INFINITY;
+    ptrdiff_t k = 0;
+    if (n >= 4 * LANES) { /* in four chains: each comparison waits for the one before */
+        for (int u = 0; u < 4; u++)
+            best[u] = NAME(get)(s + u * LANES);
+        for (k = 4 * LANES; k + 4 * LANES <= n; k += 4 * LANES)
+            VEC_UNROLL
+            for (int u = 0; u < 4; u++)
+                best[u] = NAME(larger)(NAME(get)(s + k + u * LANES), best[u]);
+        best[0] = NAME(larger)(NAME(larger)(best[0], best[1]), NAME(larger)(best[2], best[3]));
+        memcpy(lane, best, sizeof(V));
+        for (ptrdiff_t l = 0; l < LANES; l++)
+            top = lane[l] > top ? lane[l] : top;
+    }
+    for (; k < n; k++)
+        top = s[k] > top ? s[k] : top;
+    return top;
+}
+
+TARGET static double NAME(squares)(const double *s, ptrdiff_t n, double mean)
+{
+    V total = {0};
+    double rest = 0;
+    ptrdiff_t k = 0;
+    for (; k + LANES <= n; k += LANES) {
+        const V z = NAME(get)(s + k) - mean;
+        total += z * z;
+    }
+    for (; k < n; k++)
+        rest += (s[k] - mean) * (s[k] - mean);
+    return rest + NAME(added)(total);
+}
+
+TARGET static void NAME(blend)(const double *base, const double *s, ptrdiff_t n, double mean, double unit, double *out)
+{
+    ptrdiff_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        NAME(put)(out + k, NAME(get)(base + k) + unit * (NAME(get)(s + k) - mean));
+    for (; k < n; k++)
+        out[k] = base[k] + unit * (s[k] - mean);
+}
+
+/* The last classes are filled up to a vector, unless all are less than one: equal logits have equal exponentials. */
+TARGET static void NAME(softmax)(double *p, ptrdiff_t n, double top, double depth)
+{
+    const V deepest = NAME(all)(-depth);
+    double total, last[sizeof(V) / sizeof(double)] = {0};
+    ptrdiff_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        NAME(put)(p + k, NAME(exponential)(NAME(larger)(NAME(get)(p + k) - top, deepest)));
+    if (n < LANES)
+        for (; k < n; k++)
+            p[k] = exp(p[k] - top > -depth ? p[k] - top : -depth);
+    else if (k < n) {
+        for (ptrdiff_t l = k; l < n; l++)
+            last[l - k] = p[l];
+        NAME(put)(last, NAME(exponential)(NAME(larger)(NAME(get)(last) - top, deepest)));
+        for (ptrdiff_t l = k; l < n; l++)
+            p[l] = last[l - k];
+    }
+    total = NAME(sum)(p, n);
+    for (k = 0; k < n; k++)
+        p[k] /= total;
+}
+
+TARGET static double NAME(slope)(const double *g, const double *s, ptrdiff_t n, double mean, double unit, double most)
+{
+    const V high = NAME(all)(most);
+    V total = {0};
+    double rest = 0;
+    ptrdiff_t k = 0;
+    for (; k + LANES <= n; k += LANES) {
+        const V z = unit * (NAME(get)(s + k) - mean);
+        total += NAME(get)(g + k) * -NAME(larger)(-NAME(larger)(z, -high), -high);
+    }
+    for (; k < n; k++) {
+        const double z = unit * (s[k] - mean);
+        rest += g[k] * (z < -most ? -most : z > most ? most : z);
+    }
+    return rest + NAME(added)(total);
+}
+
+TARGET static void NAME(descend)(const double *g, ptrdiff_t n, double rate, double *c, double *squares)
+{
+    ptrdiff_t k = 0;
+    for (; k + LANES <= n; k += LANES) {
+        const V slope = NAME(get)(g + k), sum = NAME(get)(squares + k) + slope * slope;
+        NAME(put)(squares + k, sum);
+        NAME(put)(c + k, NAME(get)(c + k) - rate * slope / NAME(root)(sum));
+    }
+    for (; k < n; k++) {
+        squares[k] += g[k] * g[k];
+        c[k] -= rate * g[k] / sqrt(squares[k]);
+    }
+}
+
+static const Odds NAME(odds) = {
+    NAME(sum), NAME(largest), NAME(squares), NAME(blend), NAME(softmax), NAME(slope), NAME(descend),
+};
+
+#undef LANES
+#undef I
+#undef V
+#undef NAME
