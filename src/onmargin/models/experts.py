@@ -124,7 +124,7 @@ def _on_waves(
 ) -> Geometry:
     """Return weights of waves, whose length goes by the entries of a row: the features, unless they are given."""
     waves = kind(WAVES, n_columns, np.float64, **settings | {"sparse": False})
-    return _widened(Fourier(waves, n_features, curve / max(entries or n_features, 1)), dtype)
+    return Fourier(waves, n_features, curve / max(entries or n_features, 1))
 
 
 def _on_ferns(kind: Kind, tests: int, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
@@ -133,15 +133,11 @@ def _on_ferns(kind: Kind, tests: int, n_features: int, n_columns: int, dtype: An
 
 
 def _ridge(n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
-    return _widened(Ridge(n_features, n_columns, np.float64, **settings), dtype)
+    return Ridge(n_features, n_columns, np.float64, **settings)
 
 
 def _level(kind: Kind, n_features: int, n_columns: int, dtype: Any, **settings: Any) -> Geometry:
     return Featureless(kind(1, n_columns, np.float64, bias=1.0), n_features, dtype)
-
-
-def _widened(geometry: Geometry, dtype: Any) -> Geometry:
-    return geometry if dtype == geometry.dtype else Widened(geometry)
 
 
 _FORGETFUL = partial(Confidence, forgetting=0.1)
@@ -310,7 +306,12 @@ def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
 
 
 def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometry:
-    inner = abreast(packed_columns([kind(*sizes, **settings) for kind in kinds]))
+    """Return the geometries of experts on standardized rows; those in double precision widen rows that are single."""
+    made: list[Geometry] = []
+    for kind in kinds:
+        one = kind(*sizes, **settings)
+        made.append(one if one.dtype == sizes[-1] else Widened(one))
+    inner = abreast(packed_columns(made))
     return StandardizedEntries(inner) if settings["sparse"] else Standardized(inner)
 
 

@@ -269,18 +269,22 @@ class Model(NamedTuple):
         return own
 
 
-def models(geometry: Geometry, width: int, place: int = 0, before: tuple[Changed, ...] = ()) -> list[Model]:
-    """Return the models of a geometry, whose scores begin at `place`."""
-    found = []
-    for leaf in geometry.leaves():
+def models(geometry: Geometry, width: int) -> list[Model]:
+    """Return the models of a geometry, in the order of their scores."""
+    found: list[Model] = []
+    place = 0
+    waiting: list[tuple[Any, tuple[Changed, ...]]] = list(zip(reversed(geometry.leaves()), repeat(())))
+    while waiting:
+        leaf, before = waiting.pop()
         if isinstance(leaf, Changed):
-            found += models(leaf.inner, width, place, (*before, leaf))
-        elif isinstance(leaf, WithAverage):
+            waiting += zip(reversed(leaf.inner.leaves()), repeat((*before, leaf)))
+            continue
+        if isinstance(leaf, WithAverage):
             found.append(Model(place, leaf, slice(width), before))
             found.append(Model(place + leaf.inner.n_scores, leaf, slice(width, 2 * width), before))
         else:
             for first in leaf.order if isinstance(leaf, PackedColumns) else range(0, leaf.n_columns, width):
-                found.append(Model(place + first, leaf, slice(first, first + width), before))
+                found.append(Model(place + first, leaf, slice(first, first + width), before))  # noqa: PERF401
         place += leaf.n_scores
     return found
 
