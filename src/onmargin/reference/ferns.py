@@ -31,7 +31,7 @@ def _ranks(feature: int, tests: int, seed: int) -> NDArray[np.uint64]:
     """Return the place of a feature in the order of each test: a random number."""
     with np.errstate(over="ignore"):
         own = _mixed(np.array([seed + (feature + 1) * 0x9E3779B97F4A7C15 & 2**64 - 1], np.uint64))
-        return _mixed(own + np.arange(tests, dtype=np.uint64))
+        return _mixed(np.add(own, np.arange(tests), dtype=np.uint64, casting="unsafe"))
 
 
 def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
