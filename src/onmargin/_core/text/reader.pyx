@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from cpython.bool cimport PyBool_Check
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.dict cimport PyDict_Next, PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
@@ -44,8 +43,6 @@ cdef inline bint is_quick(PyObject* value, double* number) noexcept:
         number[0] = <double>(<Int64Scalar*>value).value
     elif kind == <PyTypeObject*>BOOL:
         number[0] = (<BoolScalar*>value).value
-    elif PyBool_Check(<object>value):
-        number[0] = value == <PyObject*>True
     else:
         return False
     return True
