@@ -1,4 +1,4 @@
-"""What people read is plain American technical English: phrases of an older dialect do not come back."""
+"""Pages, messages, docstrings and comments are in plain American technical English: old phrases do not come back."""
 
 import re
 from pathlib import Path
@@ -36,6 +36,25 @@ PHRASES = {
     r"\b[Oo]ne (prototype|number|row|file|page|line|round|column|vector|trial|model|function|estimator)s? an? "
     r"(class|round|label|row|pass|task|feature|paper|family|token|sequence|operation|source)\b": "one ... per ...",
     r"\ba (line|class|row|pass|round|column) a (line|class|row|pass|round|label|column)\b": "one ... per ...",
+    r"\b([Oo]nce|[Oo]ne|two numbers|weight|flag|factor|score|coefficient|label) an? (class|column|row|round|label|slot"
+    r"|feature|example|message|core|threshold|trial|token)\b": "one ... per ...",
+    r"^\s*(#|r?\"\"\"|/\*) ?(Those|That of|Of (the|a|an|each)|Who)\b": "a sentence with a subject and a verb",
+    r"\b[Aa]nswers? (how|whether|what is|where|which)\b": "returns",
+    r"\b(is|are) no (support|digit|pair|checkpoint|journal|public)\b": "is not a",
+    r"\bas good as (zero|not|never)\b": "like zero, rarely",
+    r"\blikeliest\b": "most probable",
+    r"\bof equal (ones|losses) the first\b": "the first of equal ones",
+    r"\b(has|have|had) no number\b|\bleft (its|the|their) range\b": "is not finite, overflows",
+    r"\blet it learn on\b|\bto go on with\b|\bgo on with --": "continue",
+    r"\bbut for (the|a|an|what|those|these|its)\b": "except for",
+    r"\bc[ao]mes? true\b": "was right",
+    r"\bcomes? to the same\b|\bcame to the same\b": "is equal",
+    r"\bmade up for\b": "is zero",
+    r"\bsay (--|its --|engine=|comment=|encoding=)": "set, use",
+    r"\bso many (features|names|classes|rows|labels|supports|places|bytes|buckets|columns|scores|weights|entries)\b": (
+        "this many, a number of"
+    ),
+    r"\bno theorem speaks\b|\bcertify speaks\b": "covers",
 }
 # In pages, where nothing is an identifier.
 BRITISH = (
@@ -49,14 +68,16 @@ PAGES = [
     *(ROOT / "examples").rglob("*.py"),
 ]
 SUFFIXES = {".py", ".pyi", ".pyx", ".pxd", ".h", ".c", ".html", ".js"}
-SOURCES = [path for path in (ROOT / "src").rglob("*") if path.suffix in SUFFIXES]
+SOURCES = [
+    path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES
+]
 MADE = {"generated", "gallery", "_build"}
 
 
 def found(pattern, paths):
     lines = []
     for path in paths:
-        if MADE.isdisjoint(path.parts):
+        if MADE.isdisjoint(path.parts) and path != Path(__file__):
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 if re.search(pattern, line):
                     lines.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")

@@ -175,25 +175,25 @@ def test_zero_based():
 @pytest.mark.parametrize(
     ("bad", "options", "message"),
     [
-        ("x 1:1", {}, "a row starts with its label, a finite number; got 'x'"),
-        ("1:1 2:1", {}, "a row starts with its label, a finite number; got '1:1'"),
-        ("1,2 1:1", {}, "a row starts with its label"),
-        ("1,2.5 1:1", {"multilabel": True}, "whole numbers with commas between them; got '1,2.5'"),
-        ("1 1", {}, "a feature is a whole number, a colon and a value; got '1'"),
-        ("1 -1:1", {}, "a feature is a whole number, a colon and a value; got '-1:1'"),
+        ("x 1:1", {}, "a row must start with its label, a finite number; got 'x'"),
+        ("1:1 2:1", {}, "a row must start with its label, a finite number; got '1:1'"),
+        ("1,2 1:1", {}, "a row must start with its label"),
+        ("1,2.5 1:1", {"multilabel": True}, "whole numbers separated by commas; got '1,2.5'"),
+        ("1 1", {}, "a feature must be a whole number, a colon and a value; got '1'"),
+        ("1 -1:1", {}, "a feature must be a whole number, a colon and a value; got '-1:1'"),
         ("1 1 :1", {}, "a colon and a value"),
-        ("1 1:1x", {}, "a value is a finite number; got '1:1x'"),
-        ("1 1:1e400", {}, "a value is a finite number; got '1:1e400'"),
+        ("1 1:1x", {}, "a value must be a finite number; got '1:1x'"),
+        ("1 1:1e400", {}, "a value must be a finite number; got '1:1e400'"),
         ("1 2:1 2:1", {}, "the indices of a row must increase; got '2:1'"),
         ("1 3:1 2:1", {}, "the indices of a row must increase"),
         ("1 0:1", {}, "indices start at 1: set zero_based=True"),
         ("1 4:1", {"n_features": 3}, "the index is beyond n_features; got '4:1'"),
-        ("1 2147483647:1", {}, "an index is 2147483646 at most"),
-        ("1 99999999999999999999999:1", {}, "an index is 2147483646 at most"),
-        ("1 qid:1 1:1", {}, "either all rows have a qid or none has"),
-        ("1 qid:x 1:1", {}, "a qid is a whole number"),
-        ("1 1:\xff", {}, "a value is a finite number; got '1:\xff'"),
-        ("1 1:1\0", {}, "a value is a finite number"),
+        ("1 2147483647:1", {}, "an index must be at most 2147483646"),
+        ("1 99999999999999999999999:1", {}, "an index must be at most 2147483646"),
+        ("1 qid:1 1:1", {}, "either all rows or no row must have a qid"),
+        ("1 qid:x 1:1", {}, "a qid must be a whole number"),
+        ("1 1:\xff", {}, "a value must be a finite number; got '1:\xff'"),
+        ("1 1:1\0", {}, "a value must be a finite number"),
     ],
 )
 @pytest.mark.parametrize("block", [1, 20, 1 << 20])
@@ -357,7 +357,7 @@ def test_prefetch_stops_when_nobody_listens():
     gap=st.sampled_from([" ", "  ", "\t"]),
 )
 def test_plain_features_are_read_as_any_others(features, gap):
-    """Those that most files have take a short way through the parser, in rows that are far from both ends."""
+    """Common features take the fast path of the parser, in rows that are far from both ends."""
     features.sort()
     row = gap.join(["1", *(f"{index}:{value}" for index, value in features)])
     text = "\n".join(["1 1:1 2:2"] * 8 + [row] + ["1 1:1 2:2"] * 8 + [""]).encode()

@@ -81,7 +81,7 @@ def test_names_can_be_forgotten():
 
 
 def test_names_must_differ():
-    with pytest.raises(ValueError, match="once each"):
+    with pytest.raises(ValueError, match="names must be unique"):
         Names(["a", "b", "a"])
 
 

@@ -99,7 +99,7 @@ def test_empty_sequences_have_empty_paths():
 @pytest.mark.parametrize("shapes", [((3, 4), (4, 5)), ((3, 2), (4, 2)), ((3, 0), (0, 0))])
 def test_chains_that_do_not_fit_are_refused(shapes):
     emissions, transitions = map(np.zeros, shapes)
-    with pytest.raises(ValueError, match="not of one chain"):
+    with pytest.raises(ValueError, match="do not fit together"):
         decode(emissions, transitions, np.array([0, 3], dtype=np.intp))
 
 

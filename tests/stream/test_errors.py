@@ -21,9 +21,9 @@ BAD_EXAMPLES = [
     (3, "expected a dict of features, a list of their names or a text, got 3"),
     (None, "expected a dict"),
     (b"bytes", "expected a dict"),
-    (np.array([1.0, 2.0]), "features go by name here, and this is a vector"),
+    (np.array([1.0, 2.0]), "this model reads features by name; got a vector"),
     (["new", "n0:1e308", "n0:1e308"], "must have a finite sum"),
-    (sparse.csr_matrix([[1.0, 2.0]]), "features go by name here, and this is a vector"),
+    (sparse.csr_matrix([[1.0, 2.0]]), "this model reads features by name; got a vector"),
 ]
 BAD_VECTORS = [
     (np.array([1.0, 2.0]), "must have 5 features, as the first vector had; got 2"),
@@ -210,7 +210,7 @@ def test_balls():
 
 def test_matrices_of_another_kind():
     model = Case("PassiveAggressiveRegressor", "dicts").half_way()
-    with pytest.raises(TypeError, match="example 0: features go by name here, and this is a vector"):
+    with pytest.raises(TypeError, match="example 0: this model reads features by name; got a vector"):
         model.learn_many(np.zeros((2, 3)), [1, 2])
 
 
@@ -255,9 +255,9 @@ def test_labels_and_tops_that_are_none():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (stream.Winnow(), "weights on the simplex begin at 1 / n_features: hash the names of features"),
-        (stream.ExponentiatedGradientRegressor(), "weights on the simplex begin at 1 / n_features"),
-        (stream.PassiveAggressiveClassifier(geometry="entropic"), "weights on the simplex begin at 1 / n_features"),
+        (stream.Winnow(), "weights on the simplex start at 1 / n_features: hash the names of features"),
+        (stream.ExponentiatedGradientRegressor(), "weights on the simplex start at 1 / n_features"),
+        (stream.PassiveAggressiveClassifier(geometry="entropic"), "weights on the simplex start at 1 / n_features"),
         (stream.PNormPerceptron(), r"p=None is 2 ln\(n_features\): set p, hash the names"),
         (stream.DualAscentClassifier(geometry="pnorm"), r"p=None is 2 ln\(n_features\)"),
     ],

@@ -1,4 +1,4 @@
-"""The latest losses of a stream, as far back as their mean has not changed."""
+"""Change detection: a window of the latest losses whose mean has not changed (ADWIN)."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from libc.string cimport memmove
 from onmargin._core.rows cimport address
 
 
-# Sizes of buckets: 1, 2, 4, ...; nobody counts further.
+# Bucket sizes are 1, 2, 4, ...; this many cover any stream.
 cdef enum:
     SIZES = 60
 
@@ -19,28 +19,28 @@ cdef struct Bucket:
 
 
 cdef struct Cut:
-    Py_ssize_t older  # buckets before it; 0: there is none
+    Py_ssize_t older  # number of older buckets of this size; 0 if there are none
     double change
 
 
 cdef class AdaptiveWindow:
     """A window W of losses in [0, 1], cut where its mean has changed ([ADWIN], the algorithm ADWIN2).
 
-    The losses are held as buckets of 2^k each, the older the larger and at most `buckets` of a size: O(log |W|) memory,
-    and as much time for a loss. After each one W is cut between two buckets into W0, which is older, and W1 if
+    The losses are stored in buckets of 2^k losses, older ones larger, at most `buckets` per size: O(log |W|) memory
+    and time per loss. After each loss, W is cut between two buckets into the older part W0 and W1 if
 
         |mean(W0) - mean(W1)| > sqrt(2/m var(W) ln(2/d)) + 2/(3m) ln(2/d),
 
-    1/m = 1/|W0| + 1/|W1| and d = delta / max(1, ln |W|), which is for all the cuts that are looked at. W1 is what is
-    kept, and looked at again. A deviation: the paper drops one bucket after the other until no such cut is left, and so
-    finds one change many times; here W is cut where the difference exceeds the threshold by the largest factor.
+    1/m = 1/|W0| + 1/|W1| and d = delta / max(1, ln |W|), which accounts for all cuts that are tried. W1 is
+    kept and examined again. Deviation: the paper drops one bucket after the other until no such cut is left, and so
+    reports one change many times; here W is cut where the difference exceeds the threshold by the largest factor.
     """
 
     cdef readonly double delta
     cdef readonly Py_ssize_t buckets, width
-    cdef Py_ssize_t sizes             # that are in use
+    cdef Py_ssize_t sizes             # number of bucket sizes in use
     cdef tuple owners
-    cdef Bucket* held                 # by size, the oldest first; room for one more than there may be
+    cdef Bucket* held                 # buckets by size, oldest first, with room for one more than the limit
     cdef Py_ssize_t* counts
 
     def __init__(self, double delta, Py_ssize_t buckets):
@@ -64,7 +64,7 @@ cdef class AdaptiveWindow:
         return self.whole().sum / self.width if self.width else np.nan
 
     def update(self, double loss):
-        """Take a loss in; mean(W1) - mean(W0) where the window had to be cut first, 0 where it had not."""
+        """Add a loss; return mean(W1) - mean(W0) of the first cut, or 0 if the window was not cut."""
         self.add(loss)
         cdef Cut first = self.best_cut(), cut = first
         while cut.older > 0:
@@ -88,7 +88,7 @@ cdef class AdaptiveWindow:
         return self.held + k * (self.buckets + 1)
 
     cdef void add(self, double loss) noexcept nogil:
-        """A bucket of one; where there are too many of a size, the two oldest become one of the next."""
+        """Add a bucket with one loss; merge the two oldest of a size where there are too many."""
         cdef Bucket new
         cdef Bucket* same
         cdef Py_ssize_t k = 0
@@ -116,7 +116,7 @@ cdef class AdaptiveWindow:
             self.sizes -= 1
 
     cdef Cut best_cut(self) noexcept nogil:
-        """Where the means of both sides are too far apart by the largest factor."""
+        """Return the cut whose means differ by the largest multiple of the threshold."""
         cdef Bucket all = self.whole()
         cdef Cut best
         cdef double n = self.width, n0 = 0, sum = 0, change, inverse, threshold, factor = 1

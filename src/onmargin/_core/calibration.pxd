@@ -14,24 +14,24 @@ cdef enum:
 cdef class Calibration:
     cdef readonly Py_ssize_t n_classes
     cdef readonly long long rounds, judged
-    cdef public long long wait                # rounds until the next one that is looked at
+    cdef public long long wait                # rounds until the next one that is used
     cdef public bint learning
     cdef double a, b, a_squares, b_squares    # factors of scores and votes, and the squares of their gradients
-    cdef double slope, shift, bend            # of the log odds of the best class
+    cdef double slope, shift, bend            # adjustment of the log odds of the best class
     cdef double slope_squares, shift_squares, bend_squares
     cdef double[2 * KNOTS] lifts              # of the log odds at knots: if the first of two classes is best, or not
     cdef double[2 * KNOTS] lift_squares
-    cdef double doubt                         # log likelihood ratio against the class of highest score as the likeliest
+    cdef double doubt                         # log likelihood ratio against raising the predicted class
     cdef double s_square, v_square            # running mean squares of scores and votes
     cdef double weight, log_loss, brier       # sums over the rounds
-    cdef double[3 * BINS] bins                # of each bin: rounds, probabilities, and how often they came true
+    cdef double[3 * BINS] bins                # per bin: rounds, sum of probabilities, and how often the class was right
     cdef object memory
     cdef double* c                            # one number per class, and the squares of their gradients
     cdef double* c_squares
     cdef double* p
 
     cdef inline Py_ssize_t due(self, Py_ssize_t n_scores) noexcept nogil:
-        """For how many rounds this one stands: 0 means that it is not looked at."""
+        """Return how many rounds this one represents; 0 if it is skipped."""
         if self.wait > 1:
             self.wait -= 1
             self.rounds += 1

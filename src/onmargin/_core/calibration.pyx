@@ -1,17 +1,17 @@
 """Probabilities of classes, calibrated on the stream itself.
 
-The scores of a round are made before its example is learned, so that they are honest: no hold-out is needed. With s_k
-the score of class k and v_k that of the vote, where several models vote and s is the score of the leading one,
+The scores of a round are computed before its example is learned, so no hold-out set is needed. With s_k
+the score of class k and v_k the score of the vote, if several models vote and s is the score of the leading one,
 
     p_k = softmax_k(a s_k / dev(s) + b v_k / dev(v) + c_k).
 
-Scores are less their mean over the classes; two classes have one score s, which stands for -s / 2 and s / 2. dev is the
+Scores are centered over the classes; two classes have one score s, which stands for -s / 2 and s / 2. dev is the
 running root mean square. Each pair (scores, label) is first judged, by log loss, Brier score and reliability, and then
-learned: a, b and c descend the log loss by AdaGrad ([ADAGRAD]), each by its own gradients. a and b stay above 0, so
+learned: a, b and c follow the gradient of the log loss with AdaGrad ([ADAGRAD]). a and b stay above 0, so
 that a higher score is never a lower probability.
 
-Scores are seldom linear in the log odds, and those of many classes seldom of one temperature. So the odds o of the best
-class are adjusted, and the others share what is left as before:
+Scores are rarely linear in the log odds, and many classes rarely share one temperature. So the odds o of the best
+class are adjusted, and the other classes share the rest as before:
 
     ln o' = slope ln o + shift + bend max(ln o - 3/2, 0) + sum_j lift_j hat_j(ln o),
 
@@ -20,16 +20,16 @@ between. Two classes have their own lifts each, since a score may be surer of on
 of these numbers, so that their regret against the best ones grows with the square root of the rounds. The map is kept
 increasing.
 
-The class of highest score, which is predicted, need not have the largest p: c corrects scores that favor a class. Its p
-is then raised to the largest of the others, so that predictions and probabilities do not contradict each other, until
-the stream has shown that they must: `doubt` is the log likelihood ratio of the p before and after, and from ln 1000
-on nothing is raised. If what is raised were true, the ratio would be a martingale, and reach 1000 with probability at
+The predicted class, that of highest score, need not have the largest p, because c corrects scores that favor a class.
+Its p is then raised to the largest of the others, so that predictions and probabilities agree, until
+the stream has disproved that: `doubt` is the log likelihood ratio of the p before and after, and from ln 1000
+on nothing is raised. If the raised p were true, the ratio would be a martingale and reach 1000 with probability at
 most 1/1000.
 
-Rounds of a single model may take less time than a few exponentials. The first 8192 are all looked at, then on average
-one of 2, and half as many each time that the rounds double: at last one of 64, or one of 16 where several models learn
-side by side. A round stands for as many as are skipped, so that the noise of what is reported stays the same. A hash of
-the number of a round says how many are skipped after it, so that no pattern in the stream meets one in the choice.
+Rounds of a single model may take less time than a few exponentials. The first 8192 rounds are all used, then on average
+one of 2, and half as many each time the rounds double: in the end one of 64, or one of 16 if several models learn
+side by side. A round represents the skipped ones, so that the noise of the reported values stays the same. A hash of
+the round number determines how many are skipped after it, so that the choice is independent of patterns in the stream.
 """
 
 import numpy as np
@@ -44,25 +44,26 @@ from onmargin._core.round cimport Evidence, Round, finite
 from onmargin._core.rows cimport address
 from onmargin._core.tasks.task cimport Task
 
-# The rate of AdaGrad, and the squares of gradients that it begins with.
+# The rate of AdaGrad and its initial sum of squared gradients.
 cdef double RATE = 1.0, FIRST_SQUARES = 4.0
 # The smallest factor of scores, the longest memory of their deviation in rounds, and the largest number of deviations
-# that counts in a gradient.
+# used in a gradient.
 cdef double LEAST_FACTOR = 0.01, MEMORY = 1024, MOST_DEVIATIONS = 8
-# Rounds that are all looked at, and for how many one stands at most: with one model, and with several.
+# Number of first rounds that are all used, and the largest number that one represents, with one model and with several.
 cdef double THOROUGH = 8192
 cdef uint64_t LONG = 64, SHORT = 16
 # Where the log odds of the best class bend, and the rate of their adjustment.
 cdef double KNEE = 1.5, SLOW = 0.3
 # Log odds at which lifts are learned; in between they are interpolated, and beyond them they are constant.
 cdef double[KNOTS] KNOT = [0, 1, 2, 4]
-# The log likelihood ratio from which on the class of highest score need not be the likeliest.
+# The log likelihood ratio from which on the class of highest score need not be the most probable.
 cdef double PROVEN = log(1000)
-# Logits further below the largest one count as if they were so far below: no probability is 0.
+# Logits are clipped at this distance below the largest, so that no probability is 0.
 cdef double DEPTH = 30
-# The least probability that all classes but the best have together.
+# The smallest total probability of all classes except the best.
 cdef double LEAST_REST = 1e-13
-# By which part of it the probability of a predicted class is above that of the likeliest other, if it is below.
+# A predicted class that was not the most probable exceeds the most probable other one by this fraction of its
+# probability.
 cdef double AHEAD = 1e-4
 
 
@@ -124,7 +125,7 @@ cdef inline double unit_of(double square) noexcept nogil:
 
 
 cdef inline double followed(double before, const double* s, Py_ssize_t n, double n_seen) noexcept nogil:
-    """The running mean square after these scores; one that is 100 times as large as usual counts as if it were so."""
+    """Return the running mean square after these scores, clipped at 100 times the usual size."""
     cdef double square = finite(odds.squares(s, n, mean_of(s, n)) / n)
     if before > 0:
         square = min(square, 1e4 * before)
@@ -132,7 +133,7 @@ cdef inline double followed(double before, const double* s, Py_ssize_t n, double
 
 
 cdef inline void raise_best(double* p, Py_ssize_t n, Py_ssize_t best) noexcept nogil:
-    """Make a class the likeliest, if it is not."""
+    """Make a class the most probable one."""
     cdef Py_ssize_t k
     cdef double top = largest_but(p, n, best), sum
     if p[best] <= top:
@@ -144,7 +145,7 @@ cdef inline void raise_best(double* p, Py_ssize_t n, Py_ssize_t best) noexcept n
 
 
 cdef inline double raised(const double* p, Py_ssize_t n, Py_ssize_t best, Py_ssize_t k) noexcept nogil:
-    """The probability of class k if a class were made the likeliest."""
+    """Return the probability of class k if another class were made the most probable one."""
     cdef double top = largest_but(p, n, best), high
     if p[best] > top:
         return p[k]
@@ -159,10 +160,10 @@ cdef inline void descend(double* value, double* squares, double g) noexcept nogi
 
 
 cdef class Calibration:
-    """Learns the probabilities of `n_classes` classes from the scores of rounds, and judges them before.
+    """Calibrated probabilities of `n_classes` classes, learned from the scores of rounds and evaluated before.
 
-    With `learning` off only the deviations of scores are followed: those of later passes over the same examples are
-    made by weights that have learned these, and say nothing of how right they are.
+    With `learning` off, only the deviations of scores are updated: in later passes over the same examples, scores are
+    computed by weights that have learned these examples, and do not measure how often predictions are right.
     """
 
     def __init__(self, Py_ssize_t n_classes=0):
@@ -199,10 +200,10 @@ cdef class Calibration:
         return other
 
     def for_classes(self, places, Py_ssize_t n_classes, double stretch=1.0):
-        """A copy for more classes, of which those known so far go to `places`.
+        """Return a copy for more classes; the classes known so far move to `places`.
 
-        Their odds stay as they are, apart from the adjustment of the best. `stretch` is by how much differences of
-        scores grow. A new class begins with the smallest offset.
+        Their odds do not change, except for the adjustment of the best class. `stretch` is the factor by which
+        differences of scores grow. A new class starts with the smallest offset.
         """
         cdef Calibration other = self.__copy__()
         cdef Py_ssize_t j
@@ -240,7 +241,7 @@ cdef class Calibration:
         self.wait = whole(state["wait"], "wait", most=128)
         self.a, self.b, self.a_squares, self.b_squares = factors
         self.s_square, self.v_square = squares
-        if "best" in state:  # which earlier files do not have
+        if "best" in state:  # missing in files of earlier versions
             best, best_squares, doubt = np.empty(3), np.empty(3), np.empty(1)
             for array, name in ((best, "best"), (best_squares, "best_squares"), (doubt, "doubt")):
                 fill(array, state, name)
@@ -257,16 +258,16 @@ cdef class Calibration:
             self.bins[k] = bins.flat[k]
 
     def bins_so_far(self):
-        """Of each bin of probabilities: the rounds, the sum of the probabilities, and how many came true."""
+        """Return rounds, sum of probabilities and number of right classes of each bin of probabilities."""
         cdef Py_ssize_t k
         return np.array([self.bins[k] for k in range(3 * BINS)]).reshape(3, BINS)
 
     def state(self):
-        """What was learned, by name."""
+        """Return the learned numbers by name."""
         return self.__reduce__()[2]
 
     cdef Py_ssize_t next_due(self, Py_ssize_t n_scores) noexcept nogil:
-        """For how many rounds one stands that is not skipped, and how many are skipped after it."""
+        """Return how many rounds a used round represents; also set how many are skipped after it."""
         cdef uint64_t h, stands_for = 1, most = SHORT if n_scores > self.n_classes else LONG
         cdef double until = THOROUGH
         if self.n_classes < 2:
@@ -285,7 +286,7 @@ cdef class Calibration:
         return stands_for
 
     cdef void observe(self, Task task, Geometry geometry, Round* r, Py_ssize_t weight) noexcept nogil:
-        """Judge and learn the scores that predict the row of a round; the round counts for `weight` rounds."""
+        """Evaluate the probabilities of a round and learn from its scores; the round counts as `weight` rounds."""
         cdef double* s = r.s
         cdef Py_ssize_t right = r.y[0] > 0 if self.n_classes == 2 else <Py_ssize_t>r.y[0]
         if geometry.averages():
@@ -308,7 +309,7 @@ cdef class Calibration:
             self.v_square = followed(self.v_square, e.v, e.n, self.judged)
 
     cdef bint infer(self, const Evidence* evidence, double* p) noexcept nogil:
-        """Set p; False, and equal ones, if the scores have left the range of numbers."""
+        """Set p; return False, with equal probabilities, if the scores are not finite."""
         cdef double[4] room
         cdef Evidence e = by_class(evidence, room)
         cdef Py_ssize_t k
@@ -323,9 +324,9 @@ cdef class Calibration:
         return True
 
     cdef void settle(self, const Evidence* evidence, double* p, Py_ssize_t right=-1) noexcept nogil:
-        """Make the predicted class the likeliest, unless that is disproven, and adjust the odds of the likeliest.
+        """Make the predicted class the most probable one, unless that is disproved, and adjust the odds of the best class.
 
-        With the `right` class, learn how.
+        If the `right` class is given, learn the adjustment.
         """
         cdef double[4] room
         cdef Evidence e = by_class(evidence, room)
@@ -409,7 +410,7 @@ cdef class Calibration:
             self.b = max(self.b - RATE * v_gradient / sqrt(self.b_squares), LEAST_FACTOR)
 
     def probabilities(self, Task task, scores):
-        """The probabilities of classes, one row each; `scores` are those of all models that the task combines."""
+        """Return the probabilities of the classes, one row per example; `scores` are those of all combined models."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
         cdef Py_ssize_t i, n_scores = scores.shape[1]
         out, votes = np.ones((len(scores), self.n_classes)), np.empty(n_scores)

@@ -1,4 +1,4 @@
-"""What parts are put together from: numbers and arrays that fit, and no more memory than a file may ask for."""
+"""Checks for restored parts: numbers and arrays must fit, and a file may request only a bounded amount of memory."""
 
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -6,13 +6,13 @@ from contextvars import ContextVar
 import numpy as np
 
 
-# Bytes that parts may still take, in a list of length one. None means that there is no bound.
+# The remaining bytes that parts may allocate, in a list of length one. None means no limit.
 LEFT = ContextVar("LEFT", default=None)
 
 
 @contextmanager
 def at_most(size):
-    """Let the parts that are made in a `with` take so many bytes together."""
+    """Limit the memory of all parts that are created in a `with` block."""
     token = LEFT.set([size])
     try:
         yield
@@ -21,16 +21,16 @@ def at_most(size):
 
 
 def claim(size):
-    """Refuse memory beyond the bound."""
+    """Raise an error for memory beyond the limit."""
     left = LEFT.get()
     if left is not None:
         left[0] -= size
         if left[0] < 0:
-            raise ValueError("it asks for more memory than a model in a file of its size takes")
+            raise ValueError("it requests more memory than a model file of its size can need")
 
 
 def zeros(shape, dtype=np.float64):
-    """As NumPy's, within the bound."""
+    """Return zeros like `numpy.zeros`, within the memory limit."""
     size = np.dtype(dtype).itemsize
     for length in shape if isinstance(shape, tuple) else (shape,):
         if length < 0:
@@ -41,7 +41,7 @@ def zeros(shape, dtype=np.float64):
 
 
 def fill(array, state, str name):
-    """Copy an array of a state, of the same shape and kind, into that of a part."""
+    """Copy an array of a saved state into the array of a part, which must have the same shape and type."""
     given = state[name]
     if not isinstance(given, np.ndarray) or given.shape != array.shape or not np.can_cast(
         given.dtype, array.dtype, "same_kind"
@@ -52,7 +52,7 @@ def fill(array, state, str name):
 
 
 def whole(number, str name, least=0, most=2**62):
-    """A whole number within its bounds."""
+    """Return a whole number, which must be within its bounds."""
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not least <= number <= most:
         raise ValueError(f"{name} must be a whole number from {least} to {most}; got {number!r:.60}")
     return int(number)

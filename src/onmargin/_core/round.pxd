@@ -8,7 +8,7 @@ from onmargin._core.rows cimport Row
 
 
 cdef inline double finite(double value) noexcept nogil:
-    """The value, or where it has left the range of a double the largest number on its side; NaN is as large."""
+    """Return the value, clipped to the largest double; NaN becomes the largest double."""
     if value < DBL_MAX:
         return value if value > -DBL_MAX else -DBL_MAX
     return DBL_MAX
@@ -18,7 +18,7 @@ cdef struct HalfSpace:
     # 48 bytes: rounds of many models pass over many of them.
     # {W : s[up] - s[down] grows by at least `loss`}, where s are the scores. A side that is absent is -1. The scores
     # that the half-space of a sequence compares are those of two labelings (RIGHT and RIVAL of tasks/sequence.pyx).
-    double loss       # set by the task: by how much the difference is too small; zero or less if it is large enough
+    double loss       # set by the task: by how much the difference is too small; at most zero if it is large enough
     double q          # set by the geometry: the curvature along its direction; for plain weights, the squared length
     double tau        # set by the step: how far to move along its direction
     double beta       # set by steps for weights with variances: how much the move reduces the variances
@@ -30,8 +30,8 @@ cdef struct HalfSpace:
 
 
 cdef struct Evidence:
-    # What the probabilities of classes are made of. Two classes have one score.
-    const double* s      # the scores; where several models learn, those of the leading one
+    # The scores that probabilities are computed from. Two classes have one score.
+    const double* s      # the scores; of the leading model if several models learn
     const double* v      # the scores of their vote; NULL if they do not vote
     Py_ssize_t n         # number of scores
 
@@ -56,8 +56,8 @@ cdef struct Round:
     const double* y           # the target: one number, or several
     Py_ssize_t n_y
     double weight             # weight of the example, which scales C
-    double unit               # what C is in units of, where a task says so; otherwise 1
-    const double* prices      # what a step along the half-space of each row takes of C; NULL: as much as its length
+    double unit               # the unit of C, if the task sets one; otherwise 1
+    const double* prices      # share of C that a step along the half-space of each row takes per length; NULL: 1
     double* s                 # the scores
     Py_ssize_t n_scores
     HalfSpace* halfspaces     # the violated half-spaces, and others if the step needs them
@@ -70,17 +70,17 @@ cdef struct Round:
     double* change            # scratch memory of the geometry, as long as the scores
     double* work              # scratch memory of the step
     const uint8_t* asleep     # set by a task when models fall asleep or wake up: one flag per score; otherwise NULL
-    double* predicted         # room for the scores that predict, where these are others than those that learn
+    double* predicted         # room for the scores that predict, if they differ from those that learn
     SequenceRound sequence
 
 
 cdef inline double price_of(const Round* r, const HalfSpace* h) noexcept nogil:
-    """What a step of length 1 along a half-space takes of C."""
+    """Return the share of C that a step of length 1 along a half-space takes."""
     return 1 if r.prices == NULL else r.prices[max(h.up, h.down)]
 
 
 cdef inline double capped(const Round* r, const HalfSpace* h, double C) noexcept nogil:
-    """The longest step along a half-space by itself."""
+    """Return the longest possible step along a single half-space."""
     cdef double price = price_of(r, h)
     return C / price if price > 0 else INFINITY
 

@@ -40,9 +40,9 @@ cdef void* address(object array, str format, Py_ssize_t size, bint writable=*) e
 
 
 cdef class Rows:
-    cdef readonly tuple owners             # keep what the pointers point to: values, indices, indptr
+    cdef readonly tuple owners             # owners of the memory: values, indices, indptr
     cdef readonly Py_ssize_t n_rows, n_features, itemsize
-    cdef readonly Py_ssize_t first, total  # a part: where it begins, and the rows of the whole
+    cdef readonly Py_ssize_t first, total  # of a part: its first row, and the number of rows of the whole
     cdef const char* values
     cdef const int32_t* indices
     cdef const int32_t* indptr32

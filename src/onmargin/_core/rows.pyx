@@ -6,7 +6,7 @@ from cpython.buffer cimport (
 
 
 cdef void* address(object array, str format, Py_ssize_t size, bint writable=False) except? NULL:
-    """Where a C-contiguous array of `size` items begins; its owner must outlive the pointer."""
+    """Return the address of a C-contiguous array of `size` items; its owner must outlive the pointer."""
     cdef Py_buffer view
     cdef void* where
     PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (PyBUF_WRITABLE if writable else 0))
@@ -47,7 +47,7 @@ cdef class Rows:
         self.total = self.n_rows
 
     def part(self, Py_ssize_t start, Py_ssize_t stop):
-        """The rows from start up to stop, not copied."""
+        """Return a view of the rows from start up to stop."""
         cdef Rows part
         values, indices, indptr = self.owners
         if indices is None:
@@ -58,18 +58,18 @@ cdef class Rows:
         return part
 
     def widened(self, Py_ssize_t n_features):
-        """The same rows with so many features, not copied; sparse rows only."""
+        """Return a view of the same rows with this many features; sparse rows only."""
         values, indices, indptr = self.owners
         return Rows(values, n_features, indices, indptr)
 
     def most_stored(self, trials):
-        """The values stored in the rows of a trial, at most; trial i is the rows from trials[i] up to trials[i + 1]."""
+        """Return the largest number of stored values of a trial, the rows from trials[i] up to trials[i + 1]."""
         indptr = self.owners[2]
         ends = trials * self.n_features if indptr is None else indptr[trials]
         return int((ends[1:] - ends[:len(ends) - 1]).max(initial=0))
 
     def width(self):
-        """One more than the largest feature of sparse rows in canonical form."""
+        """Return 1 + the largest feature of sparse rows in canonical form."""
         cdef Py_ssize_t i, width = 0
         for i in range(self.n_rows):
             if self.start(i) < self.start(i + 1):
@@ -77,13 +77,13 @@ cdef class Rows:
         return width
 
     def is_sparse(self):
-        """Whether the rows hold their non-zeros alone."""
+        """Whether the rows are sparse."""
         return self.indices != NULL
 
     def is_canonical(self):
-        """Whether each row's indices are strictly increasing and within the features.
+        """Return whether each row's indices are strictly increasing and within the features.
 
-        That is what keeps the loop inside the weights and makes a sum over stored values a sum over features.
+        This keeps the loop inside the weights, and makes a sum over stored values a sum over features.
         """
         cdef Py_ssize_t i
         cdef bint good = True

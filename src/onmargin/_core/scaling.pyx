@@ -11,8 +11,8 @@ ctypedef fused real:
 
 
 cdef struct Sizes:
-    # Of feature j over the rows so far: the largest |x_j|, and the sum of (x_j / largest_j)^2, which no units can take
-    # out of the range of a number; both are 0 as long as x_j is.
+    # For feature j over the rows so far: the largest |x_j|, and the sum of (x_j / largest_j)^2, which does not overflow
+    # in any units; both are 0 as long as x_j is.
     double* largest
     double* squares
     double rows
@@ -29,7 +29,7 @@ cdef inline void take_in(double x, Py_ssize_t j, Sizes* sizes) noexcept nogil:
 
 
 cdef inline double in_units(double x, Py_ssize_t j, const Sizes* sizes) noexcept nogil:
-    """x_j by its largest, or by the root of its mean square; as it is where nothing is known of it."""
+    """Return x_j divided by its largest absolute value or root mean square; unchanged if it was always zero."""
     if x == 0 or sizes.largest[j] == 0:
         return x
     x /= sizes.largest[j]
@@ -55,10 +55,10 @@ cdef void pass_over(Rows X, real* out, Sizes* sizes, bint learn) noexcept nogil:
 
 
 def scale(Rows X, largest, squares, Py_ssize_t rows, *, bint by_largest, bint learn, out=None):
-    """Go over the rows of X once; with `learn` their sizes are taken in, after `rows` others.
+    """Make one pass over the rows of X; with `learn`, update the sizes, after `rows` earlier rows.
 
-    `out`, if it is given, is filled with the values of X, each row in units of what was seen up to and including it if
-    it is learned, and in those of all that was seen before if it is not.
+    `out`, if given, is filled with the values of X, each row scaled by the sizes up to and including it if
+    it is learned, and by the sizes of all earlier rows if not.
     """
     cdef Sizes sizes
     cdef void* where = NULL

@@ -35,7 +35,7 @@ ctypedef fused real:
 
 
 cdef double number(value, str name) except? -1:
-    """A number that was given under a name, finite."""
+    """Return a named argument as a finite number."""
     cdef double result
     if type(value) is float:
         result = value
@@ -50,10 +50,10 @@ cdef double number(value, str name) except? -1:
 
 
 cpdef double check_weight(weight) except -1:
-    """The weight of an example: its factor on C."""
+    """Return the weight of an example, its factor on C."""
     cdef double w = number(weight, "weight")
     if w < 0:
-        raise ValueError(f"weight must be at least 0; got {weight!r}. Leave an example out with weight 0.")
+        raise ValueError(f"weight must be at least 0; got {weight!r}. Use 0 to leave an example out.")
     return w
 
 
@@ -83,13 +83,13 @@ cdef PyObject* known_label(dict targets, y) except? NULL:
 
 
 cdef bint copy_numbers(const Py_buffer* view, real* out) noexcept:
-    """Copy an array of float or double; whether all its numbers are finite in `out`."""
+    """Copy an array of float or double; return whether all its numbers are finite in `out`."""
     cdef const char* where = <const char*>view.buf
     cdef bint good = True
     cdef Py_ssize_t k
     cdef double wide
     cdef float narrow
-    for k in range(view.shape[0]):  # which need not be aligned
+    for k in range(view.shape[0]):  # the array need not be aligned
         if view.itemsize == 8:
             memcpy(&wide, where, 8)
             out[k] = <real>wide
@@ -102,41 +102,42 @@ cdef bint copy_numbers(const Py_buffer* view, real* out) noexcept:
 
 
 cdef class Player:
-    """Rounds of a learner, an example at a time, with its features read by name, by hash or from text.
+    """Rounds of a learner, one example at a time, with features read by name, by hash or from text.
 
-    Without a `reader` examples are vectors, of which `vector` makes rows. `take` gives the player the learner's parts
-    as they are now; it must be called again whenever one was replaced. Weights grow with the names: `model`, which has
-    the learner, widens it when its geometry is full, or when there are more names than some of its experts are for. A
-    call that raises leaves all as it was.
+    Without a `reader`, examples are vectors, which `vector` turns into rows. `take` gives the player the learner's
+    parts as they are now; it must be called again whenever one was replaced. Weights grow with the names: `model`,
+    which owns the learner, widens it when its geometry is full, or when there are more names than some of its experts
+    support. A call that raises changes nothing.
 
     Threads take turns: a call waits until that of another thread is over. `turns` may be held for several calls.
 
-    targets : what a label is for the task, for `learn_label`
-    outward : whether features that are not known count when scores are taken, as they do for distances
-    stretch : numbers touched by `learn_many` between two looks at signals
-    nonnegative : the error for a negative number in an example to learn, with {} for the number; None: any will do
+    targets : the task's target of each label, for `learn_label`
+    outward : whether unknown features count in scores, as they do for distances
+    stretch : numbers that `learn_many` touches between two checks for signals
+    nonnegative : the error for a negative number in an example to learn, with {} for the number; None if all are
+    accepted
     """
 
     cdef readonly object learner, model
-    cdef Py_ssize_t most_names  # that the learner is for as it is
+    cdef Py_ssize_t most_names  # number of names that the learner supports without a change
     cdef readonly Reader reader
     cdef readonly object vector
     cdef public dict targets
     cdef public bint outward
     cdef readonly Turns turns
-    cdef bint reading  # an example, whose code may run meanwhile
+    cdef bint reading  # whether an example is being read, whose own code may run
     cdef public str nonnegative
     cdef public Py_ssize_t stretch
-    cdef Py_ssize_t touched  # numbers, since the last look at signals
+    cdef Py_ssize_t touched  # numbers touched since the last check for signals
     cdef Task task
     cdef Step step
     cdef Geometry geometry
     cdef Totals totals
     cdef Stage stage
     cdef bint single
-    cdef bint hashes  # words of texts: no lock is needed to find their places
-    cdef readonly Rows rows  # of the vector that is looked at, unless it was copied
-    cdef object copied       # the numbers of such a vector
+    cdef bint hashes  # whether words of texts are hashed, which needs no GIL
+    cdef readonly Rows rows  # the row of the current vector, unless it was copied
+    cdef object copied       # the numbers of a copied vector
     cdef Row x
 
     def __init__(self, model, Reader reader=None, vector=None, Turns turns=None):
@@ -148,7 +149,7 @@ cdef class Player:
         self.take()
 
     def take(self):
-        """Look at the parts of the learner again."""
+        """Read the parts of the learner again."""
         self.task, self.step, self.geometry = self.learner.task, self.learner.step, self.learner.geometry
         self.totals = self.learner._totals
         self.stage = Stage(self.geometry, self.step)
@@ -198,10 +199,10 @@ cdef class Player:
         return 0
 
     cdef bint copy_vector(self, x) except -1:
-        """Copy the numbers of a plain array, which is quicker than making a matrix of it; whether it could be done."""
+        """Copy the numbers of a plain array, which is faster than building a matrix; return whether it was possible."""
         cdef Py_buffer view
         cdef bint good
-        if type(x) is not ndarray or type(self) is not Player:  # others learn from matrices
+        if type(x) is not ndarray or type(self) is not Player:  # subclasses learn from matrices
             return False
         PyObject_GetBuffer(x, &view, PyBUF_FULL_RO)
         try:
@@ -219,7 +220,7 @@ cdef class Player:
             PyBuffer_Release(&view)
 
     cdef int check_signs(self) except -1:
-        """Refuse a row with a negative number, if there may be none."""
+        """Refuse a row with a negative number if the model needs non-negative ones."""
         cdef Py_ssize_t k
         cdef double value
         if self.nonnegative is not None:
@@ -251,7 +252,7 @@ cdef class Player:
             self.turns.leave()
 
     def learn_label(self, x, y, weight=1.0):
-        """Play a round, whose target is that of a label. False: it is not known, and nothing happened."""
+        """Play a round for a label; return False without any change if the label is unknown."""
         cdef double w = check_weight(weight), target
         cdef PyObject* known
         self.turns.enter()
@@ -269,9 +270,9 @@ cdef class Player:
             self.turns.leave()
 
     def learn_many(self, tuple X, list y, list weights, Py_ssize_t first, bint labelled):
-        """Play rounds with the examples from the first on, up to one whose label is not known or that is refused.
+        """Play rounds with the examples up to one whose label is unknown or that is refused.
 
-        Answers which one it is; it has left no trace. Without weights all are 1.
+        Return its index; it has changed nothing. Without weights, all are 1.
         """
         self.turns.enter()
         try:
@@ -308,7 +309,7 @@ cdef class Player:
     cdef Py_ssize_t aim(
         self, list y, list weights, Py_ssize_t first, bint labelled, double* aims, Py_ssize_t n
     ) except -1:
-        """The target and the weight of each of n examples, as far as they are good; answers how far."""
+        """Read the target and the weight of each of n examples; return how many are valid before the first error."""
         cdef PyObject* known
         cdef Py_ssize_t k
         for k in range(n):
@@ -328,7 +329,7 @@ cdef class Player:
         return n
 
     cdef Py_ssize_t learn_texts(self, PyObject** texts, const double* aims, Py_ssize_t n) except -1 nogil:
-        """Learn texts whose words are hashed, without the lock, until it is time to look at signals; how many."""
+        """Learn texts with hashed words without the GIL until the next check for signals; return how many."""
         cdef Py_ssize_t k
         self.reader.grow = self.reader.counting = True
         for k in range(n):
@@ -342,18 +343,18 @@ cdef class Player:
         return n
 
     def target_of(self, y):
-        """The target of an example, a number that the weights can hold."""
+        """Return the target of an example, a number that fits the weights."""
         return self.target(y)
 
     cdef double target(self, y) except? -1:
-        """A number that the weights can hold."""
+        """Return a number that fits the weights."""
         cdef double target = number(y, "y")
         if self.single and not isfinite(<float>target):
             raise ValueError(f"y must fit the weights, which are float32; got {y!r}")
         return target
 
     def read(self, x):
-        """Take an example that is to be learned, with its names. Hold `turns` until it was played."""
+        """Read an example to learn, adding its names. Hold `turns` until it is played."""
         self.turns.enter()
         try:
             self.receive(x, True, True)
@@ -369,13 +370,13 @@ cdef class Player:
             self.turns.leave()
 
     cdef Py_ssize_t look(self, x) except -1:
-        """Take the scores that predict, of the averaged weights where the geometry averages; how many there are."""
+        """Compute the predicting scores, with averaged weights if there are any; return their number."""
         self.receive(x, self.outward, False)
         self.geometry.mean_scores(&self.x, self.stage.r.s, self.stage.r.change)
         return self.task.settle(self.stage.r.s, self.geometry.n_columns)
 
     def scores(self, x):
-        """The scores of an example."""
+        """Return the scores of an example."""
         cdef Py_ssize_t c, n
         self.turns.enter()
         try:
@@ -385,7 +386,7 @@ cdef class Player:
             self.turns.leave()
 
     def best(self, x):
-        """The first column of highest score; of one column, whether its score is at least zero."""
+        """Return the first column of highest score; for one column, whether its score is at least zero."""
         cdef Py_ssize_t c, best = 0, n
         cdef double* s
         self.turns.enter()
@@ -402,7 +403,7 @@ cdef class Player:
             self.turns.leave()
 
     def probabilities(self, x):
-        """The probabilities of the classes of an example."""
+        """Return the probabilities of the classes of an example."""
         cdef Py_ssize_t k
         cdef Evidence e
         cdef Calibration calibration = self.totals.calibration
@@ -418,7 +419,7 @@ cdef class Player:
             self.turns.leave()
 
     def features(self, x, bint new=False):
-        """The places and the values of the features of an example that are known; of new ones, too, if these count."""
+        """Return the places and the values of the known features of an example, and of new ones if these count."""
         self.turns.enter()
         try:
             self.receive(x, new, False)
@@ -427,7 +428,7 @@ cdef class Player:
             self.turns.leave()
 
     def entries(self):
-        """The places and the values of the features of the example that was read last."""
+        """Return the places and the values of the features of the example that was read last."""
         cdef Py_ssize_t k
         places = [k if self.x.indices == NULL else (<const int32_t*>self.x.indices)[k] for k in range(self.x.n)]
         values = [

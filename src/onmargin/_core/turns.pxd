@@ -6,11 +6,11 @@ from cpython.pythread cimport PyThread_get_thread_ident
 
 @cython.final
 cdef class Turns:
-    cdef unsigned long holder            # the thread whose turn it is; only looked at while depth > 0
+    cdef unsigned long holder            # the thread whose turn it is; only valid while depth > 0
     cdef Py_ssize_t depth                # how often it has entered
     cdef unsigned long long drawn, called
-    cdef set given_up                    # numbers that were drawn and are not waited for any more; None: none was yet
-    cdef Py_ssize_t users                # of `TakingTurns`
+    cdef set given_up                    # drawn numbers whose threads gave up; None until the first
+    cdef Py_ssize_t users                # number of `TakingTurns` in use
 
     cdef int wait(self) except -1
     cdef int skip(self) except -1

@@ -4,15 +4,15 @@ from time import sleep
 
 from cpython.exc cimport PyErr_CheckSignals
 
-# Seconds between two looks at whose turn it is.
+# Seconds between two checks whose turn it is.
 cdef double SOON = 2e-5, LATE = 2e-3
 
 
 cdef class Turns:
-    """A lock: threads have their turns in the order in which they came, and the one whose turn it is may enter again.
+    """A fair reentrant lock: threads take turns in the order of their arrival.
 
-    Its numbers change only while the interpreter's lock is held, so that an uncontended turn costs a few instructions.
-    The compiled core does not declare itself safe without that lock: a free-threaded interpreter turns it on again.
+    Its state changes only while the GIL is held, so an uncontended turn costs a few instructions.
+    The compiled core does not declare itself safe without the GIL: a free-threaded interpreter enables it again.
     """
 
     def __enter__(self):
@@ -23,14 +23,14 @@ cdef class Turns:
         self.leave()
 
     cdef int wait(self) except -1:
-        """Draw a number, and wait until it is called. An interrupt ends the wait."""
+        """Draw a number and wait until it is called. An interrupt ends the wait."""
         cdef unsigned long long number = self.drawn
         cdef double pause = SOON
         self.drawn += 1
         try:
             while self.called != number:
                 sleep(pause)
-                PyErr_CheckSignals()  # the signal may have come to another thread, whose sleep it ended
+                PyErr_CheckSignals()  # the signal may have interrupted the sleep of another thread
                 pause = min(2 * pause, LATE)
         except BaseException:
             if self.called == number:
@@ -44,18 +44,18 @@ cdef class Turns:
         return 0
 
     cdef int skip(self) except -1:
-        """Call the next number that somebody waits for."""
+        """Call the next number that a thread waits for."""
         while self.called in self.given_up:
             self.given_up.remove(self.called)
             self.called += 1
         return 0
 
 
-cdef dict turns_of = {}  # by the identity of the object, which lives as long as one of its methods runs
+cdef dict turns_of = {}  # by id of the object, which lives as long as one of its methods runs
 
 
 cdef class TakingTurns:
-    """Within the block no other thread is within such a block for the same object."""
+    """A context manager that excludes other threads from such blocks for the same object."""
 
     cdef Turns turns
     cdef object of

@@ -1,4 +1,4 @@
-"""Geometries of quasi-additive learners: weights that are a link of a sum of examples ([PD] sec. 4)."""
+"""Geometries of quasi-additive learners: weights are a link function of a sum of examples ([PD] sec. 4)."""
 
 from math import log
 from typing import Any
@@ -15,8 +15,8 @@ from onmargin.models.several import Kind
 LINKS = ("euclidean", "entropic", "pnorm")
 
 
-# Why weights on the simplex need to know how many there are.
-OF_SIMPLEX = "weights on the simplex begin at 1 / n_features:"
+# Why weights on the simplex need the number of features.
+OF_SIMPLEX = "weights on the simplex start at 1 / n_features:"
 
 
 def norm() -> Any:

@@ -1,9 +1,9 @@
 /* Decimal numbers in text, correctly rounded to doubles, whatever the locale.
  *
  * m * 10^e with a whole m below 2^53 and |e| <= 22 is one multiplication or division of doubles that are exact, and is
- * rounded once (Clinger 1990). Other m below 2^64 with a moderate e are multiplied by the leading 128 bits of 5^e, which
- * decides the rounding unless the product ends in ones (Lemire, "Number parsing at a gigabyte per second", 2021).
- * What is left, about none, is DECIMAL_HARD: a valid number for somebody else to read.
+ * rounded once (Clinger 1990). Other m below 2^64 with a moderate e are multiplied by the leading 128 bits of 5^e,
+ * which decides the rounding unless the product ends in ones (Lemire, "Number parsing at a gigabyte per second", 2021).
+ * The rare rest is DECIMAL_HARD: a valid number that the caller must parse with CPython.
  */
 #ifndef ONMARGIN_DECIMAL_H
 #define ONMARGIN_DECIMAL_H
@@ -39,13 +39,13 @@ static inline int is_digit(char c) {
     return (unsigned char)(c - '0') < 10;
 }
 
-/* The number that eight digits make, each a byte from 0 to 9, the first one lowest: pairs, then fours, then all. */
+/* Return the number of eight digits, given as bytes from 0 to 9, the first one lowest: pairs, then fours, then all. */
 static inline uint64_t eight_digits(uint64_t v) {
     v = v * 10 + (v >> 8);
     return ((v & 0x000000FF000000FF) * 0x000F424000000064 + ((v >> 16) & 0x000000FF000000FF) * 0x0000271000000001) >> 32;
 }
 
-/* The highest bit of every byte that is no digit: one is a digit if neither adding 0x46 nor taking 0x30 away sets it. */
+/* Set the highest bit of every byte that is not a digit: a byte is a digit if neither +0x46 nor -0x30 sets that bit. */
 static inline uint64_t other_bytes(uint64_t v) {
     return ((v + 0x4646464646464646) | (v - 0x3030303030303030)) & 0x8080808080808080;
 }
@@ -57,9 +57,9 @@ static const uint64_t decimal_powers[] = {
 static const double decimal_tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* Digits from p on are appended to m, which wraps around; answers where they end.
+/* Append the digits from p on to m, which wraps around; return where they end.
  *
- * Eight characters are looked at at once. Of the last few digits the others are shifted out, which puts zeros before
+ * Eight characters are read at once. Characters after the last digit are shifted out, which puts zeros before
  * them: no branch depends on how many there are. */
 static inline const char *decimal_digits(const char *p, const char *end, uint64_t *m) {
     uint64_t v, others;
@@ -110,7 +110,7 @@ static inline int decimal_round(uint64_t m, int e, double *value) {
     return 1;
 }
 
-/* Reads sign, digits with a point among them, and exponent from *text on, and moves *text behind them. */
+/* Read a sign, digits with a point among them, and an exponent from *text on, and move *text behind them. */
 static inline int decimal_read(const char **text, const char *end, double *value) {
     const char *p = *text, *first, *point = NULL;
     int negative = 0, e_negative = 0, e = 0, n_digits, explicit_e = 0;

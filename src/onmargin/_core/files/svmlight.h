@@ -1,8 +1,8 @@
-/* What svmlight text is made of. Features as nearly all of them are written: `12:0.25 13:-1 17:3.5`.
+/* A fast path for svmlight features as nearly all of them are written: `12:0.25 13:-1 17:3.5`.
  *
  * That is one blank between them, indices of eight digits at most, and values without an exponent, of at most seven
- * digits before the point and 19 in all. Such features are read with no branch on a sign and next to none on how many
- * digits there are; whatever looks different is left to code that takes care of everything.
+ * digits before the point and 19 in all. Such features are read without a branch on the sign and almost none on how
+ * many digits there are; any other feature is left to the general code.
  */
 #ifndef ONMARGIN_SVMLIGHT_H
 #define ONMARGIN_SVMLIGHT_H
@@ -24,7 +24,7 @@ static inline int parts(char c) {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '#';
 }
 
-/* How many of eight characters are digits, from the first on; `digits` are those, with zeros before them. */
+/* Return how many of eight characters are leading digits; `digits` gets those, with zeros before them. */
 static inline int leading_digits(const char *p, uint64_t *digits) {
     uint64_t v = load_eight(p), others = other_bytes(v);
     int n = others ? trailing_zeros(others) >> 3 : 8;
@@ -36,7 +36,7 @@ static inline int leading_digits(const char *p, uint64_t *digits) {
 #if defined(__SSE2__) || defined(_M_X64)
 #include <emmintrin.h>
 
-/* The number that the n digits before `end` make, at most sixteen: pairs, then fours, then eights. */
+/* Return the number whose n digits, at most sixteen, end at `end`: pairs, then fours, then eights. */
 static inline uint64_t last_digits(const char *end, int n) {
     static const unsigned char kept[32] = {[16] = 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
                                            0xFF,        0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
@@ -51,7 +51,7 @@ static inline uint64_t last_digits(const char *end, int n) {
     return (eights & 0xFFFFFFFF) * 100000000 + (eights >> 32);
 }
 
-/* Appends the digits from p on, at most 24, to m; answers how many. */
+/* Append the digits from p on, at most 24, to m; return their number. */
 static inline int append_digits(const char *p, uint64_t *m) {
     __m128i v = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
     __m128i others = _mm_cmpeq_epi8(_mm_max_epu8(v, _mm_set1_epi8(10)), v);
@@ -69,7 +69,7 @@ static inline int append_digits(const char *p, uint64_t *m) {
 }
 #endif
 
-/* The value at p, and the character behind it; p if it is not a plain one. */
+/* Read the value at p and return the character behind it; return p if it is not a plain value. */
 static inline const char *plain_value(const char *p, double *value) {
     const char *start = p;
     uint64_t negative = *p == '-', m, bits;
@@ -98,7 +98,7 @@ static inline const char *plain_value(const char *p, double *value) {
     return p;
 }
 
-/* Reads the plain features from p on, whose indices increase from *last and are below `limit`, and answers where
+/* Read the plain features from p on, whose indices increase from *last and are below `limit`, and return where
  * others, or the end of the line, begin. `first` is the index of the first feature. */
 static inline const char *plain_features(const char *p, const char *end, int64_t first, int64_t limit, int64_t *last,
                                          int32_t *indices, double *values, ptrdiff_t *n_values) {

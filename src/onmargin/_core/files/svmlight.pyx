@@ -1,6 +1,6 @@
-"""Rows of svmlight text, one a line: `label qid:group index:value index:value ... # comment`.
+"""Rows of svmlight text, one per line: `label qid:group index:value index:value ... # comment`.
 
-A block of text is parsed in one go without the global lock, into arrays that are as long as the text allows.
+A block of text is parsed in one call without the GIL, into arrays that are large enough for any text of its length.
 """
 
 import numpy as np
@@ -45,16 +45,16 @@ cdef enum Fault:
 
 cdef tuple FAULTS = (
     "",
-    "a row starts with its label, a finite number",
-    "the labels of a row are whole numbers with commas between them",
-    "a feature is a whole number, a colon and a value",
-    f"an index is {INT32_MAX - 1} at most",
+    "a row must start with its label, a finite number",
+    "the labels of a row must be whole numbers separated by commas",
+    "a feature must be a whole number, a colon and a value",
+    f"an index must be at most {INT32_MAX - 1}",
     "indices start at 1: set zero_based=True (--zero-based) if they start at 0",
     "the indices of a row must increase",
     "the index is beyond n_features",
-    "a value is a finite number",
-    "a qid is a whole number of at most 18 digits, and comes once",
-    "either all rows have a qid or none has",
+    "a value must be a finite number",
+    "a qid must be a whole number of at most 18 digits, given once",
+    "either all rows or no row must have a qid",
 )
 
 
@@ -73,9 +73,9 @@ cdef struct Block:
 
 @cython.final
 cdef class Parser:
-    """Reads blocks of text one after the other; `n_features` is -1 if any index will do."""
+    """A reader of consecutive blocks of text; `n_features` is -1 if any index is accepted."""
 
-    cdef readonly Py_ssize_t width  # of the rows so far: 1 + the largest index
+    cdef readonly Py_ssize_t width  # 1 + the largest index so far
     cdef Py_ssize_t n_features
     cdef bint zero_based, multilabel
     cdef tuple scratch
@@ -88,10 +88,11 @@ cdef class Parser:
         self.grouped = -1
 
     def parse(self, text, Py_ssize_t n, dtype=np.float64):
-        """Labels, ends of labels, ends of rows, indices, values, qids or None, number of lines, what is wrong or None.
+        """Return labels, ends of labels, ends of rows, indices, values, qids or None, number of lines, and an error or
+        None.
 
-        The first n characters of the text, which is bytes or a bytearray, end with the end of a line. If something is
-        wrong the arrays hold the rows before it, and it is in the line after those counted.
+        The first n characters of the text, which is bytes or a bytearray, must end with the end of a line. If there is
+        an error, the arrays hold the rows before it, and it is in the line after those counted.
         """
         cdef Block b
         cdef Fault fault
@@ -111,7 +112,7 @@ cdef class Parser:
         with nogil:
             fault = self.rows(&b)
         n_labels, n_values = b.label_ends[b.n_rows], b.row_ends[b.n_rows]
-        with np.errstate(over="ignore"):  # what is too large for float32 is infinite, and refused by who learns it
+        with np.errstate(over="ignore"):  # too large for float32: becomes infinite, and is refused later
             values = values[:n_values].astype(dtype)
         return (
             labels[:n_labels].copy(),
@@ -125,8 +126,8 @@ cdef class Parser:
         )
 
     cdef tuple room(self, Py_ssize_t n):
-        """Arrays for all that n characters can hold: a label takes two, with what parts it from the next, a row two and
-        a feature four. They are kept for the next block: fresh memory costs as much as parsing into it."""
+        """Allocate arrays for n characters: a label takes two with its separator, a row two and
+        a feature four. They are kept for the next block, because fresh memory costs as much as parsing."""
         if self.scratch is None or len(self.scratch[0]) <= n // 2:
             n += n // 8
             two, four = n // 2 + 2, n // 4 + 2
@@ -147,7 +148,7 @@ cdef class Parser:
         return NO_FAULT
 
     cdef Fault row(self, Block* b) noexcept nogil:
-        """One line, up to its end; or up to what is wrong."""
+        """Parse one line up to its end, or up to an error."""
         cdef const char* start = b.p
         cdef Fault fault
         cdef bint has_qid = False
@@ -184,7 +185,7 @@ cdef class Parser:
         return NO_FAULT
 
     cdef Fault targets(self, Block* b, bint indented) noexcept nogil:
-        """The label, or the labels; a row that has none of several starts with a blank or with a feature."""
+        """Parse the label or labels; a multilabel row without labels starts with a blank or a feature."""
         cdef const char* start = b.p
         cdef double* y = b.labels + b.n_labels
         if self.multilabel and indented:
@@ -239,7 +240,7 @@ cdef class Parser:
 
 
 cdef inline bint ends_line(Block* b) noexcept nogil:
-    """Whether nothing but a comment is left of the line; if so, goes to its end."""
+    """Return whether only a comment is left of the line; if so, go to its end."""
     if b.p[0] == b"#":
         while b.p[0] != b"\n" and b.p[0] != b"\r":
             b.p += 1
@@ -263,7 +264,7 @@ cdef Fault qid(Block* b) noexcept nogil:
 
 
 cdef inline bint number(Block* b, double* value) noexcept nogil:
-    """Reads a number and goes behind it; stays if there is none, or none that a double holds."""
+    """Read a number and go behind it; stay if there is none, or if it is not finite."""
     cdef const char* start = b.p
     cdef int outcome = decimal_read(&b.p, b.end, value)
     if outcome == DECIMAL_HARD:
@@ -280,12 +281,12 @@ cdef double read_by_python(const char* text) noexcept with gil:
 
 
 cdef str token_at(text, Py_ssize_t start):
-    """What stands there, for an error; at most 60 characters of it."""
+    """Return the text at this place for an error message, at most 60 characters."""
     return text[start:start + 60].splitlines()[0].decode("utf-8", "replace").split(" ")[0]
 
 
 cdef void fill_fives():
-    """Of 5^e its leading 128 bits. Reciprocals are rounded up down to 5^-27, which makes ties come out exact."""
+    """Return the leading 128 bits of 5^e. Reciprocals down to 5^-27 are rounded up, which makes ties exact."""
     for e in range(DECIMAL_LEAST, DECIMAL_MOST + 1):
         power = 5 ** abs(e)
         if e < 0:

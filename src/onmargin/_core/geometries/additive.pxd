@@ -13,14 +13,14 @@ cdef class Additive(Geometry):
     cdef readonly double bias       # always 0: there is no intercept
     cdef readonly Py_ssize_t clock
     cdef readonly object theta      # n_features x columns, and padding
-    cdef object slopes              # the same
+    cdef object slopes              # n_features x columns, and padding
     cdef double* t
     cdef double* v
     cdef Weights w
     cdef const Vec* vec
     cdef double S
-    cdef double highest             # S has been since it was last recomputed
-    cdef Py_ssize_t touched         # numbers of theta changed since then
+    cdef double highest             # largest S since it was last recomputed
+    cdef Py_ssize_t touched         # entries of theta changed since then
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil
     cdef double lift(self, const double* theta, const double* slope, Py_ssize_t n, double level) noexcept nogil
@@ -50,9 +50,9 @@ cdef inline void extremes(const Row* x, double* low, double* high) noexcept nogi
 
 
 cdef class Searching(Additive):
-    cdef double beside        # S without the part that a half-space touches
+    cdef double beside        # S without the part of the features of a half-space
     cdef double beside_level  # its level
-    cdef bint exact           # whether it was summed up
+    cdef bint exact           # whether it was summed from scratch
 
     cdef double left_at(self, const Round* r, const HalfSpace* h, double a) noexcept nogil
     cdef bint score_at(self, const Row* x, const HalfSpace* h, double a, double level, double* along) noexcept nogil

@@ -14,18 +14,18 @@ from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address, vec_for, vec_padded
 
 
-FALL = 1e-6  # of a sum: what is left of one that has fallen so far is not exact
+FALL = 1e-6  # a sum that has fallen to this fraction is no longer exact
 
 
 cdef class Additive(Geometry):
-    """theta is what was added up; w = grad G(theta), with G a function of S = sum_i f(theta_i).
+    """Weights w = grad G(theta), where theta is the sum of the updates and G a function of S = sum_i f(theta_i).
 
-    So w_i is the slope f'(theta_i) times a factor that all weights share. Slopes are kept beside theta, and S beside
-    both: a score is an inner product, and a move touches the non-zeros of its row alone. f and its slope are in units
-    of a `level` that follows the largest theta, so that nothing leaves its range; what is too small next to the largest
-    to have a number gets it back when that falls, because theta has it.
+    So w_i is the slope f'(theta_i) times a factor that all weights share. Slopes are stored next to theta, and S next
+    to both: a score is an inner product, and a move touches only the non-zeros of its row. f and its slope are in units
+    of a `level` that follows the largest theta, so that nothing overflows; a weight that underflows next to the largest
+    one comes back when that falls, because theta has it.
 
-    `threshold` is taken off every score. Rows are float64.
+    `threshold` is subtracted from every score. Rows are float64.
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, *, double threshold=0.0):
@@ -58,70 +58,70 @@ cdef class Additive(Geometry):
         self.level, self.S, self.highest = state["level"], state["S"], state["highest"]
 
     def weights(self):
-        """The weights, columns by features; a copy."""
+        """Return a copy of the weights, columns by features."""
         return (self.factor(self.S, self.level) * self.slopes[:, :self.n_columns]).T
 
     def mean(self):
-        """The weights, and minus the threshold for each column."""
+        """Return the weights, and minus the threshold for each column."""
         return self.weights(), np.full(self.n_columns, 0 - self.threshold)
 
     def alike(self, Py_ssize_t n_columns):
-        """A geometry of the same kind with other columns, that has learned nothing.
+        """Return an untrained geometry of the same kind with other columns.
 
-        Only a single column has a threshold: one that all columns share decides nothing between them.
+        Only a single column has a threshold: a threshold that all columns share would change no decision.
         """
         threshold = self.threshold if n_columns == 1 else 0.0
         return type(self)(**{**self.settings(), "n_columns": n_columns, "threshold": threshold})
 
     def recombined(self, mixing):
-        """A copy whose theta are combinations of these: column c is sum_k mixing[c, k] times column k."""
+        """Return a copy with combined columns of theta: column c is sum_k mixing[c, k] times column k."""
         cdef Additive copy = self.alike(len(mixing))
         copy.clock = self.clock
         copy.theta[:, :copy.n_columns] = combined(self.theta[:, :self.n_columns], mixing)
         copy.sum_anew()
         return copy
 
-    # What a kind of geometry is.
+    # Methods that define a geometry.
 
     cdef void bend(self, const double* theta, double* slope, Py_ssize_t n, double level) noexcept nogil:
-        """The slopes f'(theta)."""
+        """Compute the slopes f'(theta)."""
         pass
 
     cdef double lift(self, const double* theta, const double* slope, Py_ssize_t n, double level) noexcept nogil:
-        """The sum of f(theta), given the slopes."""
+        """Return the sum of f(theta), given the slopes."""
         return 0
 
     cdef double factor(self, double S, double level) noexcept nogil:
-        """What makes slopes weights."""
+        """Return the factor that turns slopes into weights."""
         return 1
 
     cdef double potential(self, double S, double level) noexcept nogil:
-        """G, but for a constant."""
+        """Return G up to a constant."""
         return 0
 
     cdef double size(self, double low, double high) noexcept nogil:
-        """Of the theta between two that has the largest f."""
+        """Return the theta between two values that has the largest f."""
         return max(fabs(low), fabs(high))
 
     cdef double level_for(self, double size) noexcept nogil:
         return 1
 
     cdef double converted(self, double S, double level, double new_level) noexcept nogil:
-        """A sum at another level."""
+        """Return a sum in units of another level."""
         return S
 
     cdef bint is_beyond(self, double size, double level) noexcept nogil:
-        """Whether f may leave its range."""
+        """Return whether f may overflow."""
         return False
 
     cdef double curvature(self, const Row* x, bint both) noexcept nogil:
-        """A bound on <z, Hess G z> where z is x in one column, or with `both` x in one and -x in another."""
+        """Return a bound on <z, Hess G z>, where z is x in one column, or with `both` x in one and -x in another."""
         return 0
 
-    # What all kinds share.
+    # Methods that all geometries share.
 
     cdef void sum_anew(self) noexcept nogil:
-        """Choose the level by the largest theta, and take all slopes and their sum from theta."""
+        """Choose the level by the largest theta, and recompute all slopes and their sum from theta."""
         cdef Py_ssize_t j, c, k, n
         cdef double low = INFINITY, high = -INFINITY
         for j in range(self.n_features):
@@ -130,7 +130,7 @@ cdef class Additive(Geometry):
                 high = max(high, self.t[j * self.n_scores + c])
         self.level = self.level_for(self.size(low, high)) if high >= low else 1
         self.S, j = 0, 0
-        while j < self.n_features:  # a single column stands together; of several, those of a feature do
+        while j < self.n_features:  # a single column is contiguous; with several, the columns of a feature are
             n = min(<Py_ssize_t>64, self.n_features - j) if self.n_columns == 1 else self.n_columns
             k = j * self.n_scores
             self.bend(&self.t[k], &self.v[k], n, self.level)
@@ -154,7 +154,7 @@ cdef class Additive(Geometry):
         self.clock += 1
 
     cdef void norms(self, Round* r) noexcept nogil:
-        """The square of the largest number; other norms are taken where they matter, since powers are dear."""
+        """Set the square of the largest value; other norms are computed on demand, since powers are expensive."""
         cdef double low = 0, high = 0
         extremes(r.x, &low, &high)
         r.x.squared_norm = max(high, -low) ** 2
@@ -177,11 +177,11 @@ cdef class Additive(Geometry):
             low[0], high[0] = min(low[0], theta), max(high[0], theta)
 
     cdef double rest(self, const Row* x, double S, double touched) noexcept nogil:
-        """What a sum has outside the part that a row touches: nothing but rounding, if that is all there is."""
+        """Return the rest of a sum without the part of a row; only rounding errors may be left."""
         return 0 if x.n == self.n_features and self.n_columns == 1 else S - touched
 
     cdef double move(self, const Round* r) noexcept nogil:
-        """Answers twice G(theta') - G(theta) - <w, theta' - theta>, which is a squared length for plain weights."""
+        """Return twice G(theta') - G(theta) - <w, theta' - theta>, the squared length of a move for plain weights."""
         cdef Py_ssize_t i, c
         cdef double along = 0, before = self.potential(self.S, self.level)
         cdef const HalfSpace* h
@@ -197,7 +197,7 @@ cdef class Additive(Geometry):
             if r.change[c] != 0:
                 along += r.change[c] * (r.s[c] + self.threshold)
                 self.shift(r.x, c, r.change[c])
-        # What is left of a sum that was much larger is not exact, nor is one of many changes.
+        # The rest of a sum that was much larger is not exact, nor is a sum after many changes.
         if not self.S > max(FALL * self.highest, 1e-200) or self.touched > 8 * self.n_features * self.n_columns:
             self.sum_anew()
         self.highest = max(self.highest, self.S)
@@ -233,19 +233,19 @@ cdef class Additive(Geometry):
 
 
 cdef class Searching(Additive):
-    """Where along a half-space its loss is made up for, by a search that touches the non-zeros of its row.
+    """Find the step along a half-space at which its loss is zero, by a search that touches the non-zeros of its row.
 
-    The sum is what the row touches and the rest. The row's part is summed up at every step of the search;
-    what is beside is the old sum less the row's old part. If the row holds nearly all of the sum, nothing but rounding
-    is left of that difference, which does no harm as long as the new sum is of the size of the old one. Where it falls
-    far below, what is beside is summed up once, over all features.
+    The sum has the part of the row and the rest. The row's part is summed at every step of the search;
+    the rest is the old sum minus the row's old part. If the row holds nearly all of the sum, only rounding
+    errors are left of that difference, which does no harm as long as the new sum is of the size of the old one. Where
+    it falls far below, the rest is summed once over all features.
     """
 
     cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
-        """argmax_{0 <= a <= cap} of the dual along a half-space: where its loss is made up for ([PD] eq. 32).
+        """Return argmax_{0 <= a <= cap} of the dual along a half-space, where its loss is zero ([PD] eq. 32).
 
-        What is left of the loss falls as a grows, and is not made up for before loss / curvature: a bracket from
-        there, and in it false position.
+        The remaining loss falls as a grows and is positive before loss / curvature: bracket the root from
+        there, then use false position.
         """
         cdef double low = 0, at_low = h.loss, high = min(cap, h.loss / h.q), at_high, a, at_a
         cdef Py_ssize_t step
@@ -253,13 +253,13 @@ cdef class Searching(Additive):
         at_high = self.left_at(r, h, high)
         while at_high > 0 and high < cap:
             if high > 1e300:
-                return 0  # nothing makes up for it
+                return 0  # no step reaches it
             low, at_low, high = high, at_high, min(cap, 4 * high)
             at_high = self.left_at(r, h, high)
         if at_high >= 0:
             return high
         for step in range(400):
-            # Every third step halves the bracket, whatever the others do.
+            # Every third step is a bisection.
             a = low + (high - low) * (0.5 if step % 3 == 2 else at_low / (at_low - at_high))
             at_a = self.left_at(r, h, a)
             if at_a >= 0:
@@ -271,7 +271,7 @@ cdef class Searching(Additive):
         return low
 
     cdef double left_at(self, const Round* r, const HalfSpace* h, double a) noexcept nogil:
-        """What is left of a half-space's loss at theta + a z."""
+        """Return the remaining loss of a half-space at theta + a z."""
         cdef double low = INFINITY, high = -INFINITY, size, along
         self.look(r.x, h.up, a, &low, &high)
         self.look(r.x, h.down, -a, &low, &high)
@@ -280,7 +280,7 @@ cdef class Searching(Additive):
             not self.is_beyond(size, self.level) and self.score_at(r.x, h, a, self.level, &along)
             or self.score_at(r.x, h, a, max(self.level_for(size), self.beside_level), &along)
         ):
-            along = 0  # nothing is left of theta, nor of the weights
+            along = 0  # theta is zero there, and so are the weights
         if h.up >= 0:
             along -= r.s[h.up] + self.threshold
         if h.down >= 0:
@@ -288,7 +288,7 @@ cdef class Searching(Additive):
         return h.loss - along
 
     cdef bint score_at(self, const Row* x, const HalfSpace* h, double a, double level, double* along) noexcept nogil:
-        """<z, w> at theta + a z, reckoned at a level; answers whether that is in range."""
+        """Compute <z, w> at theta + a z in units of a level; return whether that is in range."""
         cdef double S, touched = 0
         along[0] = self.tally(x, h.up, a, level, &touched) - self.tally(x, h.down, -a, level, &touched)
         S = touched + self.converted(self.beside, self.beside_level, level)
@@ -299,18 +299,18 @@ cdef class Searching(Additive):
         return 1e-250 < S < INFINITY
 
     cdef void set_apart(self, const Row* x, const HalfSpace* h) noexcept nogil:
-        """What the sum has outside what a half-space touches: a difference, as long as that is exact enough."""
+        """Return the rest of the sum without the features of a half-space: a difference, if that is exact enough."""
         cdef double touched = 0
         self.tally(x, h.up, 0, self.level, &touched)
         self.tally(x, h.down, 0, self.level, &touched)
         self.beside, self.beside_level, self.exact = self.S - touched, self.level, False
 
     cdef void sum_beside(self, const Row* x, const HalfSpace* h) noexcept nogil:
-        """The same, summed up, at the level of its largest theta: where the row's part falls, it is what counts."""
+        """Sum the same from scratch at the level of its largest theta; it dominates where the row's part falls."""
         cdef Py_ssize_t j, c, i, k, turn
         cdef double low = INFINITY, high = -INFINITY, slope
         self.beside, self.exact = 0, True
-        for turn in range(2):  # the level first
+        for turn in range(2):  # the level in the first pass, the sum in the second
             i = 0
             for j in range(self.n_features):
                 while x.indices != NULL and i < x.n and x.indices[i] < j:
@@ -326,10 +326,10 @@ cdef class Searching(Additive):
                         self.beside += self.lift(&self.t[k], &slope, 1, self.beside_level)
             self.beside_level = self.level_for(self.size(low, high))
         if self.beside == 0:
-            self.beside_level = -INFINITY  # any other will do
+            self.beside_level = -INFINITY  # empty rest: any level works
 
     cdef double tally(self, const Row* x, Py_ssize_t column, double a, double level, double* S) noexcept nogil:
-        """<x, slopes> after a move by a x in one column; adds to S what the column's part of the sum becomes."""
+        """Return <x, slopes> after a move by a x in one column; add the column's new part of the sum to S."""
         cdef double[64] theta, slope
         cdef Py_ssize_t first, i, n, stop = x.n if column >= 0 else 0
         cdef double total = 0
@@ -352,7 +352,7 @@ cdef class Entropic(Searching):
 
     def resized(self, Py_ssize_t n_features):
         raise ValueError(
-            f"weights on the simplex begin at 1 / n_features, so that their number cannot change: they are for "
+            f"weights on the simplex start at 1 / n_features, so their number cannot change: they are for "
             f"{self.n_features} features; got {n_features}"
         )
 
@@ -387,13 +387,13 @@ cdef class Entropic(Searching):
         return size > level + 600
 
     cdef void norms(self, Round* r) noexcept nogil:
-        """A row whose numbers are all the same moves nothing: it is as good as zero."""
+        """A row of equal values moves nothing, like a zero row."""
         Additive.norms(self, r)
         if self.curvature(r.x, False) == 0:
             r.x.squared_norm = 0
 
     cdef double curvature(self, const Row* x, bint both) noexcept nogil:
-        """(max z - min z)^2 / 4, zeros of z included."""
+        """Return (max z - min z)^2 / 4, zeros of z included."""
         cdef bint has_zeros = x.n < self.n_features or self.n_columns > 1
         cdef double low = 0 if has_zeros else INFINITY, high = 0 if has_zeros else -INFINITY
         extremes(x, &low, &high)
@@ -410,18 +410,18 @@ cdef class Entropic(Searching):
                 return Searching.line_search(self, r, h, cap)
         self.weigh(r.x, h.up, 1, &up, &down)
         self.weigh(r.x, h.down, -1, &up, &down)
-        gamma, rest = h.loss + up - down, 1 - up - down  # the score asked for
+        gamma, rest = h.loss + up - down, 1 - up - down  # the required score
         beta = sqrt(gamma * gamma * rest * rest + 4 * (1 - gamma * gamma) * up * down) if gamma < 1 else 0
         if gamma < 0:
             beta = 2 * (1 + gamma) * down / (beta - gamma * rest)
         elif gamma < 1 and up > 0:
             beta = (beta + gamma * rest) / (2 * (1 - gamma) * up)
         else:
-            return cap if cap < INFINITY else 0  # out of reach
+            return cap if cap < INFINITY else 0  # cannot be reached
         return max(min(cap, log(beta)), 0)
 
     cdef void weigh(self, const Row* x, Py_ssize_t column, double sign, double* up, double* down) noexcept nogil:
-        """The weights that a move along the row raises and lowers."""
+        """Sum the weights that a move along the row raises and those that it lowers."""
         cdef Py_ssize_t i
         cdef double number
         for i in range(x.n if column >= 0 else 0):
@@ -439,13 +439,13 @@ cdef class Balanced(Entropic):
         cdef Py_ssize_t i
         cdef double unit = exp(-level)
         for i in range(n):
-            if fabs(theta[i]) < 1:  # where the difference of two exponentials would be rounded away
+            if fabs(theta[i]) < 1:  # the difference of two exponentials would lose digits here
                 slope[i] = sinh(theta[i]) * unit
             else:
                 slope[i] = (exp(theta[i] - level) - exp(-theta[i] - level)) / 2
 
     cdef double lift(self, const double* theta, const double* slope, Py_ssize_t n, double level) noexcept nogil:
-        """cosh(theta), by cosh^2 = 1 + sinh^2."""
+        """Return cosh(theta), by cosh^2 = 1 + sinh^2."""
         cdef Py_ssize_t i
         cdef double total = 0, unit = exp(-level)
         for i in range(n):
@@ -456,7 +456,7 @@ cdef class Balanced(Entropic):
         return max(fabs(low), fabs(high))
 
     cdef bint is_beyond(self, double size, double level) noexcept nogil:
-        """Slopes must have squares."""
+        """Squares of slopes must not overflow."""
         return size > level + 300
 
     cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
@@ -475,7 +475,7 @@ cdef class PNorm(Searching):
     """
 
     cdef readonly double p
-    cdef double range  # of |theta| / level whose powers have a number
+    cdef double range  # range of |theta| / level in which powers do not overflow
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, double p, *, double threshold=0.0):
         self.p = p
@@ -486,7 +486,7 @@ cdef class PNorm(Searching):
         return {**super().settings(), "p": self.p}
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with new features of weight zero, which add nothing to the norm of theta."""
+        """Return a copy with new features of weight zero, which add nothing to the norm of theta."""
         cdef PNorm copy = type(self)(**{**self.settings(), "n_features": n_features})
         copy.theta[:self.n_features], copy.slopes[:self.n_features] = self.theta, self.slopes
         copy.clock, copy.level, copy.S = self.clock, self.level, self.S
@@ -527,7 +527,7 @@ cdef class PNorm(Searching):
         return size > level * self.range
 
     cdef double curvature(self, const Row* x, bint both) noexcept nogil:
-        """(p - 1) |z|_p^2."""
+        """Return (p - 1) |z|_p^2."""
         cdef Py_ssize_t i
         cdef double low = 0, high = 0, largest, total = 0
         extremes(x, &low, &high)

@@ -15,18 +15,18 @@ from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, Vec, Weights, address, vec_for
 
 
-# A scale this small is multiplied into the vector: as good as never, and long before anything leaves its range.
+# A scale this small is multiplied into the vector: rarely, and long before anything underflows.
 cdef double SMALLEST_SCALE = 1e-200
 
 
 cdef class Center(Geometry):
-    """The center c of a ball, and how far its rows are: d = sqrt(|x - c|^2 + height^2) ([JMLR] sec. 6).
+    """The center c of a ball, with the distance of a row d = sqrt(|x - c|^2 + height^2) ([JMLR] sec. 6).
 
     The only direction is that of the row from the center, of length 1; tau along it makes c <- (1 - a) c + a x with
-    a = tau / d. To touch the non-zeros of x alone, c is kept as `scale` times a vector, and its norm next to it.
+    a = tau / d. To touch only the non-zeros of x, c is stored as `scale` times a vector, together with its norm.
 
     The height is a coordinate of the center that is zero in every row, and shrinks like the others. Started at B, with
-    balls of radius B, it makes a learned radius sqrt(B^2 - height^2); 0 means there is none.
+    balls of radius B, it makes a learned radius sqrt(B^2 - height^2); 0 means a fixed radius.
 
     Rows are float64: a distance is the small difference of large numbers.
     """
@@ -61,17 +61,17 @@ cdef class Center(Geometry):
         fill(self.vector, state, "vector")
 
     def center(self):
-        """A copy of the center."""
+        """Return a copy of the center."""
         return self.scale * self.vector
 
     def assign(self, center):
-        """Put the center here."""
+        """Set the center."""
         self.vector[:] = center
         self.scale = 1
         self.squared_norm = self.vector @ self.vector
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with new features, in which the center is at zero."""
+        """Return a copy with new features, in which the center is at zero."""
         copy = type(self)(n_features, height=self.height)
         vector = np.zeros(n_features)
         vector[:self.n_features] = self.vector
@@ -86,7 +86,7 @@ cdef class Center(Geometry):
         return vector
 
     cdef double distance(self, const Row* x, double squared_norm, double* along) noexcept nogil:
-        """d, and <c, x> on the way. Term by term where nothing is scaled and dense, otherwise by the norms."""
+        """Return d, and set <c, x>: term by term for unscaled dense rows, otherwise from the norms."""
         cdef Row vector = self.as_row()
         cdef double squared
         self.vec.scores(x, &self.w, along)
@@ -137,7 +137,7 @@ cdef class Center(Geometry):
 
 
 cdef class LinkedCenter(Center):
-    """A center that is a link of a sum theta ([NIPS] sec. 6): the interface, and what its kinds share.
+    """A center that is a link function of a sum theta ([NIPS] sec. 6): the base of all such centers.
 
     The direction v = (x - w) / d is that of `Center`, and tau along it makes theta <- theta + tau v. A distance costs
     the non-zeros of x; a move and a step of the line search cost all features.
@@ -164,27 +164,27 @@ cdef class LinkedCenter(Center):
             self.v[j if r.x.indices == NULL else r.x.indices[j]] += (<const double*>r.x.values)[j]
 
     cdef double gained(self, double a) noexcept nogil:
-        """<x - w, w' - w>, where w' is the center after a move of a (x - w)."""
+        """Return <x - w, w' - w>, where w' is the center after a move of a (x - w)."""
         return 0
 
     cdef double line_search(self, const Round* r, const HalfSpace* h, double cap) noexcept nogil:
-        """argmax_{0 <= tau <= cap} of the dual along v: where the loss is made up for.
+        """Return argmax_{0 <= tau <= cap} of the dual along v, where the loss is zero.
 
-        What is left of the loss falls as tau grows, and is not made up for before loss / curvature: a bracket from
-        there, and in it false position.
+        The remaining loss falls as tau grows and is positive before loss / curvature: bracket the root from
+        there, then use false position.
         """
         cdef double low = 0, at_low = h.loss, high = min(cap, h.loss / h.q), at_high, tau, at_tau, d = r.s[0]
         cdef Py_ssize_t step
         at_high = h.loss - self.gained(high / d) / d
         while at_high > 0 and high < cap:
             if high > 1e150:
-                return 0  # nothing makes up for it
+                return 0  # no step reaches it
             low, at_low, high = high, at_high, min(cap, 4 * high)
             at_high = h.loss - self.gained(high / d) / d
         if at_high >= 0:
             return high
         for step in range(400):
-            # Every third step halves the bracket, whatever the others do.
+            # Every third step is a bisection.
             tau = low + (high - low) * (0.5 if step % 3 == 2 else at_low / (at_low - at_high))
             at_tau = h.loss - self.gained(tau / d) / d
             if at_tau >= 0:
@@ -201,10 +201,10 @@ cdef class SimplexCenter(LinkedCenter):
 
     The direction v = (x - w) / d is that of `Center`, but tau along it makes w_i <- w_i exp(tau v_i) / Z. It has the
     curvature (max v - min v)^2 / 4 at most, and that is at most 1/2. The logarithms of the weights, theta, are kept
-    next to them, so that none is lost.
+    next to them, so that no weight underflows for good.
     """
 
-    cdef double lowest            # of x - w
+    cdef double lowest            # smallest entry of x - w
 
     def __init__(self, Py_ssize_t n_features):
         super().__init__(n_features)
@@ -244,18 +244,18 @@ cdef class SimplexCenter(LinkedCenter):
         return after / total - before
 
     cdef double move(self, const Round* r) noexcept nogil:
-        """Answers twice G(theta') - G(theta) - <w, theta' - theta>, with G = ln sum exp(theta), which was 0."""
+        """Return twice G(theta') - G(theta) - <w, theta' - theta>, with G = ln sum exp(theta), which was 0."""
         cdef Py_ssize_t j
         cdef double a = r.halfspaces.tau / r.s[0], along = 0
         cdef const double* w = <const double*>self.w.W
         for j in range(self.n_features):
-            self.v[j] -= self.lowest  # what all have alike moves nothing, and might swallow the rest
+            self.v[j] -= self.lowest  # a common offset moves nothing, and would cost precision
             along += a * self.v[j] * w[j]
             self.t[j] += a * self.v[j]
         return 2 * (self.normalize() - along)
 
     cdef double normalize(self) noexcept nogil:
-        """Make exp(theta) weights of sum 1; answers ln sum exp(theta) as it was."""
+        """Normalize exp(theta) to weights of sum 1; return the old ln sum exp(theta)."""
         cdef Py_ssize_t j
         cdef double highest = -INFINITY, total = 0, potential
         cdef double* w = <double*>self.w.W
@@ -298,13 +298,13 @@ cdef class PNormCenter(LinkedCenter):
         self.link()
 
     def assign(self, center):
-        """Put the center here, as its start."""
+        """Set the center, as its start."""
         self.start[:] = center
         self.theta[:] = 0
         self.link()
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with new features, in which the center is at zero."""
+        """Return a copy with new features, in which the center is at zero."""
         copy = type(self)(n_features, self.p)
         shared = min(n_features, self.n_features)
         theta, start = np.zeros(n_features), np.zeros(n_features)
@@ -313,12 +313,12 @@ cdef class PNormCenter(LinkedCenter):
         return copy
 
     def link(self):
-        """Take the center from theta."""
+        """Recompute the center from theta."""
         self.vector[:] = self.start
         self.add_link()
 
     cdef double norm(self, const double* x, const double* y, double a) noexcept nogil:
-        """|x + a y|_p; y may be NULL."""
+        """Return |x + a y|_p; y may be NULL."""
         cdef Py_ssize_t j
         cdef double largest = 0, total = 0
         for j in range(self.n_features):
@@ -330,7 +330,7 @@ cdef class PNormCenter(LinkedCenter):
         return largest * pow(total, 1 / self.p)
 
     cdef double weight(self, double theta, double length) noexcept nogil:
-        """A number of the link of a theta of this length."""
+        """Return one entry of the link of a theta of this length."""
         cdef double size = length * pow(fabs(theta) / length, self.p - 1) if length > 0 else 0
         return size if theta >= 0 else -size
 
@@ -357,7 +357,7 @@ cdef class PNormCenter(LinkedCenter):
         return total
 
     cdef double move(self, const Round* r) noexcept nogil:
-        """Answers twice G(theta') - G(theta) - <w, theta' - theta>, with G = |theta|_p^2 / 2."""
+        """Return twice G(theta') - G(theta) - <w, theta' - theta>, with G = |theta|_p^2 / 2."""
         cdef Py_ssize_t j
         cdef double a = r.halfspaces.tau / r.s[0], before = self.norm(self.t, NULL, 0), along = 0, old, after
         cdef double* w = <double*>self.w.W
@@ -371,15 +371,15 @@ cdef class PNormCenter(LinkedCenter):
         return after * after - before * before - 2 * along
 
 
-# To hand over shares makes all roundings of the norm so far grow: it is recomputed before they are this many.
+# Handing over shares amplifies the rounding errors of the norm: it is recomputed before they are this large.
 cdef double MOST_DOUBT = 1e4
 
 
 cdef class Ball(Expansion):
     """The center of a ball as an expansion: |phi(x) - c|^2 = K(x, x) - 2 <c, phi(x)> + |c|^2 ([JMLR] sec. 6).
 
-    Scores, step and height are those of Center. All coefficients shrink with every move, which is no more than the
-    scores cost; the norm of c is kept next to them.
+    Scores, step and height are those of Center. All coefficients shrink with every move, which costs no more than the
+    scores; the norm of c is stored next to them.
     """
 
     cdef readonly double squared_norm, height
@@ -402,7 +402,7 @@ cdef class Ball(Expansion):
         Expansion.__setstate__(self, state)
 
     def plant(self, Py_ssize_t key, double squared_norm):
-        """Put the center of a ball that has seen nothing at the row of this key."""
+        """Set the center of an untrained ball to the row of this key."""
         self.hold_slots(1)
         self.n_slots, self.key[0], self.live[0], self.coef[0], self.squared_norm = 1, key, 1, 1, squared_norm
 
@@ -437,10 +437,10 @@ cdef class Ball(Expansion):
 
 
 cdef class BudgetedBall(Ball):
-    """The interface: `make_room` removes one support, when there is one too many.
+    """Base of centers with a budget: `make_room` removes one support when there is one too many.
 
-    What a removal makes of the norm of the center takes the kernel values of the supports with each other. They are
-    kept; a support has a seat among them, that of the one that went last.
+    Updating the norm of the center after a removal needs the kernel values of the supports with each other. They are
+    stored; a new support takes the place of the last one that was removed.
     """
 
     cdef readonly Py_ssize_t budget
@@ -448,7 +448,7 @@ cdef class BudgetedBall(Ball):
     cdef object gram_memory, seat_memory
     cdef double* gram
     cdef Py_ssize_t* seat
-    cdef double doubt  # how many roundings, each as large as it has grown, the norm may be wrong by
+    cdef double doubt  # bound on the rounding error of the norm, in amplified rounding errors
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double height=0.0):
         self.budget, self.in_turn = whole(budget, "budget", least=1), True
@@ -479,7 +479,7 @@ cdef class BudgetedBall(Ball):
         return make, arguments, state | {"doubt": self.doubt}
 
     def arrays(self):
-        """The kernel values are those of the supports, in their order."""
+        """Store the kernel values of the supports, in their order."""
         seats = self.seat_memory[self.supports()]
         return Ball.arrays(self) | {"gram": self.gram_memory[np.ix_(seats, seats)]}
 
@@ -508,7 +508,7 @@ cdef class BudgetedBall(Ball):
         pass
 
     cdef void admit(self, Py_ssize_t new, const double* values, double own) noexcept nogil:
-        """There is a new support, with these kernel values against the others and itself."""
+        """Add a support with its kernel values against the others and itself."""
         cdef Py_ssize_t i
         self.seat[new] = self.free
         for i in range(new):
@@ -519,11 +519,11 @@ cdef class BudgetedBall(Ball):
         self.free = self.n_live
 
     cdef double* pair(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        """K of two supports."""
+        """Return K of two supports."""
         return self.gram + self.seat[i] * self.n_seats + self.seat[j]
 
     cdef double along_support(self, Py_ssize_t slot) noexcept nogil:
-        """<c, phi(x)> of a support."""
+        """Return <c, phi(x)> of a support."""
         cdef Py_ssize_t i
         cdef double total = 0
         for i in range(self.n_slots):
@@ -537,9 +537,9 @@ cdef class BudgetedBall(Ball):
         self.free = self.seat[slot]
 
     cdef void share_out(self, Py_ssize_t old) noexcept nogil:
-        """The others take over the share of an old support, each in proportion to its own.
+        """Distribute the coefficient of an old support to the others, in proportion to their own.
 
-        So the coefficients keep their sum, which is 1 where the ball began at a row: the center stays among its rows,
+        So the coefficients keep their sum, which is 1 if the ball started at a row: the center stays among its rows,
         wherever the origin is.
         """
         cdef Py_ssize_t i
@@ -563,14 +563,14 @@ cdef class BudgetedBall(Ball):
 
 
 cdef class OldestBall(BudgetedBall):
-    """The oldest goes, and the others take over its share."""
+    """Remove the oldest support; the others take over its coefficient."""
 
     cdef void make_room(self, Py_ssize_t new) noexcept nogil:
         self.share_out(self.first())
 
 
 cdef class SmallestBall(BudgetedBall):
-    """That of the shortest contribution c_r^2 K(x_r, x_r) goes, but not the newest; the others take over its share."""
+    """Remove the support with the smallest c_r^2 K(x_r, x_r), except the newest, and distribute its coefficient."""
 
     cdef void make_room(self, Py_ssize_t new) noexcept nogil:
         cdef Py_ssize_t i, least = self.first()
@@ -584,9 +584,9 @@ cdef class SmallestBall(BudgetedBall):
 
 
 cdef class ProjectedBall(BudgetedBall):
-    """That goes of which least is lost when the newest takes over its projection: c_r K(x_r, x) / K(x, x).
+    """Remove the support that loses least when the newest takes over its projection, c_r K(x_r, x) / K(x, x).
 
-    What is lost, c_r^2 (K(x_r, x_r) - K(x_r, x)^2 / K(x, x)), is how far the center moves, squared.
+    The loss c_r^2 (K(x_r, x_r) - K(x_r, x)^2 / K(x, x)) is the squared distance that the center moves.
     """
 
     cdef void make_room(self, Py_ssize_t new) noexcept nogil:

@@ -8,8 +8,8 @@ from onmargin._core.rows cimport Row, Vec, Weights
 
 
 cdef class Paths(Euclidean):
-    cdef readonly object transitions      # from label to label
-    cdef readonly object lag_transitions  # what averaging takes off them; None: no averaging
+    cdef readonly object transitions      # weights from label to next label
+    cdef readonly object lag_transitions  # their lag, as for plain weights; None without averaging
     cdef object padded                    # the memory of the transitions, as wide as the scores
     cdef double* t
     cdef double* lt
@@ -37,7 +37,7 @@ cdef class Paths(Euclidean):
 cdef inline double crossed(
     const Vec* vec, const Row* x, const int32_t* up, const int32_t* down, Py_ssize_t n, double squared_bias
 ) noexcept nogil:
-    """|sum_i e(up_i) x_i - e(down_i) x_i|^2 over n rows: rows meet where they share a label."""
+    """Return |sum_i e(up_i) x_i - e(down_i) x_i|^2 over n rows; rows that share a label have cross terms."""
     cdef Py_ssize_t i, j, shared
     cdef double total = 0
     for i in range(n):

@@ -21,7 +21,7 @@ cdef inline double square_and_clear(double* number) noexcept nogil:
 
 
 def between(tables, mixing):
-    """Combinations of labels in tables from label to label, which are last."""
+    """Return linear combinations of the labels in tables of label by next label, the last two axes."""
     return combined(combined(tables, mixing).swapaxes(-1, -2), mixing).swapaxes(-1, -2)
 
 
@@ -30,10 +30,10 @@ cdef class Paths(Euclidean):
 
     That is <w, Phi(x, z)> with w = (W, T). The one half-space of a round is {w : <w, v> >= ...}, v = Phi(x, y) -
     Phi(x, q) being the difference of the right labeling and its rival: only rows that they label differently take
-    part, and only steps from label to label that one has and the other has not.
+    part, and only transitions that one has and the other does not.
 
-    There is memory for `spare` more labels. Labels that `grown` adds there take the next columns of the weights,
-    whatever their place among the labels: `order` has the column of each label. All else is in the order of labels.
+    There is memory for `spare` more labels. Labels that `grown` adds take the next columns of the weights,
+    in any order: `order` has the column of each label. Everything else is in the order of the labels.
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
@@ -53,11 +53,11 @@ cdef class Paths(Euclidean):
             self.lt = <double*>address(self.lag_transitions, "d", self.lag_transitions.size, writable=True)
 
     def arrays(self):
-        """What is learned, by name."""
+        """Return the learned arrays by name."""
         return self.columns() | {name: getattr(self, name) for name in self.tables()}
 
     def tables(self):
-        """The names of what is learned from label to label."""
+        """Return the names of the learned transition arrays."""
         return ("transitions", "lag_transitions") if self.average else ("transitions",)
 
     def alike(self, Py_ssize_t n_features, Py_ssize_t n_columns):
@@ -90,7 +90,7 @@ cdef class Paths(Euclidean):
         return weights if self.order is None else weights[self.order], intercept
 
     def recombined(self, mixing):
-        """A copy whose labels are combinations of these: label c is sum_k mixing[c, k] times label k."""
+        """Return a copy with linear combinations of the labels: label c is sum_k mixing[c, k] times label k."""
         copy = super().recombined(mixing)
         self.hand_over(copy, mixing)
         return copy
@@ -134,18 +134,18 @@ cdef class Paths(Euclidean):
         self.by_column = <double*>address(self.loose, "d", self.n_scores, writable=True)
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with the first features only, or with new ones of weight zero."""
+        """Return a copy with the first features only, or with new ones of weight zero."""
         copy = super().resized(n_features)
         self.hand_over(copy, np.eye(self.n_columns))
         return copy
 
     def hand_over(self, copy, mixing):
-        """Give a copy its combinations of the transitions."""
+        """Set the combined transitions of a copy."""
         for name in self.tables():
             getattr(copy, name)[:] = between(getattr(self, name), mixing)
 
     def mean_transitions(self):
-        """The averaged transitions, padded as the scores are; the current ones until averaging has started."""
+        """Return the averaged transitions, padded like the scores; the current ones until averaging has started."""
         mean = self.padded.copy()
         rounds = self.clock - self.average + 1
         if self.average and rounds > 0:
@@ -209,7 +209,7 @@ cdef class Paths(Euclidean):
         )
 
     cdef double stepped(self, const Round* r) noexcept nogil:
-        """The squared length of the difference in steps from label to label."""
+        """Return the squared length of the difference in transitions."""
         cdef Py_ssize_t i, k = self.n_columns
         cdef double total = 0
         self.step(r, self.n, k, 1)
@@ -219,7 +219,7 @@ cdef class Paths(Euclidean):
         return total
 
     cdef void step(self, const Round* r, double* T, Py_ssize_t stride, double tau) noexcept nogil:
-        """T += tau * (steps of the right labeling - steps of its rival)."""
+        """T += tau * (transitions of the right labeling - transitions of its rival)."""
         cdef Py_ssize_t i
         for i in range(1, r.n_rows):
             T[<Py_ssize_t>r.y[i - 1] * stride + <Py_ssize_t>r.y[i]] += tau
@@ -248,21 +248,21 @@ cdef class Paths(Euclidean):
 
 
 cdef class EdgePaths(Paths):
-    """Labelings where features of a row also weigh the step to it: s(z) gains sum_{i > 0} <E[:, z_{i-1}, z_i], g_i>.
+    """Labelings whose transitions have features, too: s(z) gains sum_{i > 0} <E[:, z_{i-1}, z_i], g_i>.
 
-    g_i is the row x_i restricted to the features that were chosen for it, in the order in which they were. The pairs of
-    labels are the labels of a second emission: a pair (a, b) is its column a * n_scores + b, as the transitions lie.
+    g_i is the row x_i restricted to the features that were chosen for transitions, in the order of choice. The pairs of
+    labels are the labels of a second emission: a pair (a, b) is its column a * n_scores + b, as in the transitions.
     """
 
-    cdef readonly object places   # of each feature among the chosen ones; -1: it is none
+    cdef readonly object places   # index of each feature among the chosen ones, or -1
     cdef const int32_t* place
     cdef readonly Euclidean edges
-    cdef Py_ssize_t itemsize      # of a value
-    cdef tuple scratch            # of the largest trial
+    cdef Py_ssize_t itemsize      # bytes per value
+    cdef tuple scratch            # room for the largest trial
     cdef Row* g
     cdef int32_t* g_indices
     cdef char* g_values
-    cdef double* steps            # to each row, as far apart as the scores of `edges`
+    cdef double* steps            # transition scores into each row, with the stride of the scores of `edges`
     cdef int32_t* right_pair
     cdef int32_t* rival_pair
 
@@ -275,7 +275,7 @@ cdef class EdgePaths(Paths):
         self.edges = Euclidean(n_edges, n_columns * self.n_scores, dtype, sparse=True, average=average)
 
     def alike(self, Py_ssize_t n_features, Py_ssize_t n_columns):
-        """A geometry of the same kind and age, of another size, with weights zero."""
+        """Return a geometry of the same kind and clock, of another size, with weights zero."""
         cdef EdgePaths other = type(self)(
             n_features, n_columns, self.dtype, sparse=self.sparse, bias=self.bias, average=self.average,
             n_edges=self.edges.n_features,
@@ -295,7 +295,7 @@ cdef class EdgePaths(Paths):
         self.edges.clock = self.clock
 
     def arrays(self):
-        """What is learned, by name."""
+        """Return the learned arrays by name."""
         learned = {f"edge_{name}": array for name, array in self.edges.arrays().items() if "intercept" not in name}
         return super().arrays() | {"places": self.places} | learned
 
@@ -304,7 +304,7 @@ cdef class EdgePaths(Paths):
         return self.recombined(mixing)
 
     def choose(self, Py_ssize_t start, chosen):
-        """Say of the features from `start` on whether they weigh steps; those before stay as they are."""
+        """Set which features from `start` on have transition weights; those before do not change."""
         n = int(self.places[:start].max(initial=-1)) + 1
         self.places[start:start + len(chosen)] = np.where(chosen, n - 1 + np.cumsum(chosen), -1)
         n += np.count_nonzero(chosen)
@@ -312,7 +312,7 @@ cdef class EdgePaths(Paths):
             self.edges = self.edges.resized(max(n, 2 * self.edges.n_features))
 
     def hand_over(self, copy, mixing):
-        """Give a copy its combinations of all that is learned from label to label."""
+        """Set the combined transition arrays of a copy."""
         super().hand_over(copy, mixing)
         shared = min(self.n_features, copy.n_features)
         copy.places[:shared] = self.places[:shared]
@@ -320,19 +320,19 @@ cdef class EdgePaths(Paths):
             other[:] = between(mine, mixing)
 
     def by_pair(self):
-        """The weights of steps, and what averaging takes off them: chosen features by label by next label."""
+        """Return the transition weights of the chosen features and their lag: feature by label by next label."""
         tables = (self.edges.weights, self.edges.lag) if self.average else (self.edges.weights,)
         return [
             table.T.reshape(len(table.T), self.n_columns, self.n_scores)[..., :self.n_columns] for table in tables
         ]
 
     def mean_by_pair(self):
-        """The averaged weights of steps: chosen features by label by next label."""
+        """Return the averaged transition weights of the chosen features: feature by label by next label."""
         mean = self.edges.mean()[0].T
         return mean.reshape(len(mean), self.n_columns, self.n_scores)[..., :self.n_columns]
 
     def mean_transitions_to(self, Rows X):
-        """The averaged transitions to each row, by label and next label, padded as the scores are."""
+        """Return the averaged transitions into each row, by label and next label, padded like the scores."""
         cdef Py_ssize_t i, n = X.n_rows, width = self.edges.n_scores
         if X.n_features != self.n_features:
             raise ValueError(f"rows of {X.n_features} features do not fit weights for {self.n_features}")
@@ -377,14 +377,14 @@ cdef class EdgePaths(Paths):
         r.sequence.transition_stride = self.edges.n_scores
 
     cdef void gather(self, const Round* r) noexcept nogil:
-        """The chosen features of each row that a step leads to."""
+        """Gather the chosen features of each row except the first."""
         cdef Py_ssize_t i, n = 0
         for i in range(1, r.n_rows):
             self.pick(&r.x[i], &self.g[i], self.g_indices + n, self.g_values + n * self.itemsize)
             n += self.g[i].n
 
     cdef void pick(self, const Row* x, Row* g, int32_t* indices, char* values) noexcept nogil:
-        """The chosen features of one row, written to `indices` and `values`."""
+        """Write the chosen features of one row to `indices` and `values`, and point g to them."""
         cdef Py_ssize_t k, n = 0
         cdef int32_t place
         for k in range(x.n):

@@ -6,7 +6,7 @@ from onmargin._core.rows cimport Row
 
 cdef class Changed(Geometry):
     cdef readonly Geometry inner
-    cdef Row row  # that of the round, changed
+    cdef Row row  # the changed row of the round
 
     cdef void change(self, const Row* x, Row* out) noexcept nogil
     cdef void take_in(self, const Row* x) noexcept nogil

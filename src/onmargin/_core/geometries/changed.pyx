@@ -1,4 +1,4 @@
-"""Geometries that hand changed rows to another one."""
+"""Geometries that pass transformed rows to an inner geometry."""
 
 from libc.stdint cimport uint8_t
 
@@ -8,19 +8,19 @@ from onmargin._core.rows cimport Row
 
 
 cdef class Changed(Geometry):
-    """Another geometry, whose rows are made of those that come.
+    """An inner geometry whose rows are computed from the incoming ones.
 
-    change   write what the inner geometry gets for a row; `out` has room for it
-    take_in  a row is being learned
+    change   write the row for the inner geometry; `out` has room for it
+    take_in  update the transformation with a row that is being learned
     """
 
     @property
     def bias(self):
-        """The value of the intercept coordinate, next to the changed rows."""
+        """The value of the intercept coordinate of the changed rows."""
         return self.inner.bias
 
     def alike(self, Geometry inner):
-        """The same before another geometry."""
+        """Return the same transformation in front of another geometry."""
         return type(self)(inner)
 
     cdef void change(self, const Row* x, Row* out) noexcept nogil:
@@ -62,7 +62,7 @@ cdef class Changed(Geometry):
         self.hand_up(x)
 
     cdef void hand_up(self, Row* x) noexcept nogil:
-        """Give a row the norm of the changed one, if no other geometry has measured the row itself."""
+        """Set the norm of a row to that of the changed one, unless another geometry has measured the row itself."""
         if x.squared_norm == 0:
             x.squared_norm = self.row.squared_norm
 

@@ -1,4 +1,4 @@
-"""Weights with a diagonal metric: each moves at its own rate, by what it has seen so far."""
+"""Weights with a diagonal metric: an adaptive learning rate per weight."""
 
 from onmargin._core.geometries.geometry cimport Euclidean
 from onmargin._core.metric cimport Metric
@@ -7,19 +7,19 @@ from onmargin._core.rows cimport Row, Weights
 
 
 cdef inline double inverse(double number) noexcept nogil:
-    """1 / number, and 0 where that has no number."""
+    """Return 1 / number, or 0 if that is not finite."""
     return 1 / number if number > 1e-300 else 0
 
 
 cdef inline bint in_range(double slope, const Row* x) noexcept nogil:
-    """Whether the squares of a gradient, which is so many times the row, can be summed."""
+    """Return whether the squares of a gradient, a multiple of the row, can be summed without overflow."""
     return slope * slope * x.squared_norm < 1e290
 
 
 cdef class Diagonal(Euclidean):
-    cdef readonly object metric            # vectors x n_features: what stands beside each weight
+    cdef readonly object metric            # vectors x n_features: the metric entry of each weight
     cdef readonly object metric_intercept  # n_columns
-    cdef readonly double start             # what stands beside a weight that has not moved yet
+    cdef readonly double start             # metric entry of a weight that has not moved yet
     cdef Weights m
     cdef double* mb
     cdef const Metric* primitives
@@ -28,7 +28,7 @@ cdef class Diagonal(Euclidean):
     cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil
 
     cdef inline Py_ssize_t missing(self) noexcept nogil:
-        """How many rounds of the averaged ones a change made now is missing from."""
+        """Return the number of averaged rounds that lack a change made now."""
         return max(self.clock - self.average, 0) if self.average else 0
 
 

@@ -1,4 +1,4 @@
-"""Weights with a diagonal metric: each moves at its own rate, by what it has seen so far."""
+"""Weights with a diagonal metric: an adaptive learning rate per weight."""
 
 import numpy as np
 
@@ -13,20 +13,20 @@ from onmargin._core.rows cimport Row, address
 
 
 cdef class Diagonal(Euclidean):
-    """Weights with a diagonal metric A_c beside each column: a move of tau is W[:, c] += tau A_c x.
+    """Weights with a diagonal metric A_c per column: a move of tau is W[:, c] += tau A_c x.
 
     That solves min <w - w_t, A^-1 (w - w_t)> / 2 under the half-space, as the plain step does with A = 1. The squared
     length of a half-space's direction is the sum of x'A_c x over its columns. Half-spaces must not share columns.
 
-    The intercept is the weight of a coordinate of value `bias`, in score units: a move of tau adds tau A bias^2. What
-    makes up A is kept in `metric`, which lies next to the weights, and for the intercepts in `metric_intercept`.
+    The intercept is the weight of a coordinate of value `bias`, in score units: a move of tau adds tau A bias^2. The
+    entries of A are stored in `metric`, next to the weights in memory, and for the intercepts in `metric_intercept`.
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
         self.primitives = metric_for(self.dtype.itemsize)
-        memory = self.blank(3 if average else 2)  # all that a weight needs in one place
+        memory = self.blank(3 if average else 2)  # weight, metric and lag next to each other
         self.w, self.weights = self.place(memory, 0), self.view(memory, 0)
         self.m, self.metric = self.place(memory, 1), self.view(memory, 1)
         if average:
@@ -37,19 +37,19 @@ cdef class Diagonal(Euclidean):
         self.mb = <double*>address(self.metric_intercept, "d", n_columns, writable=True)
 
     def by_feature(self):
-        """What is learned for each feature besides its weights, by name; features are last, `start` is nothing yet."""
+        """Return the learned arrays per feature except the weights, by name; features are the last axis."""
         return {"metric": self.metric}
 
     def others(self):
-        """What else is learned besides the weights, by name."""
+        """Return the other learned arrays by name."""
         return {"metric_intercept": self.metric_intercept}
 
     def arrays(self):
-        """What is learned, by name."""
+        """Return the learned arrays by name."""
         return {**self.columns(), **self.by_feature(), **self.others()}
 
     def recombined(self, mixing):
-        """As for plain weights; a column that comes from another has its metric, a new one none yet."""
+        """Combine columns as for plain weights; a column that comes from another keeps its metric."""
         copy = super().recombined(mixing)
         old, source = mixing.any(axis=1), np.abs(mixing).argmax(axis=1)
         for name, array in {**self.by_feature(), **self.others()}.items():
@@ -60,7 +60,7 @@ cdef class Diagonal(Euclidean):
         return copy
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with the first features only, or with new ones of weight zero."""
+        """Return a copy with the first features only, or with new ones of weight zero."""
         copy = super().resized(n_features)
         shared = min(n_features, self.n_features)
         for name, array in self.by_feature().items():
@@ -70,17 +70,17 @@ cdef class Diagonal(Euclidean):
         return copy
 
     cdef double length(self, const Row* x, Py_ssize_t c) noexcept nogil:
-        """x'A_c x, the intercept's coordinate included."""
+        """Return x'A_c x, the intercept's coordinate included."""
         return 0
 
     cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil:
-        """W[:, c] += a A_c x, the mean of the weights with it, and what the metric learns from the half-space."""
+        """W[:, c] += a A_c x; also update the averaged weights and the metric."""
         pass
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         cdef HalfSpace* h
-        cdef bint measured = r.x.squared_norm < INFINITY  # otherwise a metric that learned from the row would be none
+        cdef bint measured = r.x.squared_norm < INFINITY  # otherwise the metric would not be finite
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
             h.q = (self.length(r.x, h.up) if h.up >= 0 else 0) + (self.length(r.x, h.down) if h.down >= 0 else 0)
@@ -113,7 +113,7 @@ cdef class Adaptive(Diagonal):
         return self.primitives.root_length(x, &self.m, c, NULL) + bias * inverse(sqrt(self.mb[c] * self.mb[c] + bias))
 
     cdef double slope(self, const Round* r, const HalfSpace* h) noexcept nogil:
-        """What x_j is multiplied by in the sum of squares."""
+        """Return the factor of x_j in the sum of squares."""
         return 1
 
     cdef void go(self, const Round* r, const HalfSpace* h, Py_ssize_t c, double a) noexcept nogil:
@@ -131,8 +131,8 @@ cdef class Adaptive(Diagonal):
 cdef class GradientAdaptive(Adaptive):
     """A = 1 / h, with h^2 = sum (g x_j)^2, g being the slope of a smooth loss ([ADAGRAD]).
 
-    For descent: a half-space has the slope as its `loss`, and lengths are not asked for. Nearly every round moves a
-    little; with g = 1 the weights would come to rest too early.
+    For gradient descent: a half-space has the slope as its `loss`, and lengths are not used. Nearly every round moves a
+    little; with g = 1 the learning rates would fall too quickly.
     """
 
     cdef void curvatures(self, Round* r) noexcept nogil:
@@ -151,7 +151,7 @@ cdef class GradientAdaptive(Adaptive):
 cdef class Normalized(Diagonal):
     """A = k / (s h): h as above, s the largest |x_j| and k = sqrt(t / N), after t rounds ([NAG]).
 
-    N = sum_t sum_j (x_j / s_j)^2 is as if every feature had been in [-1, 1]. A x changes by 1 / a where x does by a: so
+    N = sum_t sum_j (x_j / s_j)^2 is as if every feature were in [-1, 1]. If x_j is multiplied by a, A x is by 1 / a, so
     scores do not depend on the units of a feature. Deviation: the weight of a feature stays when its s grows.
     """
 
@@ -159,7 +159,7 @@ cdef class Normalized(Diagonal):
     cdef readonly object counts  # t and N
     cdef void* s
     cdef double* n
-    cdef double k                # of the round
+    cdef double k                # the factor k of the round
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, bint sparse=False, double bias=0.0,
                  Py_ssize_t average=0):
@@ -204,7 +204,8 @@ cdef class Confidence(Diagonal):
     """Each weight is the mean of a Gaussian, and its variance is the metric: A = V, at first 1 ([AROW]).
 
     A move along v makes V the diagonal of V - beta V v v' V, so V[j, c] -= beta (V[j, c] x_j)^2, where beta < 1 / v'Vv
-    is the step's: variances stay above zero. With `forgetting` those that moved then grow by that part, up to 1 again.
+    is set by the step: variances stay above zero. With `forgetting`, the variances that moved then grow by that factor,
+    up to 1.
     """
 
     cdef public double forgetting

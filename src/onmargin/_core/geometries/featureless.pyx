@@ -8,7 +8,7 @@ from onmargin._core.geometries.geometry cimport Geometry
 
 
 cdef class Featureless(Changed):
-    """Another geometry, whose rows are empty: all it learns is an intercept, which is a level that targets have."""
+    """An inner geometry whose rows are empty: it learns only an intercept, the level of the targets."""
 
     def __init__(self, Geometry inner, Py_ssize_t n_features, dtype):
         self.inner = inner
@@ -19,9 +19,9 @@ cdef class Featureless(Changed):
         return type(self), (self.inner, self.n_features, self.dtype.name)
 
     def alike(self, Geometry inner):
-        """The same before another geometry."""
+        """Return the same in front of another geometry."""
         return type(self)(inner, self.n_features, self.dtype)
 
     def resized(self, Py_ssize_t n_features):
-        """The same for other rows."""
+        """Return the same for rows with other features."""
         return type(self)(self.inner, n_features, self.dtype)

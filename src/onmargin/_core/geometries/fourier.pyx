@@ -1,4 +1,4 @@
-"""Random Fourier features: rows as points on many waves, in which curved boundaries are nearly straight."""
+"""Random Fourier features, in which linear boundaries approximate those of a Gaussian kernel."""
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from onmargin._core.rows cimport Row, address
 
 
 cdef class Fourier(Changed):
-    """Another geometry, whose rows are z(x) = sqrt(2 / D) cos(Omega x + b), D being its features ([RFF]).
+    """An inner geometry on rows z(x) = sqrt(2 / D) cos(Omega x + b) with D features ([RFF]).
 
-    <z(x), z(x')> nears exp(-gamma |x - x'|^2) as D grows, with Omega drawn from N(0, 2 gamma) and b uniform. Both come
-    from `seed`, feature by feature, so that more features leave those there are as they were.
+    <z(x), z(x')> approaches exp(-gamma |x - x'|^2) as D grows, with Omega drawn from N(0, 2 gamma) and b uniform. Both
+    come
+    from `seed`, feature by feature, so that adding features does not change the existing ones.
     """
 
     cdef readonly double gamma
@@ -29,7 +30,7 @@ cdef class Fourier(Changed):
 
     def __init__(self, Geometry inner, Py_ssize_t n_features, double gamma, unsigned int seed=0):
         if not 0 <= gamma < INFINITY:
-            raise ValueError(f"gamma must be at least 0, and finite; got {gamma}")
+            raise ValueError(f"gamma must be a finite number of at least 0; got {gamma}")
         self.inner, self.gamma, self.seed = inner, gamma, seed
         self.n_features, self.dtype = whole(n_features, "n_features"), inner.dtype
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
@@ -38,7 +39,7 @@ cdef class Fourier(Changed):
         self.n_spare = inner.n_spare + waves
         self.height = sqrt(2.0 / waves)
         self.primitives = matrix_for(self.dtype.itemsize)
-        random = np.random.RandomState(seed)  # whose numbers no version of NumPy changes
+        random = np.random.RandomState(seed)  # its stream is the same in all versions of NumPy
         shifts = random.uniform(size=waves)
         turns = random.standard_normal((n_features, waves)) * (sqrt(2 * gamma) / (2 * np.pi))
         self.owners = turns.astype(self.dtype), shifts.astype(self.dtype), np.zeros(waves, self.dtype)
@@ -51,11 +52,11 @@ cdef class Fourier(Changed):
         return type(self), (self.inner, self.n_features, self.gamma, self.seed)
 
     def alike(self, Geometry inner):
-        """The same waves before another geometry."""
+        """Return the same random features in front of another geometry."""
         return type(self)(inner, self.n_features, self.gamma, self.seed)
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with the first features only, or with new ones, which were zero so far."""
+        """Return a copy with the first features only, or with new ones, which were zero so far."""
         return type(self)(self.inner, n_features, self.gamma, self.seed)
 
     cdef void change(self, const Row* x, Row* out) noexcept nogil:

@@ -18,8 +18,8 @@ cdef inline int sides(const HalfSpace* h) noexcept nogil:
 cdef class Geometry:
     cdef readonly Py_ssize_t n_features, n_columns
     cdef readonly object dtype
-    cdef readonly Py_ssize_t n_scores  # numbers that the scores of a row take: columns and padding
-    cdef readonly Py_ssize_t n_spare   # numbers that mean_scores works with, beside as many as there are scores
+    cdef readonly Py_ssize_t n_scores  # length of the scores of a row: columns and padding
+    cdef readonly Py_ssize_t n_spare   # scratch numbers of mean_scores, besides the scores
     cdef bint plain                    # whether it is Euclidean itself, and not derived from it
 
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t values)
@@ -36,7 +36,7 @@ cdef class Geometry:
 
 
 cdef class Columns(Geometry):
-    cdef readonly double bias          # value of the intercept coordinate; 0: none, nan: taken from the first row
+    cdef readonly double bias          # value of the intercept coordinate; 0: no intercept, nan: set by the first row
 
     cdef inline double squared_bias(self) noexcept nogil:
         return 0 if isnan(self.bias) else self.bias * self.bias
@@ -45,16 +45,16 @@ cdef class Columns(Geometry):
 
 
 cdef class Euclidean(Columns):
-    cdef readonly bint sparse          # the rows to expect
-    cdef bint feature_major            # how the weights lie
+    cdef readonly bint sparse          # whether rows are expected to be sparse
+    cdef bint feature_major            # memory layout of the weights
     cdef readonly object weights       # vectors x n_features, a view of the memory below
     cdef readonly object intercept     # n_columns, in score units
-    cdef readonly object lag           # what averaging takes off the weights; None: no averaging
+    cdef readonly object lag           # averaged weights are weights - lag / rounds; None without averaging
     cdef readonly object lag_intercept
-    cdef readonly Py_ssize_t average   # the round averaging starts at; 0: never
+    cdef readonly Py_ssize_t average   # first averaged round; 0: no averaging
     cdef readonly Py_ssize_t clock     # rounds received
-    cdef Py_ssize_t vectors            # of weights: one a column, or one for all
-    cdef double found                  # squared norm of the row scored last, intercept left out; -1: not known
+    cdef Py_ssize_t vectors            # number of weight vectors: one per column, or one for all
+    cdef double found                  # squared norm of the row scored last, without intercept; -1: unknown
     cdef const Vec* vec
     cdef Weights w
     cdef Weights l

@@ -14,12 +14,12 @@ from onmargin._core.rows cimport Row, Weights, address, vec_for, vec_padded
 
 
 # The "auto" intercept coordinate is this part of the norm of the first non-zero row: large enough to be learned
-# quickly, too small to dominate the row as a plain 1 does beside unit-norm text.
+# quickly, too small to dominate the row as a plain 1 would for text of unit norm.
 AUTO_BIAS = 0.3
 
 
 def float_type(dtype):
-    """The type of weights."""
+    """Return the type of weights as a dtype, float32 or float64."""
     found = np.dtype(dtype)
     if found not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ValueError(f"dtype must be float32 or float64; got {found}")
@@ -27,38 +27,38 @@ def float_type(dtype):
 
 
 def combined(columns, mixing):
-    """Combinations of columns, which are last: column c is sum_k mixing[c, k] times column k.
+    """Return linear combinations of columns, the last axis: column c is sum_k mixing[c, k] times column k.
 
-    Where each is a multiple of one of them, as it is when classes are met, a product of matrices would take far longer.
+    If each is a multiple of one column, as for new classes, this avoids a matrix product, which takes far longer.
     """
     if mixing.shape[1] == 0 or (np.count_nonzero(mixing, axis=1) > 1).any():
         return columns @ mixing.T.astype(columns.dtype)
     source = np.abs(mixing).argmax(axis=1)
     factors = mixing[np.arange(len(mixing)), source].astype(columns.dtype)
-    return columns[..., source] * factors + 0  # and not -0, as of a sum
+    return columns[..., source] * factors + 0  # + 0 turns -0 into 0, as in a sum
 
 
 cdef class Geometry:
-    """The interface.
+    """Base class of geometries.
 
-    reserve      room for trials of so many rows, with so many stored values in all
-    scores       of the rows of a round, s[c] = <W[:, c], x> for every column
-    mean_scores  of one row, with the weights that predict: the averaged ones, if any
-    averages     whether those are other scores than the ones that learn
-    measure      the round is being learned: count it and take the norms of its rows
-    norms        take the norms of the rows, intercept coordinate included
-    curvatures   the squared length of the direction of every half-space
-    gram         the inner products of all those directions
-    line_search  how far along a half-space its loss is made up for, at most `cap`
-    move         go tau along every half-space; answer the squared length of the move
+    reserve      make room for trials of this many rows and stored values
+    scores       scores of the rows of a round, s[c] = <W[:, c], x> for every column
+    mean_scores  scores of one row with the weights that predict: the averaged ones, if any
+    averages     whether those differ from the scores that learn
+    measure      count a round that is being learned, and compute the norms of its rows
+    norms        compute the norms of the rows, intercept coordinate included
+    curvatures   compute the squared length of the direction of every half-space
+    gram         compute the inner products of all those directions
+    line_search  return the step along a half-space at which its loss is zero, at most `cap`
+    move         move tau along every half-space; return the squared length of the move
     """
 
     def leaves(self):
-        """The geometries that are side by side in this one: itself, if it is not made of others."""
+        """Return the geometries that are side by side in this one, or itself if it does not combine others."""
         return [self]
 
     def room(self, Py_ssize_t n_features):
-        """The number of features to become, where so many must have weights and more may come."""
+        """Return the number of features to grow to, if this many need weights and more may follow."""
         return max(2 * self.n_features, n_features)
 
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
@@ -92,12 +92,12 @@ cdef class Geometry:
         return 0
 
     cdef void put_to_sleep(self, const uint8_t* asleep) noexcept nogil:
-        """Say which models sleep, one flag per score; NULL: none."""
+        """Set which models sleep, one flag per score; NULL if none does."""
         pass
 
 
 cdef class Columns(Geometry):
-    """One row per round, and a score for each column of weights: all lengths are multiples of the row's."""
+    """Base of geometries with one row per round and one score per column: directions are multiples of the row."""
 
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
@@ -119,9 +119,9 @@ cdef class Columns(Geometry):
                 )
 
     cdef double combine(self, const Round* r) noexcept nogil:
-        """The change of each score's weights, in multiples of its row; the sum of its squares.
+        """Set the change of each column in multiples of the row; return the sum of its squares.
 
-        A single half-space says it all: nothing is written.
+        Nothing is written for a single half-space.
         """
         cdef Py_ssize_t i
         cdef HalfSpace* h = r.halfspaces
@@ -133,7 +133,7 @@ cdef class Columns(Geometry):
             h = &r.halfspaces[i]
             if h.down >= 0:
                 r.change[h.down] -= h.tau
-            # Rivals of one class share it: sum them before they are stored.
+            # Several half-spaces may share a class: sum them first.
             if h.up >= 0:
                 rise += h.tau
                 if i + 1 == r.n_halfspaces or r.halfspaces[i + 1].up != h.up:
@@ -145,12 +145,13 @@ cdef class Columns(Geometry):
 
 
 cdef class Euclidean(Columns):
-    """Plain weights. `sparse` says which rows to expect, and so how the weights lie (see vec.h), not what is learned.
+    """Plain weights. `sparse` tells which rows to expect and selects the memory layout (see vec.h), not the result.
 
     The intercept is the weight of one more coordinate of value `bias`, inside the norm. It is kept in score units
-    (bias times the weight), so that it means the same whatever the bias: a move of tau changes it by tau bias^2.
+    (bias times the weight), so that its meaning does not depend on the bias: a move of tau changes it by tau bias^2.
 
-    With `average` the mean of the weights after each round from that one on is kept at the cost of the updates alone.
+    With `average`, the mean of the weights after each round from that round on is maintained at the cost of the
+    updates.
     A change d made at round s is missing from the first s - average of those T weights, so their mean is W - lag / T
     with lag = sum_s max(s - average, 0) d_s.
     """
@@ -186,7 +187,7 @@ cdef class Euclidean(Columns):
         return self.n_scores
 
     def blank(self, Py_ssize_t sets=1):
-        """Memory for weights, all zero, from the start of a cache line; or for several sets of them."""
+        """Return zeroed memory for one or several sets of weights, aligned to a cache line."""
         shape = (sets * self.vectors, self.n_features)
         if self.feature_major:
             shape = (self.n_features, sets * self.count_row())
@@ -196,7 +197,7 @@ cdef class Euclidean(Columns):
         return raw[first:first + size].view(self.dtype).reshape(shape)
 
     def view(self, memory, Py_ssize_t k=0):
-        """The weights of set k in it, columns by features."""
+        """Return the weights of set k in that memory, columns by features."""
         first = k * (self.n_scores if self.feature_major else self.vectors)
         return (memory.T if self.feature_major else memory)[first:first + self.vectors]
 
@@ -211,21 +212,21 @@ cdef class Euclidean(Columns):
         return w
 
     def alike(self, Py_ssize_t n_features, Py_ssize_t n_columns):
-        """A geometry of the same kind and age, of another size, with weights zero."""
+        """Return a geometry of the same kind and clock, of another size, with weights zero."""
         cdef Euclidean other = type(self)(n_features, n_columns, self.dtype, **self.settings())
         other.clock = self.clock
         return other
 
     def settings(self):
-        """What a geometry of the same kind is made with, by name."""
+        """Return the constructor arguments of a geometry of the same kind, by name."""
         return {"sparse": self.sparse, "bias": self.bias, "average": self.average}
 
     def arrays(self):
-        """What is learned, by name."""
+        """Return the learned arrays by name."""
         return self.columns()
 
     def columns(self):
-        """What is learned for each column, by name."""
+        """Return the learned arrays per column, by name."""
         names = ("weights", "intercept", "lag", "lag_intercept") if self.average else ("weights", "intercept")
         return {name: getattr(self, name) for name in names}
 
@@ -239,9 +240,10 @@ cdef class Euclidean(Columns):
             fill(array, state, name)
 
     def mean(self):
-        """The averaged weights (columns by features) and intercepts; the current ones until averaging has started.
+        """Return the averaged weights (columns by features) and intercepts; the current ones until averaging has
+        started.
 
-        The current weights are not a copy: they go on learning.
+        The current weights are not a copy: training changes them.
         """
         rounds = self.clock - self.average + 1
         if not self.average or rounds < 1:
@@ -249,7 +251,7 @@ cdef class Euclidean(Columns):
         return self.weights - self.lag / self.dtype.type(rounds), self.intercept - self.lag_intercept / rounds
 
     def assign(self, coef, intercept):
-        """Put these in place of the current weights and intercepts; what was averaged so far is forgotten."""
+        """Replace the current weights and intercepts, and restart the average."""
         self.weights[:] = coef
         self.intercept[:] = intercept
         if self.average:
@@ -257,16 +259,16 @@ cdef class Euclidean(Columns):
             self.lag_intercept[:] = 0
 
     def recombined(self, mixing):
-        """A copy whose columns are combinations of these: column c is sum_k mixing[c, k] times column k."""
+        """Return a copy with linear combinations of the columns: column c is sum_k mixing[c, k] times column k."""
         copy = self.alike(self.n_features, len(mixing))
-        if self.clock > 0:  # before that all is zero
+        if self.clock > 0:  # all is zero before the first round
             for name, array in self.columns().items():
-                # Transposed, the product is written in the order in which feature-major weights lie.
+                # Transposed, the product is written in the memory order of feature-major weights.
                 getattr(copy, name).T[:] = combined(array.T, mixing)
         return copy
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with the first features only, or with new ones of weight zero."""
+        """Return a copy with the first features only, or with new ones of weight zero."""
         copy = self.alike(n_features, self.n_columns)
         shared = min(n_features, self.n_features)
         for name, array in self.columns().items():
@@ -275,7 +277,7 @@ cdef class Euclidean(Columns):
         return copy
 
     def restore(self, Euclidean copy):
-        """Take back, in place, what was learned since a copy was made."""
+        """Restore, in place, the state of a copy that was made before."""
         self.bias, self.clock = copy.bias, copy.clock
         for name, array in self.arrays().items():
             array[...] = getattr(copy, name)
@@ -324,12 +326,12 @@ cdef class Euclidean(Columns):
         cdef Py_ssize_t c, touched = 0
         cdef double* t = r.change
         cdef double squared_bias = self.squared_bias()
-        memset(t + self.n_columns, 0, (self.n_scores - self.n_columns) * sizeof(double))  # padding stays as it is
+        memset(t + self.n_columns, 0, (self.n_scores - self.n_columns) * sizeof(double))  # padding does not change
         for c in range(self.n_columns):
             t[c] *= scale
             b[c] += t[c] * squared_bias
             touched += t[c] != 0
-        if touched * 8 > self.n_scores:  # a vector of columns moves at the price of one
+        if touched * 8 > self.n_scores:  # moving a vector of columns costs as much as moving one
             self.vec.add_all(r.x, w, t)
             return
         for c in range(self.n_columns):

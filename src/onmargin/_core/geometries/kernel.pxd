@@ -1,4 +1,4 @@
-"""Weights as an expansion over rows that were learned: all of them, or at most a budget."""
+"""Kernel expansions: weights as a sum over support vectors, all of them or at most a budget."""
 
 from onmargin._core.geometries.geometry cimport Columns
 from onmargin._core.round cimport Round
@@ -6,35 +6,35 @@ from onmargin._core.rows cimport Vec, Weights
 
 
 cdef class Expansion(Columns):
-    cdef readonly Py_ssize_t average      # as for Euclidean
+    cdef readonly Py_ssize_t average      # first averaged round; 0: no averaging
     cdef readonly Py_ssize_t clock
     cdef readonly object intercept        # bias^2 times the sum of the coefficients
     cdef readonly object lag_intercept
-    cdef bint in_turn                     # whether slots are to have the order in which their supports came
-    cdef readonly Py_ssize_t n_slots      # supports, and those removed that still take up their place
-    cdef Py_ssize_t n_old                 # slots whose kernel values came with the block
-    cdef Py_ssize_t width, stride         # coefficients of a support: how many, and how far apart
+    cdef bint in_turn                     # whether slots must keep the order of their supports
+    cdef readonly Py_ssize_t n_slots      # supports, including removed ones that still occupy a slot
+    cdef Py_ssize_t n_old                 # slots whose kernel values were passed with the block
+    cdef Py_ssize_t width, stride         # number of coefficients per support, and their stride
     cdef object coef_memory, lag_memory, key_memory, place_memory, live_memory
-    cdef object block                     # keep what the pointers below point to
+    cdef object block                     # owner of the memory below
     cdef const Vec* vec
     cdef Weights c
     cdef double* coef
     cdef double* lag
     cdef double* b
     cdef double* lb
-    cdef Py_ssize_t* key                  # which row of the stream a support is
-    cdef Py_ssize_t* place                # of a support made in this block: its row of the block
-    cdef char* live                       # whether a slot still counts
-    cdef Py_ssize_t n_rows, n_values      # of the block: rows, and room for kernel values in each
-    cdef Py_ssize_t n_before              # rows of the block that come before its first round: from -n_before to -1
+    cdef Py_ssize_t* key                  # row number of each support in the stream
+    cdef Py_ssize_t* place                # row in the block of a support that was added in it
+    cdef char* live                       # whether a slot is in use
+    cdef Py_ssize_t n_rows, n_values      # rows of the block, and room for kernel values per row
+    cdef Py_ssize_t n_before              # rows of the block before its first round, numbered from -n_before to -1
     cdef double* values                   # K(row, support of each slot)
     cdef double* within                   # K(row, row)
     cdef double* diagonal                 # K(row, itself)
     cdef Py_ssize_t* block_key
-    cdef Py_ssize_t* known                # the slot of a row that is a support already; -1: it is none
+    cdef Py_ssize_t* known                # slot of a row that is already a support, or -1
 
     cdef inline double product(self, Py_ssize_t t, Py_ssize_t u) noexcept nogil:
-        """K of two rows of the block."""
+        """Return K of two rows of the block."""
         return self.diagonal[t] if t == u else self.within[t * self.n_rows + u]
 
     cdef double* against(self, Py_ssize_t t) noexcept nogil

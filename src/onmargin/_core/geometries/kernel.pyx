@@ -1,4 +1,4 @@
-"""Weights as an expansion over rows that were learned: all of them, or at most a budget."""
+"""Kernel expansions: weights as a sum over support vectors, all of them or at most a budget."""
 
 from functools import partial
 
@@ -17,7 +17,7 @@ from onmargin._core.rows cimport Row, Weights, address, vec_for, vec_padded
 
 
 def grown(old, Py_ssize_t rows, shape, dtype):
-    """Memory for at least `rows`, twice as much as before if it was too small; what was there stays."""
+    """Return memory for at least `rows` with the old content; it doubles if it was too small."""
     if old is not None and len(old) >= rows:
         return old
     new = zeros((max(rows, 2 * (0 if old is None else len(old)), 16), *shape), dtype)
@@ -27,19 +27,19 @@ def grown(old, Py_ssize_t rows, shape, dtype):
 
 
 cdef class Expansion(Columns):
-    """W = sum_i phi(x_i) c_i over the supports x_i, the rows that moved W; c_i has a coefficient a column.
+    """W = sum_i phi(x_i) c_i over the supports x_i, the rows that moved W; c_i has one coefficient per column.
 
-    All that is asked of phi are inner products, the kernel values K(x, z) = <phi(x), phi(z)>: scores are
+    Only inner products of phi are needed, the kernel values K(x, z) = <phi(x), phi(z)>: scores are
     s = sum_i K(x_i, x) c_i, the squared norm of a row is K(x, x), and a move along phi(x) makes x a support ([JMLR]
-    sec. 3). Who plays a block of rounds has to `face` their kernel values first; those of supports made within the
-    block are looked up among its own. So each score is a sum over the supports in their order, however the rounds
-    were cut into blocks. A row whose K(x, x) is not positive has no direction, and teaches nothing.
+    sec. 3). Before a block of rounds is played, `face` must get their kernel values; those of supports added within the
+    block are taken from its own rows. So each score is a sum over the supports in their order, however the rounds
+    were cut into blocks. A row whose K(x, x) is not positive has no direction and changes nothing.
 
     The intercept is a constant coordinate as for plain weights: bias^2 is a part of the kernel. Averaging likewise.
     """
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, double bias=0.0, Py_ssize_t average=0):
-        self.n_features = whole(n_features, "n_features", most=2**31 - 1)  # no array of that length backs it
+        self.n_features = whole(n_features, "n_features", most=2**31 - 1)  # no array has this length
         self.n_columns = self.width = whole(n_columns, "n_columns", least=1)
         self.dtype = float_type(dtype)
         self.bias = bias
@@ -52,7 +52,7 @@ cdef class Expansion(Columns):
         self.hold_slots(0)
 
     def hold_slots(self, Py_ssize_t slots):
-        """Make room for so many supports."""
+        """Make room for this many supports."""
         self.coef_memory = grown(self.coef_memory, slots, (self.stride,), np.float64)
         self.key_memory = grown(self.key_memory, slots, (), np.intp)
         self.place_memory = grown(self.place_memory, slots, (), np.intp)
@@ -67,7 +67,7 @@ cdef class Expansion(Columns):
         self.c.W, self.c.columns, self.c.stride, self.c.gap = self.coef, self.width, self.stride, 1
 
     def settings(self):
-        """What a geometry of the same kind is made with."""
+        """Return the constructor arguments of a geometry of the same kind."""
         return {"bias": self.bias, "average": self.average}
 
     def __reduce__(self):
@@ -84,42 +84,42 @@ cdef class Expansion(Columns):
             raise ValueError("keys must be at least 0")
 
     def arrays(self):
-        """What is learned, by name; views."""
+        """Return views of the learned arrays by name."""
         arrays = {**self.by_slot(), "intercept": self.intercept}
         return arrays | {"lag_intercept": self.lag_intercept} if self.average else arrays
 
     def by_slot(self):
-        """Those that have one row a slot."""
+        """Return the learned arrays with one row per slot."""
         n = self.n_slots
         arrays = {"coef": self.coef_memory[:n, :self.width], "keys": self.key_memory[:n], "live": self.live_memory[:n]}
         return arrays | {"lag": self.lag_memory[:n, :self.width]} if self.average else arrays
 
     def fork(self):
-        """A copy to go on with, while this one is kept in case that fails."""
+        """Return a copy to continue with; this one is kept for the case of an error."""
         make, _, state = self.__reduce__()
         copy = make()
         copy.__setstate__(state)
         return copy
 
     def resized(self, Py_ssize_t n_features):
-        """A copy for rows of so many features: coefficients are of rows, and stay what they are."""
+        """Return a copy for rows with another number of features; the coefficients do not change."""
         cdef Expansion copy = self.fork()
         copy.n_features = n_features
         return copy
 
     def supports(self):
-        """The slots that count, in the order in which they became supports."""
+        """Return the slots in use, in the order in which they became supports."""
         return np.flatnonzero(self.live_memory[:self.n_slots])
 
     def mean(self):
-        """The averaged coefficients, slots by columns, and intercepts; the current ones until averaging has begun."""
+        """Return the averaged coefficients (slots by columns) and intercepts; the current ones before averaging."""
         arrays, rounds = self.arrays(), self.clock - self.average + 1
         if not self.average or rounds < 1:
             return arrays["coef"], self.intercept.copy()
         return arrays["coef"] - arrays["lag"] / rounds, self.intercept - self.lag_intercept / rounds
 
     def recombined(self, mixing):
-        """A copy whose columns are combinations of these: column c is sum_k mixing[c, k] times column k."""
+        """Return a copy with linear combinations of the columns: column c is sum_k mixing[c, k] times column k."""
         copy = type(self)(self.n_features, len(mixing), self.dtype, **self.settings())
         mixed = {
             name: combined(array, mixing) if name in ("coef", "intercept", "lag", "lag_intercept") else array
@@ -129,10 +129,10 @@ cdef class Expansion(Columns):
         return copy
 
     def face(self, values, diagonal, within=None, keys=None, known=None, Py_ssize_t before=0):
-        """The kernel values of the rows to come: against all slots (with room for as many more as there are rows),
-        themselves and, if they are to be learned, each other; with their keys and the slots they have already.
+        """Set the kernel values of the next rows: against all slots (with room for one more slot per row), with
+        themselves and, if they will be learned, with each other; also their keys and the slots they already have.
 
-        The first rows may be some `before` those to come, that a step will return to. Row 0 is the first to come.
+        The first `before` rows may be earlier ones that a step returns to. Row 0 is the first new row.
         """
         self.block = values, diagonal, within, keys, known
         self.n_rows, self.n_values, self.n_old, self.n_before = len(values), values.shape[1], self.n_slots, before
@@ -145,30 +145,30 @@ cdef class Expansion(Columns):
             self.hold_slots(self.n_slots + self.n_rows)
 
     def became_supports(self):
-        """The rows of the block that became supports, in the order of their slots."""
+        """Return the rows of the block that became supports, in the order of their slots."""
         return self.place_memory[self.n_old:self.n_slots] + self.n_before
 
     def settle(self):
-        """The block is over."""
+        """End the block."""
         self.block, self.n_old = None, self.n_slots
 
     def to_keep(self):
-        """The slots that stay, if those of what was removed are so many that they are to be given back; else None."""
+        """Return the slots to keep if there are many unused ones, otherwise None."""
         keep = self.supports()
         return keep if self.n_slots - len(keep) > max(len(keep) // 4, 64) else None
 
     def compact(self, keep):
-        """Give back all slots but these."""
+        """Free all slots except these."""
         state = self.__reduce__()[2] | {name: array[keep] for name, array in self.by_slot().items()}
         self.forget_memory()
         self.__setstate__(state)
 
     def forget_memory(self):
-        """Slots start over, in memory of their own."""
+        """Move the slots to new memory."""
         self.coef_memory = self.key_memory = self.place_memory = self.live_memory = self.lag_memory = None
 
     def project(self, values, diagonal):
-        """The scores that predict, of rows with these kernel values against all slots and themselves."""
+        """Return the predicting scores of rows, given their kernel values against all slots and themselves."""
         mean, intercept = self.mean()
         coef, out = np.zeros((self.n_slots, self.stride)), np.empty((len(values), self.stride))
         coef[:, :self.width] = mean
@@ -183,7 +183,7 @@ cdef class Expansion(Columns):
         return out[:, :self.width] + intercept
 
     cdef double* against(self, Py_ssize_t t) noexcept nogil:
-        """The kernel values of row t of the block against all supports, those made on the way among them."""
+        """Return the kernel values of row t of the block against all supports, including those added in the block."""
         cdef Py_ssize_t i
         cdef double* values = self.values + t * self.n_values
         cdef const double* within = self.within + t * self.n_rows
@@ -220,7 +220,7 @@ cdef class Expansion(Columns):
         return squares * r.x.squared_norm
 
     cdef Py_ssize_t slot(self, Py_ssize_t t) noexcept nogil:
-        """That of row t, which is a support from now on."""
+        """Return the slot of row t, which becomes a support."""
         cdef Py_ssize_t slot = self.known[t]
         if slot < 0 or (self.in_turn and not self.live[slot]):
             slot = self.known[t] = self.n_slots
@@ -233,12 +233,12 @@ cdef class Expansion(Columns):
         return slot
 
     cdef void forget(self, Py_ssize_t t) noexcept nogil:
-        """Row t is no support any more."""
+        """Remove row t from the supports."""
         if self.known[t] >= 0 and self.live[self.known[t]]:
             self.remove(self.known[t])
 
     cdef void remove(self, Py_ssize_t slot) noexcept nogil:
-        """What is removed keeps its slot, with coefficients zero, until there are so many that the others close up."""
+        """Remove a support: its slot stays, with coefficients zero, until many unused slots are freed."""
         cdef Py_ssize_t c
         for c in range(self.width):
             self.b[c] -= self.coef[slot * self.stride + c] * self.squared_bias()
@@ -246,7 +246,7 @@ cdef class Expansion(Columns):
         self.live[slot] = 0
 
     cdef Py_ssize_t first(self) noexcept nogil:
-        """The oldest support, of those that are in turn."""
+        """Return the oldest support."""
         cdef Py_ssize_t i = 0
         while not self.live[i]:
             i += 1
@@ -272,7 +272,7 @@ cdef class Expansion(Columns):
 
 
 cdef class Budgeted(Expansion):
-    """The interface: `make_room` removes one support, when there is one too many."""
+    """Base of expansions with a budget: `make_room` removes one support when there is one too many."""
 
     cdef readonly Py_ssize_t budget
     cdef Py_ssize_t n_live
@@ -315,22 +315,22 @@ cdef class Budgeted(Expansion):
         return squared
 
     cdef void admit(self, Py_ssize_t new, const double* values) noexcept nogil:
-        """There is a new support, with these kernel values against the others."""
+        """Record a new support with its kernel values against the others."""
         pass
 
     cdef void count(self, double squared) noexcept nogil:
-        """There was a move of this squared length."""
+        """Record a move of this squared length."""
         pass
 
     cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
         pass
 
     cdef double square(self, Py_ssize_t slot) noexcept nogil:
-        """|c|^2 of a support."""
+        """Return |c|^2 of a support."""
         return self.inner(slot, slot)
 
     cdef double inner(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        """<c_i, c_j> of two supports."""
+        """Return <c_i, c_j> of two supports."""
         cdef Py_ssize_t c
         cdef double total = 0
         for c in range(self.width):
@@ -343,14 +343,14 @@ cdef class Budgeted(Expansion):
 
 
 cdef class Oldest(Budgeted):
-    """The oldest goes."""
+    """Remove the oldest support."""
 
     cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
         self.remove(self.first())
 
 
 cdef class Smallest(Budgeted):
-    """That of the shortest contribution |c_r|^2 K(x_r, x_r) goes, but not the newest."""
+    """Remove the support with the smallest |c_r|^2 K(x_r, x_r), except the newest."""
 
     cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
         cdef Py_ssize_t i, least = self.first()
@@ -364,10 +364,10 @@ cdef class Smallest(Budgeted):
 
 
 cdef class Projected(Budgeted):
-    """That goes of which least is lost when the newest takes over its projection: c_r K(x_r, x) / K(x, x).
+    """Remove the support that loses least when the newest takes over its projection, c_r K(x_r, x) / K(x, x).
 
-    What is lost, |c_r|^2 (K(x_r, x_r) - K(x_r, x)^2 / K(x, x)), is orthogonal to the newest row, so that its score
-    stays what the step made it.
+    The loss, |c_r|^2 (K(x_r, x_r) - K(x_r, x)^2 / K(x, x)), is orthogonal to the newest row, so its score
+    stays as the step left it.
     """
 
     cdef void make_room(self, Py_ssize_t new, const double* values) noexcept nogil:
@@ -390,7 +390,7 @@ cdef class Projected(Budgeted):
 
 
 cdef class Forgetron(Budgeted):
-    """The oldest goes, after all were shrunk so far that it does little harm (Dekel, Shalev-Shwartz, Singer, 2008).
+    """Remove the oldest support after shrinking all, so that it does little harm (Dekel, Shalev-Shwartz, Singer, 2008).
 
     The harm of removing phi g from phi f is counted as phi^2 (|g|^2 - 2 <g, f>) + 2 phi |g| rho, with rho the root mean
     square of all moves, and phi is the largest for which the sum stays below 15/32 of the moves' squares. <g, f> needs
@@ -399,7 +399,7 @@ cdef class Forgetron(Budgeted):
 
     cdef object gram_memory, tally_memory
     cdef double* gram
-    cdef double* tally  # the moves' squares, their number, the harm still allowed, and supports that left the slots
+    cdef double* tally  # sum of squared moves, their number, the remaining harm, and supports whose slots were freed
 
     def __init__(self, Py_ssize_t n_features, Py_ssize_t n_columns, dtype, *, Py_ssize_t budget, double bias=0.0):
         Budgeted.__init__(self, n_features, n_columns, dtype, budget=budget, bias=bias)
@@ -415,7 +415,7 @@ cdef class Forgetron(Budgeted):
         fill(self.gram_memory, state, "gram")
         fill(self.tally_memory, state, "tally")
         if not 0 <= self.tally[3] < 2**53:
-            raise ValueError(f"the supports that left their slots must be a number from 0; got {self.tally[3]}")
+            raise ValueError(f"the number of freed supports must be at least 0; got {self.tally[3]}")
 
     def compact(self, keep):
         before = self.n_slots

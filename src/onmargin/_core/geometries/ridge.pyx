@@ -12,9 +12,9 @@ from onmargin._core.matrix cimport Matrix, matrix_for, matrix_stride
 from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address
 
-# What a penalty fades to, of what it is at first.
+# The smallest fraction of its initial value that a penalty decays to.
 cdef double LEAST = 0.01
-# Of features: a round takes time, and A memory, in proportion to the square of their number (8 MB for a thousand).
+# Limit on features: time per round and memory grow with the square of their number (8 MB for a thousand).
 MAX_FEATURES = 1000
 
 
@@ -26,18 +26,18 @@ cdef class Ridge(Euclidean):
         argmin_u  alpha |u|^2 / 2 + sum (y - u.x)^2 / 2,
 
     the ridge regression on all rounds so far ([PD] sec. 3, follow the regularized leader). All columns share A, which
-    is kept by updates of rank one, O(n^2) a round. Weights of examples multiply their squares.
+    is maintained by rank-one updates, O(n^2) per round. Example weights multiply the squared errors.
 
-    With `forgetting` f a round counts (1 - f)^s after s others: A grows by 1 / (1 - f) after each round. So does alpha
-    fade, and A of what rows no longer tell apart would grow without bound. Therefore the penalty of one feature a
-    round, the one that has faded most, is brought back to alpha / 100 if it is below. The weights are those of
+    With `forgetting` f, a round counts (1 - f)^s after s others: A grows by 1 / (1 - f) after each round. alpha decays
+    the same way, and A would grow without bound in directions that no longer occur. Therefore the penalty of one
+    feature per round, the one that has decayed most, is reset to alpha / 100 if it is below. The weights are those of
 
         argmin_u  sum_j alpha faded_j u_j^2 / 2 + sum (1 - f)^s (y - u.x)^2 / 2,
 
-    with all faded_j between (1 - f)^n / 100 and 1, n being how many features were met.
+    with all faded_j between (1 - f)^n / 100 and 1, n being the number of features seen.
 
-    With `forecast` scores are those of the ridge regression in which x counts already, with a target of 0: w.x divided
-    by 1 + q, q = x'Ax before the round ([AW]). They are what regret is bounded for.
+    With `forecast`, scores are those of the ridge regression that includes x with a target of 0: w.x divided
+    by 1 + q, q = x'Ax before the round ([AW]). The regret bound is for these scores.
 
     The intercept is the weight of one more coordinate of value `bias`, as in plain weights; it is the first of A, so
     that new features are the last. Features that are zero in all rows change no bit. Rows are dense or sparse, in
@@ -48,15 +48,15 @@ cdef class Ridge(Euclidean):
     cdef public double forgetting
     cdef bint forecasts
     cdef object stored               # A, (n_features + 1) x stride, from the diagonal on
-    cdef readonly object faded       # what is left of the penalty of each feature; 0: it was not met yet
+    cdef readonly object faded       # remaining fraction of the penalty of each feature; 0 if it was not seen yet
     cdef Py_ssize_t size, stride
     cdef const Matrix* primitives
     cdef tuple owners
     cdef double* A
-    cdef double* u                   # A x of the round, A being that before or after it
-    cdef double* x                   # the intercept's coordinate, and the row laid out
-    cdef double* column              # one of A
-    cdef double* late                # A += delay late late' is put off to the next round, which goes over A anyway
+    cdef double* u                   # A x of the round, with A before or after it
+    cdef double* x                   # the intercept's coordinate and the row, dense
+    cdef double* column              # a column of A
+    cdef double* late                # A += delay late late' is deferred to the next round, which passes over A anyway
     cdef double delay
     cdef double* f                   # `faded`
     cdef double q
@@ -65,9 +65,9 @@ cdef class Ridge(Euclidean):
                  Py_ssize_t average=0, double alpha=1.0, double forgetting=0.0, bint forecast=False):
         super().__init__(n_features, n_columns, dtype, sparse=sparse, bias=bias, average=average)
         if self.dtype.itemsize != 8 or average:
-            raise ValueError("ridge regression needs double precision, and has no averages")
+            raise ValueError("ridge regression needs double precision and has no averaging")
         if not 0 < alpha < INFINITY or not 0 <= forgetting < 1:
-            raise ValueError(f"alpha must be above 0, and forgetting from 0 up to 1; got {alpha} and {forgetting}")
+            raise ValueError(f"alpha must be above 0, and forgetting in [0, 1); got {alpha} and {forgetting}")
         if n_features > MAX_FEATURES:
             raise ValueError(
                 f"ridge regression keeps a number for each pair of features, and takes at most {MAX_FEATURES} "
@@ -93,17 +93,17 @@ cdef class Ridge(Euclidean):
 
     @property
     def forecast(self):
-        """Whether scores are those in which x counts already."""
+        """Whether scores are those of the forecaster, which includes x."""
         return self.forecasts
 
     @forecast.setter
     def forecast(self, bint forecast):
-        self.catch_up()  # predictions, which look at A then, change nothing
+        self.catch_up()  # so that predictions, which read A, change nothing
         self.forecasts = forecast
 
     @property
     def inverse(self):
-        """A, from the diagonal on."""
+        """Return the upper half of A."""
         self.catch_up()
         return self.stored
 
@@ -125,7 +125,7 @@ cdef class Ridge(Euclidean):
         return copy
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with the first features only, or with new ones, which were zero so far."""
+        """Return a copy with the first features only, or with new ones, which were zero so far."""
         copy = super().resized(n_features)
         shared = min(n_features, self.n_features) + 1
         copy.inverse[:shared, :shared] = self.inverse[:shared, :shared]
@@ -133,7 +133,7 @@ cdef class Ridge(Euclidean):
         return copy
 
     def full(self):
-        """A with both of its halves; the intercept's coordinate is first."""
+        """Return the full matrix A; the intercept's coordinate is first."""
         upper = np.triu(self.inverse[:, :self.size])
         return upper + np.triu(upper, 1).T
 
@@ -146,13 +146,13 @@ cdef class Ridge(Euclidean):
         out[0] = self.bias if self.bias == self.bias else 0
 
     cdef void catch_up(self) noexcept nogil:
-        """Do what was put off."""
+        """Apply the deferred update of A."""
         if self.delay != 0:
             self.primitives.update(self.A, self.size, self.stride, self.late, self.delay)
             self.delay = 0
 
     cdef double product(self, const double* x, double* out) noexcept nogil:
-        """out = A x; x'Ax."""
+        """Set out = A x and return x'Ax."""
         cdef Py_ssize_t k
         cdef double q = 0
         if self.delay != 0:
@@ -185,7 +185,7 @@ cdef class Ridge(Euclidean):
 
     cdef void measure(self, Round* r) noexcept nogil:
         cdef Py_ssize_t c, k
-        cdef bint known = self.forecasts and self.bias == self.bias  # A x, from the scores
+        cdef bint known = self.forecasts and self.bias == self.bias  # whether the scores have computed A x
         Euclidean.measure(self, r)
         if not known:
             self.lay_out(r.x, self.x)
@@ -195,18 +195,18 @@ cdef class Ridge(Euclidean):
             return
         self.delay = -r.weight / (1 + self.q)
         memcpy(self.late, self.u, self.stride * sizeof(double))
-        if self.forecasts or self.forgetting > 0:  # which look at A before the next round
+        if self.forecasts or self.forgetting > 0:  # both read A before the next round
             self.catch_up()
         for k in range(self.size):
             self.u[k] /= 1 + self.q
         if self.forecasts:
-            for c in range(self.n_columns):  # from the weights of the rounds before to those of the forecast
+            for c in range(self.n_columns):  # from the weights of the previous rounds to those of the forecast
                 self.shift_column(c, -self.q * r.s[c] * r.weight)
         if self.forgetting > 0:
             self.forget()
 
     cdef void forget(self) noexcept nogil:
-        """Let the rounds so far count less, and restore a penalty that has faded too much."""
+        """Discount the rounds so far, and reset a penalty that has decayed too much."""
         cdef Py_ssize_t i, j, c, most = -1
         cdef double kept = 1 - self.forgetting, added, scale
         cdef double* column = self.column
@@ -237,7 +237,7 @@ cdef class Ridge(Euclidean):
     cdef void curvatures(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(r.n_halfspaces):
-            r.halfspaces[i].q = 0  # not asked for
+            r.halfspaces[i].q = 0  # not used
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t i
@@ -251,7 +251,7 @@ cdef class Ridge(Euclidean):
         return 0
 
     cdef double weight_of(self, Py_ssize_t c, Py_ssize_t i) noexcept nogil:
-        """The weight of a coordinate of A in a column."""
+        """Return the weight of a coordinate of A in a column."""
         return self.b[c] / self.x[0] if i == 0 else (<double*>self.w.W + c * self.w.gap)[(i - 1) * self.w.stride]
 
     cdef void shift_column(self, Py_ssize_t c, double a) noexcept nogil:

@@ -1,4 +1,4 @@
-"""Standardized rows: features less their means, in units of their deviations."""
+"""Standardized rows: features minus their running means, divided by their running deviations."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from onmargin._core.geometries.geometry cimport Geometry
 from onmargin._core.rows cimport Row, address
 
 
-# A feature whose squares add up to no more than this has not varied.
+# A feature whose squared deviations sum to at most this has not varied.
 cdef double LEAST = 1e-300
 
 ctypedef fused real:
@@ -29,7 +29,7 @@ cdef struct Moments:
 
 
 cdef void lay_out(const Row* x, Py_ssize_t n, real* out) noexcept nogil:
-    """The row as a dense one of n features."""
+    """Write the row as a dense one of n features."""
     cdef const real* values = <const real*>x.values
     cdef Py_ssize_t k
     if x.indices == NULL:
@@ -41,9 +41,9 @@ cdef void lay_out(const Row* x, Py_ssize_t n, real* out) noexcept nogil:
 
 
 cdef void standardize(real* x, Py_ssize_t n, const Moments* seen) noexcept nogil:
-    """x_j = (x_j - m_j) / sqrt(v_j / t), brought within sqrt(t) of 0, also where v_j = 0.
+    """x_j = (x_j - m_j) / sqrt(v_j / t), clipped at sqrt(t), also if v_j = 0.
 
-    Without branches: roots and quotients are then taken in vectors.
+    Without branches, so that roots and quotients are vectorized.
     """
     cdef double part = 1 / max(seen.rows, 1), most = sqrt(seen.rows), least = LEAST, z
     cdef const double* m = seen.m
@@ -56,7 +56,7 @@ cdef void standardize(real* x, Py_ssize_t n, const Moments* seen) noexcept nogil
 
 
 cdef void count(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
-    """m_j and v_j with x among the rows: with d = x_j - m_j they grow by d / t and d^2 (t - 1) / t."""
+    """Update m_j and v_j with a row: with d = x_j - m_j they grow by d / t and d^2 (t - 1) / t."""
     cdef double t = seen.rows + 1, part = 1 / t, share = seen.rows * part, d
     cdef double* m = seen.m
     cdef double* v = seen.v
@@ -69,10 +69,10 @@ cdef void count(const real* x, Py_ssize_t n, Moments* seen) noexcept nogil:
 
 
 cdef class Standardized(Changed):
-    """Another geometry, whose rows are those that come, each standardized by the rows before it.
+    """An inner geometry whose rows are standardized, each by the rows before it.
 
-    So the units and the origin of a feature make no difference. None of t numbers is more than sqrt(t) of their
-    deviations from their mean: what is further away than that is brought there, so that no number outweighs all others.
+    So the units and the origin of a feature make no difference. No one of t numbers is more than sqrt(t)
+    deviations from their mean; values are clipped there, so that no value outweighs all others.
     """
 
     cdef readonly object means, spreads
@@ -97,7 +97,7 @@ cdef class Standardized(Changed):
 
     @property
     def rows(self):
-        """How many there were so far."""
+        """The number of rows so far."""
         return int(self.seen.rows)
 
     def __reduce__(self):
@@ -109,7 +109,7 @@ cdef class Standardized(Changed):
         fill(self.spreads, state, "spreads")
 
     def alike(self, Geometry inner):
-        """A geometry that knows the same of rows, before another one, which may have fewer features or more."""
+        """Return the same statistics in front of another geometry, which may have fewer or more features."""
         other = type(self)(inner)
         shared = min(self.n_features, inner.n_features)
         means, spreads = np.zeros(inner.n_features), np.zeros(inner.n_features)
@@ -118,11 +118,11 @@ cdef class Standardized(Changed):
         return other
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with the first features only, or with new ones, which were zero so far."""
+        """Return a copy with the first features only, or with new ones, which were zero so far."""
         return self.alike(self.inner.resized(n_features))
 
     def plain(self, weights, intercept):
-        """The weights and intercepts that score rows as they come, by the means and deviations so far."""
+        """Return the weights and intercepts for rows that are not standardized, by the means and deviations so far."""
         varied = (self.spreads > LEAST) & (self.spreads < INFINITY)
         weights = weights * varied / np.sqrt(np.where(varied, self.spreads, 1) / max(self.seen.rows, 1))
         return weights.astype(self.dtype), intercept - weights @ self.means
@@ -153,10 +153,10 @@ cdef struct Presences:
 
 
 cdef double in_units(double x, Py_ssize_t j, const Presences* seen) noexcept nogil:
-    """What x stands for, as feature j of a record; within sqrt(n_j) of 0.
+    """Return the standardized value of feature j of a record, clipped at sqrt(n_j).
 
-    A feature that has had several values is standardized by them. One that has had a single value, and not in all rows,
-    is an indicator, such as a category: its unit is that value. A feature that is new is one, too.
+    A feature with several values so far is standardized by them. One with a single value that is not in all rows
+    is an indicator, such as a category: its unit is that value. A new feature is one, too.
     """
     cdef double n = seen.n[j], m = seen.m[j], v = seen.v[j], z, most = sqrt(n)
     if n == 0:
@@ -165,12 +165,12 @@ cdef double in_units(double x, Py_ssize_t j, const Presences* seen) noexcept nog
         z = x / fabs(m)
     else:
         z = (x - m) / sqrt((v if v > LEAST else LEAST) * (1 / n))
-    z = z if z < most else most  # also where it is none, since numbers were too large
+    z = z if z < most else most  # also for NaN, if numbers overflowed
     return z if z > -most else -most
 
 
 cdef void count_present(double x, Py_ssize_t j, Presences* seen) noexcept nogil:
-    """n_j, m_j and v_j with x among the values of feature j."""
+    """Update n_j, m_j and v_j with a value of feature j."""
     cdef double before = seen.n[j], n = before + 1, part = 1 / n, d = x - seen.m[j]
     seen.n[j] = n
     seen.m[j] += d * part
@@ -192,10 +192,10 @@ cdef void count_entries(const Row* x, Presences* seen, const real* values) noexc
 
 
 cdef class StandardizedEntries(Changed):
-    """Another geometry, whose rows have the entries of those that come, each standardized by those before it.
+    """An inner geometry whose rows have standardized entries, each by the entries of the feature before it.
 
-    It is for the records of a table, in which a feature that is absent is missing: it counts as its mean, which is 0,
-    and changes no mean. A stored zero is there. Where rows have all features, they become those of `Standardized`.
+    It is for records of a table, in which an absent feature is a missing value: it counts as its mean, which is 0,
+    and changes no mean. A stored zero is a value. If rows have all features, the result is that of `Standardized`.
     """
 
     cdef readonly object counts, means, spreads
@@ -218,14 +218,14 @@ cdef class StandardizedEntries(Changed):
 
     @property
     def rows(self):
-        """How many there were so far."""
+        """The number of rows so far."""
         return int(self.seen.rows)
 
     def __reduce__(self):
         return type(self), (self.inner,), {"rows": self.rows, **self.moments()}
 
     def moments(self):
-        """What is known of each feature."""
+        """The statistics of each feature."""
         return {"counts": self.counts, "means": self.means, "spreads": self.spreads}
 
     def __setstate__(self, state):
@@ -234,7 +234,7 @@ cdef class StandardizedEntries(Changed):
             fill(array, state, name)
 
     def alike(self, Geometry inner):
-        """A geometry that knows the same of rows, before another one, which may have fewer features or more."""
+        """Return the same statistics in front of another geometry, which may have fewer or more features."""
         other = type(self)(inner)
         shared = min(self.n_features, inner.n_features)
         other.__setstate__({
@@ -247,18 +247,18 @@ cdef class StandardizedEntries(Changed):
         return other
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with the first features only, or with new ones, which no row had so far."""
+        """Return a copy with the first features only, or with new ones, which no row had so far."""
         return self.alike(self.inner.resized(n_features))
 
     def filling(self):
-        """What features count as where they are missing: their means, and 0 where they have not varied."""
+        """Return the values that replace missing features: their means, or 0 for features that have not varied."""
         return np.where(self.varied(), self.means, 0)
 
     def varied(self):
         return (self.spreads > LEAST) & (self.spreads < INFINITY)
 
     def plain(self, weights, intercept):
-        """The weights and intercepts that score rows as they come, in which `filling` is put for what is missing."""
+        """Return the weights and intercepts for original rows, with missing values replaced by `filling`."""
         varied = self.varied()
         unit = np.where(varied, np.sqrt(np.where(varied, self.spreads, 1) / np.maximum(self.counts, 1)), self.means)
         there = varied | ((self.counts < self.seen.rows) & (self.means != 0))

@@ -43,7 +43,7 @@ cdef class Thresholds(Euclidean):
         for i in range(n):
             for j in range(n):
                 G[i * n + j] = sign(&r.halfspaces[i]) * sign(&r.halfspaces[j]) * squared_norm
-            G[i * n + i] += squared_bias  # no two are of one threshold
+            G[i * n + i] += squared_bias  # every half-space has another threshold
 
     cdef double move(self, const Round* r) noexcept nogil:
         cdef Py_ssize_t i
@@ -110,7 +110,7 @@ cdef class Blocks(Euclidean):
         return x[i].squared_norm if i == j else self.vec.dot(&x[i], &x[j]) + self.squared_bias()
 
     cdef double move(self, const Round* r) noexcept nogil:
-        """The squared length of several rows' move is sum_j t_j <x_j, move>: what it adds to their scores."""
+        """The squared length of a move of several rows is sum_j t_j <x_j, move>, from the change of their scores."""
         cdef Py_ssize_t j
         cdef double score, squares = 0
         self.combine(r)
@@ -146,15 +146,15 @@ cdef class AdditiveBlocks(Geometry):
     """A trial of several rows over one additive vector of weights, one score each: s_j = <w, x_j> ([SIMPROJ] sec. 8).
 
     The direction of a half-space is a row or the difference of two, and a move is a sum of rows. Such sums are gathered
-    into one row, and the geometry is asked about that: an exponential or a power is taken once a feature, however many
+    into one row, which is passed to the geometry: an exponential or a power is computed once per feature, however many
     rows have it.
     """
 
     cdef readonly Additive single
     cdef tuple owners
-    cdef double* values      # of the row gathered
+    cdef double* values      # values of the summed row
     cdef int32_t* indices
-    cdef int32_t* found      # where each feature stands in it, from 1; all 0 between calls
+    cdef int32_t* found      # position of each feature in it, from 1; all 0 between calls
 
     def __init__(self, Additive single):
         if single.n_columns != 1:
@@ -178,11 +178,11 @@ cdef class AdditiveBlocks(Geometry):
 
     @property
     def clock(self):
-        """Trials learned."""
+        """The number of trials learned."""
         return self.single.clock
 
     def mean(self):
-        """The weights, one row, and an intercept of 0."""
+        """Return the weights, one row, and an intercept of 0."""
         return self.single.mean()
 
     cdef void scores(self, Round* r) noexcept nogil:
@@ -203,7 +203,7 @@ cdef class AdditiveBlocks(Geometry):
         self.single.clock += 1
 
     cdef void curvatures(self, Round* r) noexcept nogil:
-        """Of the half-spaces that are violated; 0 for the others, which no step goes along."""
+        """Compute the curvatures of violated half-spaces; the others get 0, because no step moves along them."""
         cdef Py_ssize_t i
         cdef HalfSpace* h
         cdef Row z
@@ -226,7 +226,7 @@ cdef class AdditiveBlocks(Geometry):
         return self.single.line_search(&one, &along, cap)
 
     cdef Row direction(self, const Round* r, const HalfSpace* h) noexcept nogil:
-        """The row that a half-space goes along: forward if it has a score to raise, otherwise backward."""
+        """Return the row of a half-space: forward if it has a score to raise, otherwise backward."""
         cdef Row z = r.x[max(h.up, h.down)]
         if h.up >= 0 and h.down >= 0:
             z = self.start(&z)
@@ -261,7 +261,7 @@ cdef class AdditiveBlocks(Geometry):
         return self.single.move(&one)
 
     cdef Row start(self, const Row* like) noexcept nogil:
-        """An empty sum of rows that are dense or sparse like the given one."""
+        """Start an empty sum of rows that are dense or sparse like the given one."""
         cdef Py_ssize_t i
         cdef Row z = like[0]
         z.values, z.n = self.values, self.n_features
@@ -286,7 +286,7 @@ cdef class AdditiveBlocks(Geometry):
             self.values[k] += a * (<double*>x.values)[i]
 
     cdef void finish(self, const Row* z) noexcept nogil:
-        """Leave nothing behind for the next sum."""
+        """Clear the sum."""
         cdef Py_ssize_t i
         for i in range(z.n if z.indices != NULL else 0):
             self.found[z.indices[i]] = 0

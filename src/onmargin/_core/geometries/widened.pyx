@@ -10,13 +10,13 @@ from onmargin._core.rows cimport Row, address
 
 
 cdef class Widened(Changed):
-    """Another geometry, in double precision, for rows in single precision."""
+    """An inner geometry in double precision for rows in single precision."""
 
     cdef object owner
 
     def __init__(self, Geometry inner):
         if inner.dtype != np.float64:
-            raise ValueError(f"rows become float64, and weights for them are {inner.dtype}")
+            raise ValueError(f"the inner geometry must be float64; got {inner.dtype}")
         self.inner = inner
         self.n_features, self.dtype = inner.n_features, np.dtype(np.float32)
         self.n_columns, self.n_scores = inner.n_columns, inner.n_scores
@@ -28,7 +28,7 @@ cdef class Widened(Changed):
         return type(self), (self.inner,)
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with the first features only, or with new ones."""
+        """Return a copy with the first features only, or with new ones."""
         return type(self)(self.inner.resized(n_features))
 
     cdef void change(self, const Row* x, Row* out) noexcept nogil:

@@ -1,9 +1,9 @@
 /* The primitives of geometries with a full matrix, and of random Fourier features.
 
    matrix_body.h holds each once; matrix.c compiles it for float and for double and, on x86-64, again for CPUs that have
-   AVX2 and FMA. `matrix_for` picks the table. Symmetric matrices lie in an even number of rows of `stride` numbers, a whole
-   number of cache lines; only the part from the diagonal on is read and written. Their vectors have `stride` numbers,
-   too. What lies beyond the first n, of rows, columns and vectors, is zero. */
+   AVX2 and FMA. `matrix_for` picks the table. Symmetric matrices have an even number of rows of `stride` numbers, a
+   whole number of cache lines; only the part from the diagonal on is read and written. Their vectors have `stride`
+   numbers, too. All rows, columns and entries beyond the first n are zero. */
 #ifndef ONMARGIN_MATRIX_H
 #define ONMARGIN_MATRIX_H
 
@@ -22,7 +22,7 @@ typedef struct {
     void (*cosines)(const void *phases, ptrdiff_t n, double scale, void *out);
 } Matrix;
 
-/* Numbers of `itemsize` bytes in a row of n, so that rows begin at cache lines. */
+/* Return the stride for rows of n numbers of `itemsize` bytes, so that rows start at cache lines. */
 static inline ptrdiff_t matrix_stride(ptrdiff_t n, ptrdiff_t itemsize)
 {
     ptrdiff_t line = 64 / itemsize;

@@ -31,14 +31,15 @@ TARGET VEC_INLINE REAL NAME(sum)(SOME v)
     return total;
 }
 
-/* The first column from i on at which a vector begins. */
+/* Return the first column from i on at which a vector begins. */
 TARGET VEC_INLINE ptrdiff_t NAME(aligned)(ptrdiff_t i)
 {
     return (i + LANES - 1) / LANES * LANES;
 }
 
-/* Row by row: a number A_ij beyond the diagonal counts for out_i, as A_ij x_j, and for out_j, as A_ij x_i. Two rows at a
-   time share what is read of x and out. Vectors begin at multiples of LANES, and those at the end of a row reach into
+/* Row by row: a number A_ij beyond the diagonal counts for out_i, as A_ij x_j, and for out_j, as A_ij x_i. Two rows at
+a
+   time share the loads of x and out. Vectors begin at multiples of LANES, and those at the end of a row reach into
    its padding of zeros: so a number is added up in an order that does not depend on how many zeros come after it. */
 TARGET static void NAME(product)(const void *matrix, ptrdiff_t n, ptrdiff_t stride, const void *vector, void *result)
 {
@@ -68,7 +69,7 @@ TARGET static void NAME(product)(const void *matrix, ptrdiff_t n, ptrdiff_t stri
     }
 }
 
-/* Two rows at a time share what is read of u; vectors lie as in `product`. */
+/* Two rows at a time share the loads of u; vectors are as in `product`. */
 TARGET static void NAME(update)(void *matrix, ptrdiff_t n, ptrdiff_t stride, const void *vector, double scale)
 {
     const REAL *restrict u = vector;
@@ -92,7 +93,7 @@ TARGET static void NAME(update)(void *matrix, ptrdiff_t n, ptrdiff_t stride, con
     }
 }
 
-/* `update` and then `product`, in one pass over the matrix: each number comes to the same, to the last bit. */
+/* `update` and then `product`, in one pass over the matrix, with the same result to the last bit. */
 TARGET static void NAME(advance)(void *matrix, ptrdiff_t n, ptrdiff_t stride, const void *change, double scale,
                                  const void *vector, void *result)
 {

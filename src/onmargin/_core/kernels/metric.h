@@ -1,7 +1,7 @@
-/* The primitives of geometries with a diagonal metric: a number beside each weight that says how far it moves.
+/* The primitives of geometries with a diagonal metric: one number per weight that sets how far it moves.
 
    metric_body.h holds each once; metric.c compiles it for float and for double and, on x86-64, again for CPUs that have
-   AVX2 and FMA. `metric_for` picks the table. Sums and products are made in double, where squares of floats have their range. */
+   AVX2 and FMA. `metric_for` picks the table. Sums and products are double, where squares of floats do not overflow. */
 #ifndef ONMARGIN_METRIC_H
 #define ONMARGIN_METRIC_H
 
@@ -14,14 +14,14 @@ typedef struct {
     ptrdiff_t roots, scaled, columns;
 } Kinds;
 
-/* What the lengths keep for the moves along the same row: the rates 1 / (m h') and the roots h', these as the weights
+/* Results of the lengths that the moves along the same row reuse: the rates 1 / (m h') and the roots h', stored like weights
    are, of `metric_kept` columns for each value of the row. */
 typedef struct {
     double *rates;
     void *roots;
 } Kept;
 
-/* The columns with roots, in whole vectors. */
+/* Return the number of columns with roots, in whole vectors. */
 static inline ptrdiff_t metric_kept(const Kinds *kinds)
 {
     return (kinds->roots + 3) / 4 * 4;
@@ -32,11 +32,11 @@ typedef struct {
     double a[METRIC_MOST], beta[METRIC_MOST], growth[METRIC_MOST];
 } Moves;
 
-/* The numbers next to the weights lie as the weights do; x is a row, c a column of both.
+/* Metric entries have the memory layout of the weights; x is a row, c a column of both.
 
    roots: the root h of a sum of squares, and for each feature a scale s, or NULL. With m = max(s, |x_j|), or 1 without
-   scales, and h' = sqrt(h^2 + (g x_j)^2), where g is the slope of the loss, the metric is 1 / (m h'); a coordinate that
-   was never other than zero has none. Lengths are those for g = 1, the slope of hinge losses.
+   scales, and h' = sqrt(h^2 + (g x_j)^2), where g is the slope of the loss, the metric is 1 / (m h'), and 0 for a
+   coordinate that was always zero. Lengths are those for g = 1, the slope of hinge losses.
    variances: v, which is the metric itself. */
 typedef struct {
     /* sum_j x_j^2 / (m h') */
@@ -62,7 +62,7 @@ typedef struct {
                   const Moves *by);
 } Metric;
 
-/* A variance never falls to zero, which it could not leave again. */
+/* A variance never falls to zero, because it could not grow again. */
 #define METRIC_LEAST 1e-30
 
 /* Return the primitives for weights of `itemsize` bytes (4: float, 8: double) on this CPU. */

@@ -1,7 +1,7 @@
 /* The primitives of metric.h for one REAL (float or double) and one compiler TARGET. Included several times. */
 #define NAME(f) VEC_PASTE(f, REAL, WIDTH)
 
-/* Where value k of a row stands in a column of `stride`. */
+/* Return the position of value k of a row in a column of `stride`. */
 TARGET VEC_INLINE ptrdiff_t NAME(place)(const Row *x, ptrdiff_t k, ptrdiff_t stride)
 {
     return (x->indices ? x->indices[k] : k) * stride;
@@ -12,14 +12,14 @@ TARGET VEC_INLINE REAL *NAME(column)(const Weights *w, ptrdiff_t c)
     return (REAL *)w->W + c * w->gap;
 }
 
-/* Sparse rows wait for memory: ask for what comes later, in this row or in those after it. */
+/* Sparse rows wait for memory: prefetch later entries of this row or of the next ones. */
 TARGET VEC_INLINE void NAME(fetch)(const Row *x, ptrdiff_t later, const REAL *w, ptrdiff_t stride)
 {
     if (x->indices && later < x->ahead)
         VEC_PREFETCH(w + x->indices[later] * stride);
 }
 
-/* 1 / (m h), and 0 where that has no number; without a branch. */
+/* Return 1 / (m h), or 0 if that is not finite, without a branch. */
 TARGET VEC_INLINE double NAME(rate)(double m, double h)
 {
     return 1 / (m * h > 1e-300 ? m * h : INFINITY);
@@ -31,7 +31,7 @@ TARGET VEC_INLINE double NAME(reach)(const Row *x, ptrdiff_t k, const REAL *s, d
     return !s ? 1 : seen > size ? seen : size;
 }
 
-/* Some columns or values at a time, in double. */
+/* Several columns or values at a time, in double. */
 #define D NAME(lanes)
 #define SOME NAME(some)
 #define ROOM (sizeof(D) / sizeof(double))
@@ -68,7 +68,7 @@ typedef int NAME(flags);
 #define PICK EITHER
 #endif
 
-/* Lane by lane, because that is one instruction where gcc makes five of a converted vector. */
+/* Lane by lane, because gcc compiles that to one instruction, and a converted vector to five. */
 TARGET VEC_INLINE D NAME(get)(const REAL *from)
 {
 #if BYTES == 32
@@ -290,7 +290,7 @@ TARGET static void NAME(variance_move)(const Row *x, const Weights *w, const Wei
     for (; k < x->n; k++) {
         ptrdiff_t j = NAME(place)(x, k, w->stride);
         double value = v[k], old = variance[j], step = old * value;
-        double left = (value != 0 ? growth : 1) * (old - beta * (step * step)); /* zero is as good as not there */
+        double left = (value != 0 ? growth : 1) * (old - beta * (step * step)); /* a zero changes nothing */
         W[j] += (REAL)(a * step);
         variance[j] = (REAL)(left > 1 ? 1 : left < METRIC_LEAST ? METRIC_LEAST : left);
     }
@@ -339,12 +339,12 @@ TARGET static double NAME(extend)(const Row *x, void *scales)
     return total;
 }
 
-/* A vector of columns with roots, from c on, as `root_length` sums one of them. While roots and quotients are worked
-   out memory has nothing to do: it is the time to ask for what the next row needs. */
+/* A vector of columns with roots, from c on, summed like one column in `root_length`. While roots and quotients are
+   computed, memory is idle: prefetch what the next row needs. */
 TARGET VEC_INLINE D NAME(root_lengths)(const Row *x, const Kinds *kinds, const Weights *metric, ptrdiff_t c, D g,
                                        const REAL *s, double *rates, REAL *roots)
 {
-    const Row row = *x; /* which no store can change */
+    const Row row = *x; /* a local copy, which no store can alias */
     const REAL *v = row.values, *M = (const REAL *)metric->W + c;
     const ptrdiff_t stride = metric->stride;
     double by_scale[ROOM];
@@ -366,7 +366,7 @@ TARGET VEC_INLINE D NAME(root_lengths)(const Row *x, const Kinds *kinds, const W
     return total;
 }
 
-/* A vector of columns with variances, from c on, as `variance` sums one of them. */
+/* A vector of columns with variances, from c on, summed like one column in `variance`. */
 TARGET VEC_INLINE D NAME(variances)(const Row *x, const Weights *metric, ptrdiff_t c)
 {
     const REAL *v = x->values, *M = (const REAL *)metric->W + c;
@@ -418,7 +418,7 @@ TARGET static void NAME(lengths)(const Row *x, const Kinds *kinds, const double 
 TARGET VEC_INLINE void NAME(root_moves)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
                                         const double *rates, const REAL *roots)
 {
-    const Row row = *x; /* which no store can change */
+    const Row row = *x; /* a local copy, which no store can alias */
     const REAL *v = row.values;
     const ptrdiff_t stride = w->stride;
     REAL *W = (REAL *)w->W + c, *M = (REAL *)metric->W + c;
@@ -426,7 +426,7 @@ TARGET VEC_INLINE void NAME(root_moves)(const Row *x, const Weights *w, const We
     for (ptrdiff_t k = 0; k < row.n; k++) {
         const ptrdiff_t j = NAME(place)(&row, k, stride);
         if (v[k] == 0)
-            continue; /* as good as not there */
+            continue; /* a zero changes nothing */
         SOME h = EITHER_OF_SOME(moving, NAME(pick)(roots + k * LANES), NAME(pick)(M + j));
         NAME(rise)(W + j, a * ((double)v[k] * NAME(recall)(rates + k * LANES)));
         memcpy(M + j, &h, sizeof h);
@@ -436,7 +436,7 @@ TARGET VEC_INLINE void NAME(root_moves)(const Row *x, const Weights *w, const We
 TARGET VEC_INLINE void NAME(variance_moves)(const Row *x, const Weights *w, const Weights *metric, ptrdiff_t c, D a,
                                             const Moves *by)
 {
-    const Row row = *x; /* which no store can change */
+    const Row row = *x; /* a local copy, which no store can alias */
     const REAL *v = row.values;
     const ptrdiff_t stride = w->stride;
     REAL *W = (REAL *)w->W + c, *M = (REAL *)metric->W + c;

@@ -1,4 +1,4 @@
-/* One example, and what can be done with one. */
+/* One example, and the primitives on it. */
 #ifndef ONMARGIN_ROW_H
 #define ONMARGIN_ROW_H
 
@@ -9,7 +9,7 @@
 
 typedef struct {
     const void *values;     /* float or double, as the weights */
-    const int32_t *indices; /* the feature of each value; NULL: dense, value k belongs to feature k */
+    const int32_t *indices; /* the feature of each value; NULL if dense: value k is that of feature k */
     ptrdiff_t n;            /* number of stored values */
     ptrdiff_t ahead;        /* indices that may be read from indices[0] on: lets prefetching run into later rows */
     double squared_norm;    /* of the whole row, intercept coordinate included */
@@ -47,13 +47,13 @@ typedef struct {
     double (*squared_distance)(const Row *a, const Row *b);
     /* s[c] = sum_j x_j W[j, c]; padding columns, where the layout has them, are written too */
     void (*scores)(const Row *x, const Weights *w, double *s);
-    /* the same scores and b[c] more; answers the squared norm of the row */
+    /* the same scores plus b[c]; returns the squared norm of the row */
     double (*scores_and_norm)(const Row *x, const Weights *w, const double *b, double *s);
     /* W[j, up] += a x_j and W[j, down] -= a x_j */
     void (*add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdiff_t down, double a);
     /* W[j, c] += t[c] x_j; t is as long as the scores */
     void (*add_all)(const Row *x, const Weights *w, const double *t);
-    /* whether the indices of a sparse row increase, are within the features and may be read */
+    /* whether the indices of a sparse row increase, are within the features and are readable */
     int (*is_canonical)(const Row *x, ptrdiff_t n_features);
 } Vec;
 

@@ -1,10 +1,11 @@
 /* The few vector primitives under every round, in C so that they can be vectorized by hand.
 
-   Weights lie in one of two ways. Sparse rows want them feature-major (gap 1): a feature's weights of all columns stand
-   together, padded to whole vectors, so that each non-zero costs one trip to memory however many columns there are.
+   Weights have one of two layouts. For sparse rows they are feature-major (gap 1): a feature's weights of all columns
+   are contiguous, padded to whole vectors, so that each non-zero costs one memory access however many columns there
+   are.
    Other numbers of the feature may follow (stride).
-   Dense rows want them column-major (stride 1): a column is one contiguous vector, and an update touches its columns
-   alone. Both layouts take both kinds of rows; a single column is the same in both.
+   For dense rows they are column-major (stride 1): a column is one contiguous vector, and an update touches its columns
+   only. Both layouts take both kinds of rows; a single column is the same in both.
 
    vec_body.h holds each primitive once; vec.c compiles it for float and for double, with 16-byte vectors and, on
    x86-64, again with 32-byte vectors for CPUs that have AVX2 and FMA. `vec_for` picks the table of functions once, when
@@ -19,11 +20,11 @@
 
 /* How many non-zeros ahead the weights are fetched: sparse rounds wait for memory, not for arithmetic. */
 #define VEC_AHEAD 24
-/* The same for a few columns side by side: they come from farther away than one, and are sooner done than many. */
+/* The same for a few columns: their weights take more memory than one column, and less time than many. */
 #define VEC_FURTHER 48
-/* Columns of one pass over the row are kept in this many vector registers at most. */
+/* The largest number of vector registers for the columns of one pass over the row. */
 #define VEC_REGISTERS 8
-/* Chains of one pass over a dense row, apart from those of its norm. */
+/* Chains of additions in one pass over a dense row, besides those of its norm. */
 #define VEC_CHAINS 10
 
 #if defined(__GNUC__)
@@ -46,7 +47,7 @@
 #define VEC_HAS_WIDE 1
 #endif
 
-/* Columns of a feature-major layout with their padding: whole 32-byte vectors, but no multiple of 256 bytes, because
+/* Return the padded columns of a feature-major layout: whole 32-byte vectors, but not a multiple of 256 bytes, because
    those crowd a few cache sets. */
 static inline ptrdiff_t vec_padded(ptrdiff_t columns, ptrdiff_t itemsize)
 {

@@ -17,7 +17,7 @@ TARGET VEC_INLINE V NAME(load)(const REAL *from)
     return v;
 }
 
-/* Summed as a tree: the rounds wait for it. */
+/* Summed as a tree, which has the shortest latency. */
 TARGET VEC_INLINE double NAME(sum)(V v)
 {
     REAL lane[sizeof(V) / sizeof(REAL)];
@@ -39,8 +39,8 @@ TARGET VEC_INLINE V NAME(joined)(const int ways, const V *chain)
     return ways == 4 ? (chain[0] + chain[1]) + (chain[2] + chain[3]) : ways == 2 ? chain[0] + chain[1] : chain[0];
 }
 
-/* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains; answers the squared norm of the row, if
-   it is asked for, from the same pass. Equal columns must have equal scores, so that ties are ties: all columns of a
+/* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains; returns the squared norm of the row, if
+   requested, from the same pass. Equal columns must have equal scores, so that ties are exact: all columns of a
    model are summed in the same number of chains. */
 TARGET VEC_INLINE double NAME(dots)(const int columns, const int ways, const int norm, const REAL *v, ptrdiff_t n,
                                     const REAL *w, ptrdiff_t gap, double *s)
@@ -59,7 +59,7 @@ TARGET VEC_INLINE double NAME(dots)(const int columns, const int ways, const int
                 square[u] += x * x;
         }
     VEC_UNROLL
-    for (int u = 0; u < ways - 1; u++) /* what is left, less than a vector for each chain */
+    for (int u = 0; u < ways - 1; u++) /* the rest, less than a vector per chain */
         if (k + LANES <= n) {
             const V x = NAME(load)(v + k);
             VEC_UNROLL
@@ -84,7 +84,7 @@ TARGET VEC_INLINE double NAME(dots)(const int columns, const int ways, const int
     return rest + NAME(sum)(NAME(joined)(ways, square));
 }
 
-/* Squares leave the range of a float long before the values do: such rows are summed in double. */
+/* Squares overflow a float long before the values do: such rows are summed in double. */
 TARGET VEC_INLINE double NAME(ranged)(double total, const REAL *v, ptrdiff_t n)
 {
     if (sizeof(REAL) == sizeof(double) || (total > 1e-30 && total < 1e30))
@@ -156,8 +156,8 @@ TARGET static double NAME(squared_distance)(const Row *a, const Row *b)
     return total;
 }
 
-/* Sparse x.w: each weight is a cache miss waiting to happen, so ask for it early. Summed as in `block` with four ways:
-   a column has the same score alone and beside others. */
+/* Sparse x.w: each weight is likely a cache miss, so prefetch it. Summed as in `block` with four chains:
+   a column has the same score alone and among others. */
 TARGET VEC_INLINE double NAME(gather)(const Row *x, const REAL *w)
 {
     const REAL *v = x->values;
@@ -360,7 +360,7 @@ TARGET VEC_INLINE void NAME(add_one)(const Row *x, REAL *W, ptrdiff_t stride, RE
             W[k * stride] += a * v[k];
 }
 
-/* The same for a factor that no REAL holds, though its products with the values are as large as any. */
+/* The same for a factor that overflows REAL, although its products with the values may not. */
 TARGET static void NAME(add_far)(const Row *x, REAL *W, ptrdiff_t stride, double a)
 {
     const REAL *v = x->values;
@@ -386,7 +386,7 @@ TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdi
             NAME(add_far)(x, W + down * w->gap, w->stride, -a);
     } else if ((up | down) < 0) /* one is absent: -1. There is no branch on which of them, which no CPU could predict */
         NAME(add_one)(x, W + (up + down + 1) * w->gap, w->stride, tau * (REAL)(1 - 2 * (up < 0)));
-    else if (w->stride > 1) /* both stand on the same cache lines */
+    else if (w->stride > 1) /* both are on the same cache lines */
         for (ptrdiff_t k = 0; k < x->n; k++) {
             REAL *f = W + (j ? j[k] : k) * w->stride, step = tau * v[k];
             f[up] += step;

@@ -1,6 +1,6 @@
-"""Simultaneous projections onto the pairs of labels to be raised and lowered, none of which is ever listed.
+"""Simultaneous projections onto the pairs of a label to raise and a label to lower, without listing the pairs.
 
-A round has the sides of the pairs (see Ranking). With the sides sorted, those that a label makes a violated pair with
+A round has the sides of the pairs (see Ranking). In sorted order, the sides that form a violated pair with a label
 come first, so that a sum over them is a difference of two prefix sums, and all sums cost two passes.
 """
 
@@ -13,8 +13,8 @@ from onmargin._core.steps.simultaneous cimport Scheme
 
 
 cdef struct Side:
-    double height  # how much the label asks for: its score if it is to be lowered, less its score if it is to be raised
-    double before  # the sum of the heights before it
+    double height  # the score of a label to lower, or minus the score of a label to raise
+    double before  # prefix sum of the heights
     HalfSpace* of
 
 
@@ -26,11 +26,11 @@ cdef struct Pairs:
     Py_ssize_t n_down
     double margin
     double q       # squared length of every pair's direction
-    HalfSpace* twin  # of two sides, one after the other, of one label, which is no pair with itself; or NULL
+    HalfSpace* twin  # the first of two consecutive sides of the same label, which do not form a pair; or NULL
 
 
 cdef struct Rule:
-    # Pair (i, j) goes min(cap, (loss - theta) * rate), if its loss is above theta.
+    # Pair (i, j) moves min(cap, (loss - theta) * rate) if its loss is above theta.
     double theta
     double rate
     double cap
@@ -62,7 +62,7 @@ cdef inline double go(const Rule* rule, double loss) noexcept nogil:
 
 
 cdef double sum_losses(const Pairs* p, const Rule* rule, Py_ssize_t* n) noexcept nogil:
-    """The sum of the losses of all pairs that the rule takes, and their number."""
+    """Sum the losses of all pairs that the rule moves, and count them."""
     cdef Py_ssize_t i, reach = p.n_down
     cdef double total = 0
     n[0] = 0
@@ -80,7 +80,7 @@ cdef double sum_losses(const Pairs* p, const Rule* rule, Py_ssize_t* n) noexcept
 cdef void tally(
     const Pairs* p, const Rule* rule, Side* own, Py_ssize_t n_own, const Side* other, Py_ssize_t n_other
 ) noexcept nogil:
-    """Sum for each side of one kind how far its pairs go."""
+    """Sum for each side of one kind how far its pairs move."""
     cdef Py_ssize_t i, reach = n_other, capped = n_other
     cdef double linear
     for i in range(n_own):
@@ -143,11 +143,11 @@ cdef class PairScheme(Scheme):
         return gain
 
     cdef bint share_out(self, const Pairs* p, double C, double loss) noexcept nogil:
-        """Fill in tau of every side; answer whether anything moves. `loss` is the largest of a pair."""
+        """Set tau of every side; return whether anything moves. `loss` is the largest loss of a pair."""
         return False
 
     cdef void apply(self, const Pairs* p, const Rule* rule, double scale) noexcept nogil:
-        """Each side goes `scale` times as far as the rule says for its pairs."""
+        """Set tau of each side to `scale` times the sum over its pairs."""
         cdef Py_ssize_t i
         cdef double own = go(rule, p.margin) if p.twin != NULL else 0
         tally(p, rule, p.up, p.n_up, p.down, p.n_down)
@@ -192,7 +192,7 @@ cdef class SeparablePairs(PairScheme):
         while True:
             total = sum_losses(p, &rule, &n)
             step = (total - n * rule.theta - C * p.q) / n if n > 0 else 0
-            if not step > 1e-15 * rule.theta:  # nor where it has no number
+            if not step > 1e-15 * rule.theta:  # also stops at NaN
                 break
             rule.theta += step
         if n > 0:
@@ -201,7 +201,7 @@ cdef class SeparablePairs(PairScheme):
 
 
 cdef double level(const Side* side, Py_ssize_t n, double offset, double size) noexcept nogil:
-    """The level above which offset + height sums to `size`: the projection onto a simplex."""
+    """Return the level above which offset + height sums to `size`: the projection onto a simplex."""
     cdef Py_ssize_t k
     cdef double highest = -INFINITY
     for k in range(1, n + 1):
@@ -213,7 +213,7 @@ cdef class SopopoPairs(PairScheme):
     """min |W' - W|^2 / 2 + C xi, every pair apart by the margin less xi: the dual itself (Sopopo).
 
     Label i rises by [margin - s_i - theta]_+ / A with A = |x|^2, label j falls by [s_j + theta]_+ / A, as much in all;
-    if that is more than C, each kind is projected onto the simplex of that size by itself. Not for a twin.
+    if that is more than C, each kind is projected onto the simplex of that size by itself. Not for repeated labels.
     """
 
     def __init__(self, double C, double margin=1.0):

@@ -1,7 +1,7 @@
-"""Simultaneous projections onto the pairs of two rows of a trial, one to be raised and one to be lowered.
+"""Simultaneous projections onto the pairs of two rows of a trial, one to raise and one to lower.
 
 A round has the sides of the pairs (see Ranking), and the direction of a pair is the difference of its rows. The pairs
-are gone through where they are needed, and none becomes a half-space of the round.
+are enumerated where they are needed, and are not stored as half-spaces of the round.
 """
 
 from libc.math cimport INFINITY
@@ -35,11 +35,11 @@ cdef class RowPairScheme(Scheme):
         return self.share_pairs(r, geometry, self.C * r.weight)
 
     cdef double share_pairs(self, Round* r, Geometry geometry, double C) noexcept nogil:
-        """Add what each pair goes to tau of its two sides, and answer the sum over the pairs of tau times loss."""
+        """Add the step of each pair to tau of its two sides, and return the sum over the pairs of tau times loss."""
         return 0
 
     cdef bint pair(self, const Round* r, Py_ssize_t i, Py_ssize_t j, HalfSpace* h) noexcept nogil:
-        """Whether sides i and j make a pair that is violated, and mistaken if that is asked for; its q is missing."""
+        """Return whether sides i and j form a violated pair (a mistaken one if required); its q is not set."""
         cdef Py_ssize_t up = r.halfspaces[i].up, down = r.halfspaces[j].down
         if up < 0 or down < 0:
             return False
@@ -50,7 +50,7 @@ cdef class RowPairScheme(Scheme):
 
 
 cdef bint has_direction(const Round* r, Geometry geometry, HalfSpace* h) noexcept nogil:
-    """Find the q of a half-space, and whether it can be projected onto."""
+    """Compute the q of a half-space, and return whether it can be projected onto."""
     cdef Round one = r[0]
     one.halfspaces, one.n_halfspaces = h, 1
     geometry.curvatures(&one)
@@ -58,9 +58,9 @@ cdef bint has_direction(const Round* r, Geometry geometry, HalfSpace* h) noexcep
 
 
 cdef class LargestRowPair(RowPairScheme):
-    """The passive-aggressive step onto the pair of largest loss, of equal ones the first: PA-I, or `squared` PA-II.
+    """The passive-aggressive step onto the pair of largest loss, the first of equal ones: PA-I, or `squared` PA-II.
 
-    With `search` it is as long as a line search says: MaxPA on the simplex.
+    With `search`, its length comes from a line search: MaxPA on the simplex.
     """
 
     cdef readonly bint squared, search
@@ -95,7 +95,7 @@ cdef class LargestRowPair(RowPairScheme):
 cdef class EvenRowPairs(RowPairScheme):
     """Every pair by itself, evenly mixed: SimPerc (`fixed`) and ConProj on mistakes, SimProj on all (no bound).
 
-    A pair by itself goes to the maximum of the dual along it: for plain weights min(C, loss / q).
+    Each pair moves to the maximum of the dual along it: for plain weights min(C, loss / q).
     """
 
     cdef readonly bint fixed
@@ -139,10 +139,10 @@ cdef class SeparableRowPairs(RowPairScheme):
         cdef double theta = 0, step, total, rates, tau, gain = 0
         for i in range(n):
             for j in range(n):
-                r.work[i * n + j] = 0  # 1 / q, of the pairs that take part
+                r.work[i * n + j] = 0  # 1 / q of the pairs that take part, otherwise 0
                 if self.pair(r, i, j, &h) and has_direction(r, geometry, &h):
                     r.work[i * n + j] = 1 / h.q
-                    theta = max(theta, h.loss - C * h.q)  # where it would end alone
+                    theta = max(theta, h.loss - C * h.q)  # the level if it were the only pair
         # Newton's method from the left, as in Separable.
         while True:
             total = rates = 0
@@ -152,7 +152,7 @@ cdef class SeparableRowPairs(RowPairScheme):
                         total += (h.loss - theta) * r.work[i * n + j]
                         rates += r.work[i * n + j]
             step = (total - C) / rates if rates > 0 else 0
-            if not step > 1e-15 * theta:  # nor where it has no number
+            if not step > 1e-15 * theta:  # also stops at NaN
                 break
             theta += step
         for i in range(n):
@@ -166,22 +166,22 @@ cdef class SeparableRowPairs(RowPairScheme):
 
 
 cdef struct Columns:
-    # The pairs that the solver has met so far, by their sides, and what it knows of all.
+    # The pairs in the quadratic program so far, by their sides, and quantities of all sides.
     Program program
-    double* products        # of the directions of all sides
-    double* dead            # of sides i, j: whether they are a pair without a direction
-    double* pull            # of each side: how much the taus so far lower the gradient of its pairs
-    Py_ssize_t* up          # of each pair of the program: its sides
+    double* products        # inner products of the directions of all sides
+    double* dead            # whether sides i, j form a pair of equal rows
+    double* pull            # per side: the reduction of the gradient of its pairs by the taus so far
+    Py_ssize_t* up          # the sides of each pair of the program
     Py_ssize_t* down
-    double* G               # of the program
+    double* G               # Gram matrix of the program
     Py_ssize_t n_sides
 
 
 cdef class JointRowPairs(RowPairScheme):
     """max tau' loss - tau' G tau / 2 over the pairs, tau >= 0, sum tau <= C: the dual itself.
 
-    By the active-set method of Joint, which is handed a pair when no pair that it has gains any more: the one that
-    gains most. The pairs that it needs at once make no circle, so that there are fewer of them than sides.
+    By the active-set method of Joint, with column generation: when no pair in the program improves the dual, the pair
+    that improves it most is added. The active pairs form no cycle, so there are fewer of them than sides.
     """
 
     def __init__(self, double C, double margin=1.0):
@@ -212,7 +212,7 @@ cdef class JointRowPairs(RowPairScheme):
         return gain
 
     cdef bint add_pair(self, Columns* c, const Round* r, Geometry geometry) noexcept nogil:
-        """Hand the solver the pair that gains most where the pivot gives; answer whether any gains."""
+        """Add the pair with the largest gain, the pivot giving way; return whether any pair gains."""
         cdef Py_ssize_t i, j, k, n = c.n_sides, up = -1, down = -1
         cdef Program* p = &c.program
         cdef HalfSpace h
@@ -250,7 +250,7 @@ cdef class JointRowPairs(RowPairScheme):
 
 
 cdef void lay_out_columns(Columns* c, const Round* r) noexcept nogil:
-    """Where everything stands in the scratch of a round."""
+    """Set the pointers into the scratch memory of a round."""
     cdef Py_ssize_t n = r.n_halfspaces
     cdef Program* p = &c.program
     cdef double* work = r.work
@@ -277,7 +277,7 @@ cdef bint is_known(const Columns* c, Py_ssize_t up, Py_ssize_t down) noexcept no
 
 
 cdef void drop_idle(Columns* c) noexcept nogil:
-    """Forget the pairs that do not move."""
+    """Remove the pairs that do not move."""
     cdef Program* p = &c.program
     cdef Py_ssize_t k, kept = 0
     for k in range(p.n):
@@ -290,7 +290,7 @@ cdef void drop_idle(Columns* c) noexcept nogil:
 
 
 cdef void find_products(Columns* c) noexcept nogil:
-    """The inner products of the directions of the pairs, from those of their sides."""
+    """Compute the inner products of the directions of the pairs, from those of their sides."""
     cdef Py_ssize_t i, j, n = c.n_sides, m = c.program.n
     for i in range(m):
         for j in range(m):

@@ -30,15 +30,15 @@ cdef struct Program:
     Py_ssize_t n_parts
     const double* G
     double* gradient        # loss - G tau
-    double* left            # of each part's share
-    Py_ssize_t* free        # of each tau: whether it may move; the others are zero
-    Py_ssize_t* slack       # of each part: whether the rest of its share may move; if not, it is zero
-    Py_ssize_t* pivot       # of each part: what gives what the others of the part take; -1: the rest
-    Py_ssize_t* moving      # the free taus but for the pivots
+    double* left            # unused share of each part
+    Py_ssize_t* free        # per tau: whether it may move; the others are zero
+    Py_ssize_t* slack       # per part: whether the unused share may move; if not, it is zero
+    Py_ssize_t* pivot       # per part: the tau that balances the others; -1: the unused share
+    Py_ssize_t* moving      # the free taus without the pivots
     Py_ssize_t n_moving
     double* H               # the second derivatives of moving taus, then their Cholesky factor
-    double* d               # of moving taus: how far to go
-    double* given           # of each part: how far its pivot goes
+    double* d               # search direction of the moving taus
+    double* given           # per part: the step of its pivot
 
 
 cdef void choose_pivots(Program* p) noexcept nogil

@@ -11,7 +11,7 @@ from onmargin._core.steps.step cimport Step, projection
 cdef class Scheme(Step):
     """Simultaneous projections onto the half-spaces of a trial: sum_j nu_j tau_j <= C, nu_j its price or 1 ([SIMPROJ]).
 
-    With `mistaken` only those that make the prediction wrong take part. Each part of the trial, if it falls into
+    With `mistaken`, only those that make the prediction wrong take part. Each part of the trial, if it has
     several, has an equal share of C.
     """
 
@@ -33,7 +33,7 @@ cdef class Scheme(Step):
         n = 0
         for part in range(r.n_parts):
             first = n
-            for i in range(first, r.n_halfspaces):  # those of this part come next, in their order
+            for i in range(first, r.n_halfspaces):  # gather the half-spaces of this part, in their order
                 if r.halfspaces[i].part == part:
                     h = r.halfspaces[i]
                     memmove(&r.halfspaces[n + 1], &r.halfspaces[n], (i - n) * sizeof(HalfSpace))
@@ -44,7 +44,7 @@ cdef class Scheme(Step):
         return gain
 
     cdef void select(self, Round* r) noexcept nogil:
-        """Keep the half-spaces that are violated and can be projected onto: 1 / q must have a number."""
+        """Keep the half-spaces that are violated and can be projected onto: 1 / q must be finite."""
         cdef Py_ssize_t i, n = 0
         cdef HalfSpace* h
         for i in range(r.n_halfspaces):
@@ -61,12 +61,12 @@ cdef class Scheme(Step):
     cdef double share(
         self, const Round* r, Geometry geometry, HalfSpace* h, Py_ssize_t n, double C
     ) noexcept nogil:
-        """Fill in the taus of n half-spaces of the round, all violated, and answer sum_j tau_j loss_j."""
+        """Set the taus of n half-spaces of the round, all violated, and return sum_j tau_j loss_j."""
         return 0
 
 
 cdef class Largest(Scheme):
-    """The passive-aggressive step onto the half-space of largest loss, of equal ones the first ([SIMPROJ]: MaxPA).
+    """The passive-aggressive step onto the half-space of largest loss, the first of equal ones ([SIMPROJ]: MaxPA).
 
     PA-I, or with `squared` PA-II.
     """
@@ -119,9 +119,9 @@ cdef class Even(Scheme):
 
 
 cdef inline Py_ssize_t keep_above(double* loss, double* rate, Py_ssize_t n, double level) noexcept nogil:
-    """Of n losses and their rates keep those above the level, in front; answer how many.
+    """Move the losses above the level and their rates to the front; return their number.
 
-    Without branches, which could not be foreseen.
+    Without branches, which could not be predicted.
     """
     cdef Py_ssize_t i, kept = 0
     cdef double number
@@ -135,7 +135,7 @@ cdef inline Py_ssize_t keep_above(double* loss, double* rate, Py_ssize_t n, doub
 cdef inline double excess(
     const double* loss, const double* rate, Py_ssize_t n, double level, double* rates
 ) noexcept nogil:
-    """sum_j (loss_j - level) rate_j, and the sum of the rates."""
+    """Return sum_j (loss_j - level) rate_j, and set the sum of the rates."""
     cdef Py_ssize_t i
     cdef double total = 0
     rates[0] = 0
@@ -149,9 +149,9 @@ cdef class Separable(Scheme):
     """max sum_j tau_j loss_j - tau_j^2 q_j / 2, tau >= 0, sum nu_j tau_j <= C: the dual without its cross terms.
 
     tau_j = [loss_j - theta nu_j]_+ / q_j with theta = 0, or so large that nu_j tau_j sum to C. In units of nu_j tau_j
-    losses are loss_j / nu_j and lengths q_j / nu_j^2; what has no price is projected onto by itself. SimOpt on all that
-    are violated, ConOpt on mistakes ([SIMPROJ] sec. 5.4). SimOpt has no mistake bound, whatever the paper says (E9);
-    ConOpt has one for C < 2 / R^2.
+    losses are loss_j / nu_j and lengths q_j / nu_j^2; half-spaces of price 0 are projected onto separately. SimOpt on
+    all that are violated, ConOpt on mistakes ([SIMPROJ] sec. 5.4). SimOpt has no mistake bound, contrary to the paper
+    (E9); ConOpt has one for C < 2 / R^2.
     """
 
     cdef double share(
@@ -168,13 +168,13 @@ cdef class Separable(Scheme):
             h[i].tau = inverse
             if nu > 0:
                 loss[above], rate[above] = h[i].loss / nu, nu * nu * inverse
-                theta = max(theta, loss[above] - C * (q / (nu * nu)))  # where it would end alone
+                theta = max(theta, loss[above] - C * (q / (nu * nu)))  # the level if it were the only one
                 above += 1
         # Newton's method from the left on a sum that is convex and piecewise linear in theta: it ends on its piece.
         while True:
             above = keep_above(loss, rate, above, theta)
             step = (excess(loss, rate, above, theta, &rates) - C) / rates if above > 0 else 0
-            if not step > 1e-15 * theta:  # nor where it has no number
+            if not step > 1e-15 * theta:  # also stops at NaN
                 break
             theta += step
         for i in range(n):
@@ -208,7 +208,7 @@ cdef class Sopopo(Scheme):
         for i in range(n):
             loss[i], rate[i] = h[i].loss, 1
             largest = max(largest, h[i].loss)
-        rho = max(min(largest / 2, C * A), largest - C * A)  # where the largest alone would end
+        rho = max(min(largest / 2, C * A), largest - C * A)  # the level if the largest were the only one
         # Newton's method from the left, on a sum that is convex and piecewise linear in rho up to C A and again beyond.
         while True:
             above = keep_above(loss, rate, above, rho)
@@ -228,7 +228,7 @@ cdef class Sopopo(Scheme):
 cdef class LargestLineSearch(Scheme):
     """alpha_j = argmax_{0 <= a <= C} of the dual along the half-space of largest loss ([SIMPROJ] sec. 8: MaxPA.M).
 
-    Of equal losses the first. For plain weights it is `Largest`.
+    The first of equal losses is taken. For plain weights it equals `Largest`.
     """
 
     def __init__(self, double C):
@@ -270,10 +270,10 @@ cdef class EvenLineSearch(Scheme):
 cdef class Joint(Scheme):
     """max tau' loss - tau' G tau / 2, tau >= 0, each part's sum <= its share of C: the dual itself ([SIMPROJ] sec. 2).
 
-    G holds the inner products of the directions. With prices nu_j, tau is in units of nu_j tau_j, and what has no price
-    is a part of its own that nothing limits. An active-set method: the free taus go to the maximum on their plane,
-    or as far as the first of them allows, which is no longer free then; at the maximum the tau that gains most becomes
-    free, until none gains.
+    G holds the inner products of the directions. With prices nu_j, tau is in units of nu_j tau_j, and half-spaces of
+    price 0 form an unlimited part. An active-set method: the free taus move to the maximum on their plane,
+    or until the first of them reaches its bound, which is then no longer free; at the maximum the tau that gains most
+    becomes free, until none gains.
     """
 
     def __init__(self, double C):
@@ -286,7 +286,7 @@ cdef class Joint(Scheme):
         return 2 * n * n + 8 * n + 4
 
     cdef void select(self, Round* r) noexcept nogil:
-        """Half-spaces that are met stay: the others may move the weights out of them."""
+        """Keep satisfied half-spaces: the others may move the weights out of them."""
         cdef Py_ssize_t i, n = 0
         for i in range(r.n_halfspaces):
             if 1e-300 < r.halfspaces[i].q < INFINITY:
@@ -319,12 +319,12 @@ cdef class Joint(Scheme):
             gain += p.h[i].tau * p.h[i].loss
             if r.prices != NULL:
                 p.h[i].tau /= unit(r, &p.h[i])
-                p.h[i].q *= unit(r, &p.h[i]) * unit(r, &p.h[i])  # of which a move along one row makes use
+                p.h[i].q *= unit(r, &p.h[i]) * unit(r, &p.h[i])  # used by a move along a single row
         return gain
 
 
 cdef inline double unit(const Round* r, const HalfSpace* h) noexcept nogil:
-    """The price of a half-space, or 1 if it has none."""
+    """Return the price of a half-space, or 1 if it has none."""
     cdef double price = price_of(r, h)
     return price if price > 0 else 1
 
@@ -341,7 +341,7 @@ cdef void in_units_of_prices(Program* p, const Round* r) noexcept nogil:
 
 
 cdef void lay_out(Program* p, const Round* r) noexcept nogil:
-    """Where everything stands in the scratch of a round; there are at most as many parts as half-spaces, and one more
+    """Set the pointers into the scratch memory of a round; there are at most as many parts as half-spaces, and one more
     for those without a price."""
     cdef Py_ssize_t n = r.n_halfspaces, parts = r.n_parts + (r.prices != NULL)
     cdef double* work = r.work
@@ -358,7 +358,7 @@ cdef void lay_out(Program* p, const Round* r) noexcept nogil:
 
 
 cdef void choose_pivots(Program* p) noexcept nogil:
-    """The rest of a part's share if it is free, otherwise its largest tau."""
+    """Return the unused share of a part if it is free, otherwise its largest tau."""
     cdef Py_ssize_t i, part
     for part in range(p.n_parts):
         p.pivot[part] = -1
@@ -374,12 +374,12 @@ cdef void choose_pivots(Program* p) noexcept nogil:
 
 
 cdef double price(const Program* p, Py_ssize_t part) noexcept nogil:
-    """What the pivot loses where it gives."""
+    """Return the gradient of the pivot."""
     return p.gradient[p.pivot[part]] if p.pivot[part] >= 0 else 0
 
 
 cdef inline double bend(const Program* p, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-    """The second derivative where tau_i and tau_j grow and their pivots give."""
+    """Return the second derivative when tau_i and tau_j grow and their pivots give way."""
     cdef Py_ssize_t n = p.n, a = p.pivot[p.h[i].part], b = p.pivot[p.h[j].part]
     cdef double both = p.G[i * n + j]
     if a >= 0:
@@ -392,7 +392,7 @@ cdef inline double bend(const Program* p, Py_ssize_t i, Py_ssize_t j) noexcept n
 
 
 cdef bint climb(Program* p) noexcept nogil:
-    """Go to the maximum on the plane of the free taus, or as far as they allow; answer whether one of them did not."""
+    """Move to the maximum on the plane of the free taus, or to the first bound; return whether a bound was reached."""
     cdef Py_ssize_t i, j, k, part, m = p.n_moving, stopped = -1, stopped_part = -1
     cdef double length = 1
     if m == 0:
@@ -440,7 +440,7 @@ cdef void find_gradient(Program* p) noexcept nogil:
 
 
 cdef bint set_free(Program* p) noexcept nogil:
-    """Free what gains most where its pivot gives; answer whether anything gains more than rounding can feign."""
+    """Free the tau with the largest gain; return whether any gain exceeds rounding errors."""
     cdef Py_ssize_t i, part, best = -1, best_part = -1
     cdef double size = 0, loss = 0, most
     for i in range(p.n):
@@ -461,7 +461,7 @@ cdef bint set_free(Program* p) noexcept nogil:
 
 
 cdef void solve_in_place(double* H, double* d, Py_ssize_t m) noexcept nogil:
-    """d <- H^-1 d by Cholesky's method, H's lower half given; where H is flat, d is long."""
+    """d <- H^-1 d by a Cholesky factorization, given the lower half of H; where H is singular, d is long."""
     cdef Py_ssize_t i, j, k
     cdef double rest
     for j in range(m):

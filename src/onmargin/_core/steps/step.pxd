@@ -1,4 +1,4 @@
-"""A step says how far to go along each half-space."""
+"""A step determines how far to move along each half-space."""
 
 from libc.math cimport INFINITY
 
@@ -9,14 +9,14 @@ from onmargin._core.round cimport HalfSpace, Round
 cdef inline double projection(const HalfSpace* h, double cap, double damping) noexcept nogil:
     """tau = min(cap, loss / (q + damping)), the maximizer of tau loss - tau^2 (q + damping) / 2 over 0 <= tau <= cap.
 
-    A zero row, or one whose squares have no number, cannot be projected onto anything: 0.
+    It is 0 for a zero row and for a row whose squares overflow.
     """
     cdef double tau = min(cap, h.loss / (h.q + damping)) if 0 < h.q < INFINITY else 0
     return tau if tau < INFINITY else 0
 
 
 cdef class Step:
-    cdef bint eager  # whether it is asked in rounds without loss too
+    cdef bint eager  # whether it is also called in rounds without loss
     cdef bint plain  # whether it is Projection itself, and not derived from it
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil

@@ -1,4 +1,4 @@
-"""A step says how far to go along each violated half-space."""
+"""A step determines how far to move along each violated half-space."""
 
 from libc.math cimport INFINITY, sqrt
 
@@ -7,12 +7,12 @@ from onmargin._core.round cimport HalfSpace, Round
 
 
 cdef class Step:
-    """The interface.
+    """Base class of steps.
 
-    solve  fill in each tau, and answer sum_j tau_j loss_j, less what a damped step pays for its slack. That sum less
-           half the squared length of the move is what the dual value gains. The example's weight scales C
+    solve  set each tau and return sum_j tau_j loss_j, minus the slack cost of a damped step. That sum minus
+           half the squared length of the move is the increase of the dual value. The example's weight scales C
     pace   the same where the curvatures are known already, for steps that go along each half-space by itself
-    room   how many numbers of scratch a round of n half-spaces takes
+    room   return the scratch numbers that a round of n half-spaces needs
     """
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
@@ -111,7 +111,7 @@ cdef class Optimal(Single):
     """The maximizer of the dual along the half-space ([PD] eq. 32)."""
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
-        """Directions of balls have a curvature where rows are zero, too."""
+        """Directions of balls have a curvature for zero rows, too."""
         cdef HalfSpace* h = r.halfspaces
         geometry.curvatures(r)
         h.tau = 0
@@ -121,7 +121,7 @@ cdef class Optimal(Single):
 
 
 cdef class Proportional(Step):
-    """rate times the loss, whatever the curvature, along each half-space: gradient descent on squared losses."""
+    """Gradient descent on squared losses: rate times the loss along each half-space."""
 
     cdef readonly double rate
 
@@ -137,7 +137,7 @@ cdef class Proportional(Step):
         cdef double gain = 0
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
-            h.q = 0  # not asked for
+            h.q = 0  # not used
             h.tau = self.length(h) * r.weight if 0 < r.x.squared_norm < INFINITY else 0
             gain += h.tau * h.loss
         return gain
@@ -147,14 +147,14 @@ cdef class Proportional(Step):
 
 
 cdef class Constant(Proportional):
-    """rate, whatever the loss: gradient descent on hinge losses."""
+    """Gradient descent on hinge losses: a step of `rate`."""
 
     cdef double length(self, const HalfSpace* h) noexcept nogil:
         return self.rate
 
 
 cdef class Residual(Step):
-    """The loss itself, along each half-space: the step of least squares in the metric of `Ridge`."""
+    """Least squares in the metric of `Ridge`: a step of the loss along each half-space."""
 
     cdef double pace(self, Round* r) noexcept nogil:
         cdef Py_ssize_t i
@@ -162,7 +162,7 @@ cdef class Residual(Step):
         cdef double gain = 0
         for i in range(r.n_halfspaces):
             h = &r.halfspaces[i]
-            h.q = 0  # not asked for
+            h.q = 0  # not used
             h.tau = h.loss * r.weight
             gain += h.tau * h.loss
         return gain
@@ -198,14 +198,14 @@ cdef class Herding(Regularized):
     """NHERD: the means go as far as AROW's with r = 1 / C; beta = (C^2 q + 2 C) / (1 + C q)^2 ([NHERD])."""
 
     cdef double narrowing(self, const HalfSpace* h, double beta) noexcept nogil:
-        return beta * (2 - beta * h.q)  # the same in terms of AROW's
+        return beta * (2 - beta * h.q)  # from the beta of AROW
 
 
 cdef class Confident(Step):
     """SCW: min KL(N || N_t) + C max(phi sqrt(v) - m, 0), v = x'Vx and m the margin ([SCW] prop. 1).
 
     With `squared` it is C times the square (SCW-II, prop. 2). The task must be eager and of margin 1, so that m = 1 -
-    loss: phi sqrt(v) may ask for more than that.
+    loss: phi sqrt(v) may require more than that.
     """
 
     cdef readonly double C, phi
@@ -235,11 +235,11 @@ cdef class Confident(Step):
             if short > 0 and C > 0:
                 h.tau = self.length(1 - h.loss, h.q, C)
             if h.tau > 0:
-                # sqrt(u), the root of the variance along x when the step is made
+                # sqrt(u), the root of the variance along x after the step
                 bend = h.tau * h.q * self.phi
                 root = 2 * h.q / (sqrt(bend * bend + 4 * h.q) + bend)
                 h.beta = h.tau * self.phi / (root + bend)
-                if not h.beta * h.q <= 1:  # the numbers have left their range
+                if not h.beta * h.q <= 1:  # overflow
                     h.tau = h.beta = 0
                 gain += h.tau * short
         return gain

@@ -18,10 +18,10 @@ cdef class Window(Step):
     cdef double* y
     cdef double* weight
     cdef double* alpha
-    cdef Py_ssize_t held  # examples that alpha has a place for
+    cdef Py_ssize_t held  # number of examples that alpha has room for
     cdef Row x
-    cdef Round r          # of the example that is being learned again
-    cdef Py_ssize_t origin  # the round that row 0 of X would have had
+    cdef Round r          # the round of the example that is being revisited
+    cdef Py_ssize_t origin  # round number of row 0 of X
 
     cdef void receive(self, const Round* r) noexcept nogil
     cdef double improve(self, Py_ssize_t i, Geometry geometry) noexcept nogil
@@ -34,7 +34,7 @@ cdef class Window(Step):
         return max(self.now - self.window + 1, 0)
 
     cdef inline void take(self, Py_ssize_t i) noexcept nogil:
-        """Make the round that of example i."""
+        """Set up the round of example i."""
         self.X.row(i, &self.x)
         self.r.t = self.origin + i
 

@@ -15,7 +15,7 @@ from onmargin._core.steps.simultaneous import Sopopo
 from onmargin._core.steps.step cimport Step
 
 
-ACCURACY = 1e-12  # of what a round gains, and of a margin
+ACCURACY = 1e-12  # relative accuracy of the gain of a round, and of a margin
 FLAT = 1e-10      # of a row's squared norm: a rest this small, besides the rows before it, is rounding
 MOST_SWEEPS = 1000
 
@@ -24,13 +24,13 @@ cdef class Window(Step):
     """Rounds that maximize the dual over the variables of the last `window` examples.
 
     max margin sum_ir alpha_ir - G(theta), theta = sum_ir alpha_ir z_ir, alpha_ir >= 0, sum_r alpha_ir <= C, where z_ir
-    is x_i in the right column less x_i in that of a rival r; two classes have one column and one variable an example,
-    and its z is y_i x_i. One example after the other, from the newest to the oldest: `sweeps` times, or with 0 until
-    nothing is gained. Variables that leave the window stay as they are.
+    is x_i in the right column minus x_i in that of a rival r; two classes have one column and one variable per example,
+    and z is y_i x_i. Examples are visited from the newest to the oldest, `sweeps` times, or with 0 until
+    there is no gain. Variables that leave the window do not change any more.
 
     Examples are the rows of X, in their order, from row `now` on; those before it were learned. `weight` has the
-    factors on their C, and `alpha` the variables of the last examples, that of row i at i modulo its length: one a
-    column, that of the right column zero. It is written to.
+    factors on their C, and `alpha` the variables of the last examples, that of row i at i modulo its length: one per
+    column, zero for the right column. It is updated.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ cdef class Window(Step):
         self.eager = True
 
     def __reduce__(self):
-        raise TypeError("a window over rows is not copied: a new one is made for every call")
+        raise TypeError("a window over rows cannot be copied: every call creates a new one")
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:
-        """Moves the weights itself, variable by variable, and leaves no half-space to move along."""
+        """Move the weights variable by variable, and leave no half-space to the geometry."""
         cdef Py_ssize_t i, _sweep
         cdef double total = 0, gained
         self.receive(r)
@@ -64,14 +64,14 @@ cdef class Window(Step):
         return total
 
     cdef void receive(self, const Round* r) noexcept nogil:
-        """The newest example has no variables yet. Its round lends its memory to those that follow."""
+        """Start a round: the newest example has no variables yet, and its memory is used for the others."""
         memset(self.variables(self.now), 0, self.n_columns * sizeof(double))
         self.r = r[0]
         self.r.x = &self.x
         self.origin = r.t - self.now
 
     cdef double improve(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
-        """Maximize the dual over the variables of one example; answer what is gained."""
+        """Maximize the dual over the variables of one example; return the gain."""
         cdef double cap = self.C * self.weight[i]
         if cap == 0:
             return 0
@@ -98,8 +98,8 @@ cdef class Window(Step):
         return gained
 
     cdef double improve_rivals(self, Py_ssize_t i, Geometry geometry, double cap) noexcept nogil:
-        """Of an example's share C a rival has alpha_r and the right column the rest: as long as anything is gained,
-        the column that would gain most takes from the one that would lose least."""
+        """Distribute C: each rival has alpha_r and the right column the rest. As long as the dual increases,
+        the column with the largest gain takes from the one with the smallest loss."""
         cdef double total = 0, available
         cdef double* alpha = self.variables(i)
         cdef HalfSpace* h = self.r.halfspaces
@@ -119,7 +119,7 @@ cdef class Window(Step):
         return total
 
     cdef double go(self, Geometry geometry, double cap) noexcept nogil:
-        """Go along the half-space to the maximum, at most `cap`; answer what is gained."""
+        """Move along the half-space to the maximum, at most `cap`; return the gain."""
         cdef HalfSpace* h = self.r.halfspaces
         self.r.n_halfspaces = 1
         h.tau = 0
@@ -134,16 +134,16 @@ cdef class Window(Step):
         return h.tau * h.loss - geometry.move(&self.r) / 2
 
     cdef double choose(self, Py_ssize_t i, const double* s, double cap, HalfSpace* h) noexcept nogil:
-        """Which column should take from which, and what it gains; answer how much there is to take, 0 if none should.
+        """Find which column should take from which, and the gain; return how much there is to take, 0 if none should.
 
-        A share of column r gains its score, and the margin if it is a rival: margin - (s_y - s_r), but for a constant.
+        A share of column r gains its score, and the margin if it is a rival: margin - (s_y - s_r), up to a constant.
         """
         cdef Py_ssize_t c, right = <Py_ssize_t>self.y[i]
         cdef double* alpha = self.variables(i)
         cdef double rest = cap, most = s[right], least, gain
         for c in range(self.n_columns):
             rest -= alpha[c]
-        if rest <= 1e-15 * cap:  # what rounding leaves is nothing to take
+        if rest <= 1e-15 * cap:  # only a rounding error is left
             rest = 0
         least = s[right] if rest > 0 else INFINITY
         h.up = h.down = <int32_t>right
@@ -162,10 +162,10 @@ cdef class Window(Step):
 
 
 cdef Py_ssize_t solve_where_curved(double* H, double* d, Py_ssize_t m) noexcept nogil:
-    """Maximize d x - x H x / 2 over the variables whose rows of H are no combinations of those before them, and leave
-    the others at zero: d <- x. Answer the one of the others along which the value grows fastest; -1: there are none.
+    """Maximize d x - x H x / 2 over the variables whose rows of H are independent of those before them, and leave
+    the others at zero: d <- x. Return the one of the others along which the value grows fastest, or -1.
 
-    H's lower half is given; its factor L of Cholesky's method takes its place, with a zero on the diagonal for each of
+    The lower half of H is given; its Cholesky factor L replaces it, with a zero on the diagonal for each of
     the others.
     """
     cdef Py_ssize_t i, j, k, steepest = -1
@@ -193,7 +193,7 @@ cdef Py_ssize_t solve_where_curved(double* H, double* d, Py_ssize_t m) noexcept 
 
 
 cdef void find_flat(const double* L, double* d, Py_ssize_t m, Py_ssize_t chosen, double sign) noexcept nogil:
-    """The direction of slope in which variable `chosen`, which depends on others, goes by `sign` and H is flat."""
+    """Set d to the direction in which H is flat and the dependent variable `chosen` changes by `sign`."""
     cdef Py_ssize_t k
     memset(d, 0, m * sizeof(double))
     for k in range(chosen):
@@ -203,7 +203,7 @@ cdef void find_flat(const double* L, double* d, Py_ssize_t m, Py_ssize_t chosen,
 
 
 cdef void solve_upper(const double* L, double* d, Py_ssize_t m, Py_ssize_t n) noexcept nogil:
-    """d <- L'^-1 d of the first n variables, those with a zero on the diagonal left out."""
+    """d <- L'^-1 d for the first n variables, without those with a zero on the diagonal."""
     cdef Py_ssize_t i, k
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
@@ -211,30 +211,30 @@ cdef void solve_upper(const double* L, double* d, Py_ssize_t m, Py_ssize_t n) no
         d[i] = d[i] / L[i * m + i] if L[i * m + i] > 0 else 0
 
 
-cdef Py_ssize_t MOST_ROWS = 512  # of a window: more would take much memory, and long to begin a call with
+cdef Py_ssize_t MOST_ROWS = 512  # longest window with inner products: more would take much memory and time per call
 
 
 cdef class GramWindow(Window):
-    """The same for plain weights: a quadratic program in the variables of the window alone.
+    """The same for plain weights: a quadratic program in the variables of the window only.
 
     A move along x_i changes the scores of row j by multiples of <x_i, x_j>. So the scores of the window's rows are
-    kept, and the weights move once for each example that changed, when all is done. What a round adds are the inner
-    products of the newest row with the others; a round that gains nothing leaves them for later.
+    stored, and the weights move at the end, once per changed example. A round adds only the inner
+    products of the newest row with the others; a round without gain defers them.
 
-    `scores` has those of the last examples where `alpha` has their variables, and is written to.
+    `scores` has the scores of the last examples in the places of their variables in `alpha`, and is updated.
     """
 
-    cdef Py_ssize_t capacity  # rows that there are inner products for
-    cdef Py_ssize_t related   # the rows before this one have theirs
+    cdef Py_ssize_t capacity  # number of rows with room for inner products
+    cdef Py_ssize_t related   # rows before this one have their inner products
     cdef double* scores
     cdef double* G            # the inner products, without the intercept coordinate
-    cdef double squared_bias  # of that coordinate
-    cdef double* change       # of the weights in this round, in multiples of each row
+    cdef double squared_bias  # square of the intercept coordinate
+    cdef double* change       # change of the weights in this round, in multiples of each row
     cdef double* H            # scratch of `climb`
     cdef double* d
     cdef Py_ssize_t* free
     cdef const Vec* vec
-    cdef Weights spread       # memory for one sparse row laid out
+    cdef Weights spread       # memory for one sparse row in dense form
     cdef Scheme sopopo
 
     def __init__(
@@ -279,7 +279,7 @@ cdef class GramWindow(Window):
             total += gained
             if not gained > ACCURACY * total:  # also stops at NaN
                 break
-        if total != 0:  # rounding may make less than nothing of a gain
+        if total != 0:  # rounding may make a gain negative
             for i in range(first, self.now + 1):
                 self.carry_out(i, geometry)
         self.now += 1
@@ -295,8 +295,8 @@ cdef class GramWindow(Window):
         return self.G[self.place(i) * self.capacity + self.place(j)] + self.squared_bias
 
     cdef double relate(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
-        """See to it that all rows of the window have their inner products; answer that of row i with itself, or 0 if
-        nothing can be projected onto it."""
+        """Compute missing inner products of the window; return that of row i with itself, or 0 if
+        the row cannot be projected onto."""
         cdef double q
         self.related = max(self.related, self.first())
         while self.related <= self.now:
@@ -306,7 +306,7 @@ cdef class GramWindow(Window):
         return q if 1e-300 < q < INFINITY else 0
 
     cdef void multiply(self, Py_ssize_t j, Geometry geometry) noexcept nogil:
-        """The inner products of row j and those before it."""
+        """Compute the inner products of row j with those before it."""
         cdef Py_ssize_t i, at = self.place(j)
         cdef Row x
         cdef Row z
@@ -326,7 +326,7 @@ cdef class GramWindow(Window):
             self.vec.add(&x, &self.spread, 0, -1, -1)
 
     cdef double raise_one(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
-        """Maximize the dual over the variable of one example of two classes; answer what is gained."""
+        """Maximize the dual over the variable of one example of two classes; return the gain."""
         cdef double* alpha = self.variables(i)
         cdef double cap = max(self.C * self.weight[i], alpha[0]), old = alpha[0]
         cdef double loss = self.margin - self.y[i] * self.scores_of(i)[0], q, step
@@ -342,7 +342,7 @@ cdef class GramWindow(Window):
         return step * (loss - step * q / 2)
 
     cdef double raise_rivals(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
-        """The same over those of all its rivals: Sopopo's step from where the example has none."""
+        """Maximize the dual over the variables of all rivals of an example: Sopopo's step without its old variables."""
         cdef double* alpha = self.variables(i)
         cdef double* s = self.scores_of(i)
         cdef double* change = self.r.change
@@ -374,7 +374,7 @@ cdef class GramWindow(Window):
         return gain
 
     cdef void spread_change(self, Py_ssize_t i) noexcept nogil:
-        """The weights are to change by multiples of row i, one a column: what that makes of the scores."""
+        """Record a change of the weights by multiples of row i, one per column, and update the scores."""
         cdef Py_ssize_t j, c, K = self.n_columns
         cdef double product
         cdef double* s
@@ -388,11 +388,11 @@ cdef class GramWindow(Window):
                 s[c] += self.r.change[c] * product
 
     cdef double climb(self) noexcept nogil:
-        """Go to the maximum over the variables that are within their bounds, or as far as the first of them allows;
-        answer what is gained. One column only.
+        """Move to the maximum over the variables that are within their bounds, or to the first bound;
+        return the gain. One column only.
 
-        Where some of their rows are combinations of others, the maximum over the others comes first. It leaves
-        directions along which the weights stay as they are and the dual grows until a variable meets its bound.
+        If some of their rows are combinations of others, the maximum over the others comes first. Then there are
+        directions along which the weights do not change and the dual grows until a variable reaches its bound.
         """
         cdef Py_ssize_t i, j, k, m = 0, steepest
         cdef double gained, slope
@@ -418,7 +418,7 @@ cdef class GramWindow(Window):
         return gained
 
     cdef double go_along(self, Py_ssize_t m, double length, bint* stopped) noexcept nogil:
-        """Change the free variables by `length` times d, or until the first is at a bound; answer what is gained."""
+        """Change the free variables by `length` times d, or until the first is at a bound; return the gain."""
         cdef Py_ssize_t i, k, first = -1
         cdef double room, step, gained = 0
         for k in range(m):
@@ -462,7 +462,7 @@ cdef class GramWindow(Window):
             alpha[0] = min(max(alpha[0] + step, 0), self.C * self.weight[i])
 
     cdef void carry_out(self, Py_ssize_t i, Geometry geometry) noexcept nogil:
-        """Move the weights by what was noted for row i."""
+        """Move the weights by the recorded change of row i."""
         cdef Py_ssize_t c
         cdef double* noted = self.change + self.place(i) * self.n_columns
         cdef HalfSpace* h = self.r.halfspaces
@@ -488,7 +488,7 @@ cdef class TubeWindow(GramWindow):
     """
 
     cdef double best(self, Py_ssize_t i, double s, double q) noexcept nogil:
-        """The variable of an example that maximizes the dual, the others staying as they are."""
+        """Return the variable of an example that maximizes the dual, with all others fixed."""
         cdef double old = self.variables(i)[0], cap = max(self.C * self.weight[i], fabs(old))
         cdef double pull = self.y[i] - s + old * q, over = fabs(pull) - self.margin
         if over <= 0:
@@ -496,7 +496,7 @@ cdef class TubeWindow(GramWindow):
         return min(over / q, cap) if pull > 0 else -min(over / q, cap)
 
     cdef inline bint rests(self, Py_ssize_t i, double s) noexcept nogil:
-        """Whether an example that has no part in the weights need have none."""
+        """Return whether an example with variable zero can keep it."""
         return self.variables(i)[0] == 0 and fabs(self.y[i] - s) <= self.margin
 
     cdef double gain_of(self, Py_ssize_t i, double s, double q, double new) noexcept nogil:
@@ -540,7 +540,7 @@ cdef class TubeWindow(GramWindow):
             beta[0] = 0
 
     cdef double improve_one(self, Py_ssize_t i, Geometry geometry, double cap) noexcept nogil:
-        """Of a window that is too long for inner products: by the weights themselves."""
+        """Maximize over one example through the weights, for a window that is too long for inner products."""
         cdef double old = self.variables(i)[0], new, gained
         cdef HalfSpace* h = self.r.halfspaces
         geometry.scores(&self.r)
@@ -565,7 +565,7 @@ cdef class TubeWindow(GramWindow):
 cdef class KernelWindow(GramWindow):
     """The same in the feature space of a kernel: inner products are kernel values, which the expansion has.
 
-    An example whose variables are all zero again is no support any more.
+    An example whose variables are all zero again is removed from the supports.
     """
 
     cdef double solve(self, Round* r, Geometry geometry) noexcept nogil:

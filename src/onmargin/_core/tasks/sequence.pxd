@@ -9,7 +9,7 @@ from onmargin._core.tasks.task cimport Task
 cdef struct Chain:
     # A labeling z scores sum_i emissions[i, z_i] + sum_{i > 0} transitions_i[z_{i-1}, z_i].
     const double* emissions       # token i and label a at i * stride + a
-    const double* transitions     # into token i from a to b at i * transition_stride + a * stride + b; to padding: -inf
+    const double* transitions     # into token i from a to b at i * transition_stride + a * stride + b; -inf to padding
     Py_ssize_t length
     Py_ssize_t labels
     Py_ssize_t stride             # labels and padding
@@ -26,10 +26,10 @@ cdef class Sequence(Task):
     cdef readonly bint squared, max_loss
     cdef const double* rho
     cdef tuple owners
-    cdef double* work        # for the dynamic programs
+    cdef double* work        # scratch of the dynamic programs
     cdef double* augmented   # emissions with costs
     cdef int32_t* right
-    cdef int32_t* predicted  # in the last round
+    cdef int32_t* predicted  # prediction of the last round
 
     cdef void choose(self, Chain* c, int32_t* rival) noexcept nogil
     cdef bint is_right(self, const Round* r, const int32_t* path) noexcept nogil

@@ -33,7 +33,7 @@ cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n) noexcept nogil:
 
 
 cdef inline int32_t best_before(const Chain* c, Py_ssize_t i, const double* start, Py_ssize_t label) noexcept nogil:
-    """The label before token i, on the best way to its `label`."""
+    """Return the label before token i on the best path to its `label`."""
     cdef Py_ssize_t a, best = 0
     cdef const double* to_label = c.transitions + i * c.transition_stride + label
     for a in range(1, c.labels):
@@ -74,7 +74,7 @@ cdef void best_path(const Chain* c, int32_t* path, double* work) noexcept nogil:
 cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, double* work) noexcept nogil:
     """argmax_z s(z) + sqrt(d(z)), d the number of tokens at which z is not `right`.
 
-    The root of a sum is not a sum over tokens, so the program keeps the best way to each label for every d so far:
+    The root of a sum is not a sum over tokens, so the program keeps the best path to each label for every d so far:
     O(length^2 labels^2). `work` holds (length * (length + 1) + 1) * stride numbers: token, d, label.
     """
     cdef Py_ssize_t i, d, b, stride = c.stride, plane = (c.length + 1) * stride, last = c.length - 1, errors = 0
@@ -95,11 +95,11 @@ cdef void most_wrong_path(const Chain* c, const int32_t* right, int32_t* path, d
     for d in range(c.length + 1):
         b = first_best(here + d * stride, c.labels)
         score = here[d * stride + b] + sqrt(<double>d)
-        if score > best or d == 0:  # no score is above a NaN
+        if score > best or d == 0:  # no score is greater than NaN
             best, errors, path[last] = score, d, <int32_t>b
     for i in range(last, 0, -1):
         here -= plane
-        errors = max(errors - (path[i] != right[i]), 0)  # below 0 only where scores are not numbers
+        errors = max(errors - (path[i] != right[i]), 0)  # negative only if scores are NaN
         path[i - 1] = best_before(c, i, here + errors * stride, path[i])
 
 
@@ -107,9 +107,10 @@ cdef void merge(
     const Chain* c, const double* start, const double* to_label, Py_ssize_t n, double* best, int32_t* origin,
     int32_t* rank
 ) noexcept nogil:
-    """The n best ways to a label, best first, from n sorted ways to each label before it; -inf where there are no more.
+    """Find the n best paths to a label, best first, from n sorted paths to each label before it; -inf if there are
+    fewer.
 
-    `to_label` are the transitions to it; NULL: the end of the sequence. `origin` is the place of the way in `start`,
+    `to_label` are the transitions to it, NULL at the end of the sequence. `origin` is the place of the path in `start`,
     label by label.
     """
     cdef Py_ssize_t a, k, choice
@@ -128,12 +129,12 @@ cdef void merge(
 
 
 cdef Chain view(object emissions, object transitions) except *:
-    """The chain of tokens by labels and (tokens by) labels by labels; both have the same padding, if any."""
+    """Return a chain of emissions (tokens by labels) and transitions ((tokens by) labels by labels)."""
     cdef Chain c
     c.length, c.stride = emissions.shape
     *tokens, c.labels, width = transitions.shape
     if width != c.stride or c.labels > c.stride or c.labels == 0 or tokens not in ([], [c.length]):
-        raise ValueError(f"emissions {emissions.shape} and transitions {transitions.shape} are not of one chain")
+        raise ValueError(f"emissions {emissions.shape} and transitions {transitions.shape} do not fit together")
     c.emissions = <const double*>address(emissions, "d", c.length * c.stride)
     c.transitions = <const double*>address(transitions, "d", transitions.size)
     c.transition_stride = c.labels * c.stride if tokens else 0
@@ -141,7 +142,7 @@ cdef Chain view(object emissions, object transitions) except *:
 
 
 def decode(emissions, transitions, ends):
-    """The best labels of each sequence, sequence i being the tokens from ends[i] up to ends[i + 1]."""
+    """Return the best labels of each sequence; sequence i is the tokens from ends[i] up to ends[i + 1]."""
     cdef Chain c = view(emissions, transitions)
     cdef const double* tokens = c.emissions
     cdef const double* steps = c.transitions
@@ -163,7 +164,7 @@ def decode(emissions, transitions, ends):
 
 
 cdef inline double log_sum(const double* x, Py_ssize_t n) noexcept nogil:
-    """ln sum exp x."""
+    """Return ln sum exp x."""
     cdef Py_ssize_t k
     cdef double top = -INFINITY, sum = 0
     for k in range(n):
@@ -176,13 +177,13 @@ cdef inline double log_sum(const double* x, Py_ssize_t n) noexcept nogil:
 
 
 cdef double forward_backward(const Chain* c, double scale, double* p, double* work) noexcept nogil:
-    """Set p, tokens by labels, to the marginals of P(z) = exp(scale s(z)) / Z; answer ln Z.
+    """Set p, tokens by labels, to the marginals of P(z) = exp(scale s(z)) / Z; return ln Z.
 
     O(length labels^2). `work` holds (length + 2) * labels numbers.
     """
     cdef Py_ssize_t i, a, b, n = c.labels
     cdef const double* T
-    cdef double* behind = work            # ln of the sum over the ways to each label of a token
+    cdef double* behind = work            # ln of the sum over the paths to each label of a token
     cdef double* ahead = work + c.length * n
     cdef double* terms = ahead + n
     cdef double total
@@ -198,7 +199,7 @@ cdef double forward_backward(const Chain* c, double scale, double* p, double* wo
                 behind[i * n + b] += log_sum(terms, n)
     total = log_sum(behind + (c.length - 1) * n, n)
     for a in range(n):
-        ahead[a] = 0                      # ln of the sum over the ways on from each label
+        ahead[a] = 0                      # ln of the sum over the paths that continue from each label
     for i in range(c.length - 1, -1, -1):
         for a in range(n):
             p[i * n + a] = exp(behind[i * n + a] + ahead[a] - total)
@@ -216,7 +217,8 @@ cdef double forward_backward(const Chain* c, double scale, double* p, double* wo
 
 
 def marginals(emissions, transitions, ends, double scale):
-    """The probability of each label of each token, P(z) being proportional to exp(scale s(z)), and ln Z of sequences.
+    """Return the probability of each label of each token, with P(z) proportional to exp(scale s(z)), and ln Z per
+    sequence.
 
     Sequence i is the tokens from ends[i] up to ends[i + 1]. An emission of -inf rules a label out.
     """
@@ -242,7 +244,7 @@ def marginals(emissions, transitions, ends, double scale):
 
 
 def decode_best(emissions, transitions, Py_ssize_t n):
-    """The n labelings of highest score, fewer if there are not so many: scores, best first, and paths."""
+    """Return the n labelings of highest score, or all if there are fewer: scores, best first, and paths."""
     cdef Chain c = view(emissions, transitions)
     cdef Py_ssize_t i, b, k, m = c.length, layer = c.labels * n, place
     ways = np.full((m, c.labels, n), -np.inf)
@@ -279,7 +281,7 @@ def decode_best(emissions, transitions, Py_ssize_t n):
 
 
 def decode_most_wrong(emissions, transitions, right):
-    """The labels z of highest s(z) + sqrt(number of tokens at which z is not right), for one sequence."""
+    """Return the labels z with the highest s(z) + sqrt(number of wrong tokens of z), for one sequence."""
     cdef Chain c = view(emissions, transitions)
     path = np.empty(c.length, np.int32)
     scratch = np.empty((c.length * (c.length + 1) + 1) * c.stride)
@@ -296,7 +298,7 @@ cdef enum:
 
 
 cdef class Sequence(Task):
-    """y a label for each row; the labeling z is predicted whose emissions and transitions sum to most ([JMLR] sec. 9).
+    """Sequence labeling: y has a label per row; the labeling z of highest score is predicted ([JMLR] sec. 9).
 
     Loss s(q) - s(y) + sqrt(rho(y, q)), where rho(y, z) = sum_i cost[y_i, z_i], or with `squared` its square. q is the
     prediction, or with `max_loss` the labeling of largest loss: with `squared` the root is a sum over the rows, as the
@@ -335,7 +337,7 @@ cdef class Sequence(Task):
             self.right[i] = <int32_t>r.y[i]
         self.choose(&c, rival)
         memcpy(self.predicted, rival, r.n_rows * sizeof(int32_t))
-        if self.is_right(r, rival):  # then no other labeling scores as much
+        if self.is_right(r, rival):  # no other labeling has that score
             return
         if self.max_loss:
             best_path(&c, self.predicted, self.work)
@@ -377,4 +379,4 @@ cdef class Sequence(Task):
         return total * total if self.squared else total
 
     def decode(self, scores):
-        raise TypeError("labels of a sequence follow from its transitions too: see onmargin._core.chain.decode")
+        raise TypeError("labels of a sequence depend on its transitions: use onmargin._core.tasks.sequence.decode")

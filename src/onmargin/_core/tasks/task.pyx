@@ -1,7 +1,7 @@
 """A task turns scores and a target into half-spaces, and scores into a prediction.
 
 `constrain` fills in the half-spaces that the scores violate, the loss of the round and whether it is a mistake;
-`decode` predicts from a matrix of scores, one row an example.
+`decode` predicts from a matrix of scores, one row per example.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from onmargin._core.rows cimport address
 
 
 cdef inline Py_ssize_t best_rival(const double* s, Py_ssize_t n_columns, Py_ssize_t right) noexcept nogil:
-    """The first column of highest score but for the right one.
+    """Return the first column of highest score other than the right one.
 
     The highest score is found first, without a branch that depends on the scores, and then its column.
     """
@@ -25,7 +25,7 @@ cdef inline Py_ssize_t best_rival(const double* s, Py_ssize_t n_columns, Py_ssiz
         for c in range(rival, n_columns):
             if s[c] == best and c != right:
                 return c
-        return rival  # scores that are NaN
+        return rival  # all scores are NaN
     for c in range(rival + 1, n_columns):
         if s[c] > s[rival] and c != right:
             rival = c
@@ -33,7 +33,7 @@ cdef inline Py_ssize_t best_rival(const double* s, Py_ssize_t n_columns, Py_ssiz
 
 
 cdef inline double highest(const double* s, Py_ssize_t start, Py_ssize_t stop, double best) noexcept nogil:
-    """The largest of `best` and the scores from start up to stop, in four chains."""
+    """Return the largest of `best` and the scores from start up to stop, in four chains."""
     cdef double a = best, b = best, c = best, d = best
     while start + 4 <= stop:
         a = s[start] if s[start] > a else a
@@ -56,35 +56,35 @@ cdef inline Py_ssize_t first_best(const double* s, Py_ssize_t n_columns) noexcep
 
 
 def square(cost):
-    """Costs as a matrix that has as many rows as columns."""
+    """Return costs as a square matrix."""
     matrix = np.ascontiguousarray(cost, dtype=np.float64)
     if matrix.ndim != 2 or len(matrix) != matrix.shape[1]:
-        raise ValueError(f"cost must have as many rows as columns; got shape {matrix.shape}")
+        raise ValueError(f"cost must be a square matrix; got shape {matrix.shape}")
     return matrix
 
 
 cdef class Task:
-    """The interface, and how a task without parameters is copied and pickled."""
+    """Base class of tasks; it copies and pickles tasks without parameters."""
 
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores):
-        """Make room for trials of so many rows, with so many scores each."""
+        """Make room for trials of this many rows, with this many scores each."""
 
     cdef void constrain(self, Round* r) noexcept nogil:
         pass
 
     cdef void vote(self, const double* s, Py_ssize_t n, double weight, double* votes) noexcept nogil:
-        """Add the prediction from n scores to the scores that several predictions make together."""
+        """Add the prediction from n scores to the combined scores of several predictions."""
 
     cdef Py_ssize_t settle(self, double* s, Py_ssize_t n) noexcept nogil:
-        """Put the scores that predict in the first places of all n; answers how many they are."""
+        """Move the predicting scores to the front of all n scores; return their number."""
         return n
 
     cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
-        """What probabilities are made of, from all n scores; there is room for as many."""
+        """Return the evidence for probabilities from all n scores; there is room for n numbers."""
         return Evidence(s, NULL, n)
 
     cdef const uint8_t* asleep(self) noexcept nogil:
-        """One flag per score of the geometry, whether its model sleeps; NULL: none ever does."""
+        """Return one flag per score, whether its model sleeps; NULL if models never sleep."""
         return NULL
 
     def __reduce__(self):
@@ -92,7 +92,7 @@ cdef class Task:
 
 
 cdef class Classes(Task):
-    """Classes whose examples must win by a margin: a number for all classes, or an array with one each."""
+    """Base of classification tasks with a margin: one number for all classes, or one per class."""
 
     cdef readonly object margin
     cdef readonly bint eager
@@ -101,16 +101,16 @@ cdef class Classes(Task):
     cdef Py_ssize_t last
 
     cdef ask(self, margin):
-        """Take over the margin; an array is copied."""
+        """Set the margin; an array is copied."""
         self.owner = np.array(margin, dtype=np.float64, ndmin=1)
         if not self.owner.size:
-            raise ValueError("margin must be a number, or one a class; got none")
+            raise ValueError("margin must be a number or one number per class; got an empty array")
         self.margin = self.owner if np.ndim(margin) else float(margin)
         self.margins = <double*>address(self.owner, "d", self.owner.size)
         self.last = self.owner.size - 1
 
     cdef inline double asked(self, Py_ssize_t right) noexcept nogil:
-        """Of an example of the class; one margin is that of all classes."""
+        """Return the margin of a class."""
         return self.margins[min(right, self.last)]
 
     def decode(self, scores):
@@ -118,9 +118,10 @@ cdef class Classes(Task):
 
 
 cdef class Binary(Classes):
-    """y in {-1, +1} and one column; loss [margin_y - y s]_+ ([JMLR] sec. 3). A score of zero is a mistake.
+    """Binary classification: y in {-1, +1}, one column, loss [margin_y - y s]_+ ([JMLR] sec. 3). A score of 0 is a
+    mistake.
 
-    With `eager` the half-space is there even if it is met, for a step that asks for more.
+    With `eager`, the half-space is emitted even if it is satisfied, for steps that require more.
     """
 
     def __init__(self, margin=1.0, bint eager=False):
@@ -145,7 +146,7 @@ cdef class Binary(Classes):
 
 
 cdef class Regression(Task):
-    """y real and one column; loss [|y - s| - epsilon]_+ ([JMLR] sec. 5). Outside the tube counts as a mistake."""
+    """Regression: y real, one column, loss [|y - s| - epsilon]_+ ([JMLR] sec. 5). Outside the tube is a mistake."""
 
     cdef readonly double epsilon
 
@@ -170,7 +171,7 @@ cdef class Regression(Task):
 
 
 cdef class Uniclass(Task):
-    """No target: a ball of the given radius must hold the row; loss [d - radius]_+ ([JMLR] sec. 6).
+    """Uniclass: a ball of the given radius must contain the row, loss [d - radius]_+ ([JMLR] sec. 6).
 
     The scores are the distance d from the center and its part `height` that no row can change (see Center). The cost
     of the round is the distance from the ball among the rows, [|x - c| - sqrt(radius^2 - height^2)]_+.
@@ -199,10 +200,10 @@ cdef class Uniclass(Task):
 
 
 cdef class Multiclass(Classes):
-    """y a column, one prototype per class; loss [margin_y - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
+    """Multiclass: y a column, one prototype per class, loss [margin_y - (s_y - max_{r != y} s_r)]_+ ([JMLR] sec. 7).
 
-    The half-space of the best rival alone, or with `every` those of all rivals: a trial for simultaneous projections
-    ([SIMPROJ] sec. 2). With `eager` they are there even if they are met, for a step that asks for more.
+    The half-space of the best rival only, or with `every` those of all rivals: a trial for simultaneous projections
+    ([SIMPROJ] sec. 2). With `eager`, they are emitted even if they are satisfied, for steps that require more.
     """
 
     cdef readonly bint every
@@ -239,10 +240,10 @@ cdef class Multiclass(Classes):
 
 
 cdef class OneVsRest(Multiclass):
-    """y a column, each column a binary problem of its own: its class against all others.
+    """One-vs-rest: y a column, each column a binary problem of its class against all others.
 
-    An example asks all columns for the margin of its own class. Loss and squared loss are summed over the columns; a
-    mistake is one of the joint prediction.
+    All columns have the margin of the example's class. Loss and squared loss are summed over the columns; a
+    mistake is a wrong joint prediction.
     """
 
     cdef void constrain(self, Round* r) noexcept nogil:
@@ -259,7 +260,8 @@ cdef class OneVsRest(Multiclass):
 
 
 cdef class CostSensitive(Multiclass):
-    """y a column, rho[y, q] the cost of predicting q for it; loss s_q - s_y + sqrt(rho(y, q)) ([JMLR] sec. 8).
+    """Cost-sensitive multiclass: rho[y, q] is the cost of predicting q, loss s_q - s_y + sqrt(rho(y, q)) ([JMLR] sec.
+    8).
 
     q is the prediction, or with `max_loss` the class of largest loss. The cost of the round is that of the prediction.
     Two classes have one column, which is the difference of their scores, and targets -1 and +1.
@@ -310,7 +312,8 @@ cdef class CostSensitive(Multiclass):
 
 
 cdef class Structured(Task):
-    """The row is phi(x, y) - phi(x, z), y two numbers: sqrt(rho(y, z)), and the cost of the round ([JMLR] sec. 8).
+    """Structures: the row is phi(x, y) - phi(x, z), the target sqrt(rho(y, z)) and the cost of the round ([JMLR] sec.
+    8).
 
     Loss [sqrt(rho(y, z)) - s]_+. The rival z and the prediction were searched for elsewhere; a prediction that costs
     anything is a mistake.
@@ -325,19 +328,19 @@ cdef class Structured(Task):
             suffer(r, loss)
 
     def decode(self, scores):
-        """By how much the right structure is ahead."""
+        """Return by how much the right structure is ahead."""
         return scores[:, 0]
 
 
-# A class as unlikely as this is left alone: moving it would cost as much as moving a likely one.
+# A class with a smaller probability is not moved: that would cost as much as moving a probable one.
 cdef double LEAST = 1e-3
 
 
 cdef class Softmax(Task):
-    """y a column, or -1 and +1 with one column; loss -ln p_y with p the softmax of the scores.
+    """Logistic regression: y a column, or -1 and +1 with one column, loss -ln p_y with p the softmax of the scores.
 
-    A half-space for each column that the gradient moves, its `loss` being how far: 1 - p_y up, p_c down. A step along
-    each by a rate times that descends the gradient.
+    One half-space per column that the gradient moves, with the slope as its `loss`: 1 - p_y up, p_c down. A step along
+    each by a rate times that is gradient descent.
     """
 
     cdef void constrain(self, Round* r) noexcept nogil:
@@ -347,7 +350,7 @@ cdef class Softmax(Task):
         if n == 1:
             margin = r.y[0] * s[0]
             r.mistake = margin <= 0
-            p = 1 / (1 + exp(margin)) if margin > -700 else 1  # of the wrong class
+            p = 1 / (1 + exp(margin)) if margin > -700 else 1  # probability of the wrong class
             if p > LEAST:
                 demand_of_one(r, r.y[0] > 0, p, r.mistake)
             suffer(r, log1p(exp(-margin)) if margin > 0 else log1p(exp(margin)) - margin)
@@ -381,9 +384,10 @@ cdef class Softmax(Task):
 
 
 cdef class Indicators(Softmax):
-    """y a column, the target of its score 1 and that of the others 0; with one column, -1 or +1.
+    """Least squares on class indicators: the target score is 1 for column y and 0 for the others; -1 or +1 with one
+    column.
 
-    Least squares: a half-space for each column, its `loss` the distance from the target. The highest score predicts.
+    One half-space per column, with the distance from the target as its `loss`. The highest score predicts.
     """
 
     cdef void constrain(self, Round* r) noexcept nogil:

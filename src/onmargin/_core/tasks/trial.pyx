@@ -1,4 +1,4 @@
-"""Tasks whose every round is a trial of several half-spaces: they emit them all, and the step takes its pick."""
+"""Tasks whose rounds are trials of several half-spaces: they emit all of them, and the step selects."""
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from onmargin._core.tasks.task cimport Task
 
 
 cdef class Ordinal(Task):
-    """y a rank from 0, one score a threshold: those below y must be positive, the others negative ([SIMPROJ] sec. 3).
+    """Ordinal regression: y a rank from 0, one score per threshold, positive below y and negative above ([SIMPROJ] sec.
+    3).
 
     Loss max_j [margin - y_j s_j]_+. The rank predicted is the number of the first negative score; its distance from y
     is the cost of the round.
@@ -44,11 +45,12 @@ cdef class Ordinal(Task):
 
 
 cdef class Block(Task):
-    """A score and a target for each row of the trial: sign(y_j) the row's label, |y_j| the number of its set, from 1.
+    """Blocks: a score and a target per row of the trial; sign(y_j) is the row's label, |y_j| the number of its set,
+    from 1.
 
     The loss is the mean over the sets of max_j [margin - sign(y_j) s_j]_+ over their rows ([SIMPROJ] Cor. 5).
-    One row that is wrong makes the trial imperfect, a mistake; the cost is the part of the sets that are imperfect.
-    Behind the targets of a trial there may be as many prices, which say what the steps along its rows take of C
+    One wrong row makes the trial imperfect, a mistake; the cost is the fraction of imperfect sets.
+    The targets of a trial may be followed by as many prices, the shares of C that the steps along its rows take
     ([SIMPROJ] sec. 10).
     """
 
@@ -90,21 +92,22 @@ cdef class Block(Task):
 cdef inline void worse(
     const double* s, Py_ssize_t raised, Py_ssize_t lowered, Py_ssize_t* up, Py_ssize_t* down
 ) noexcept nogil:
-    """Put a pair of labels, if there are two, in place of (up, down) where it is violated more."""
+    """Replace (up, down) by another pair of labels if that is violated more."""
     if raised >= 0 and lowered >= 0 and (up[0] < 0 or s[raised] - s[lowered] < s[up[0]] - s[down[0]]):
         up[0], down[0] = raised, lowered
 
 
 cdef class Ranking(Task):
-    """y the relevant labels, ascending, one score a label: all relevant ones must beat all others ([JMLR] sec. 7).
+    """Label ranking: y the relevant labels, ascending, one score per label; relevant ones must beat all others ([JMLR]
+    sec. 7).
 
     Loss [margin - (s_r - s_q)]_+ of the lowest relevant label r and the highest other label q; none if either is
     missing. With `calibrated` the last score is that of a label between them, which the relevant ones must beat and
     which must beat the others.
 
-    The half-space of the worst pair alone, or with `every` the sides of all pairs: label r to be raised has the loss
-    margin - s_r and label q to be lowered s_q, so that the loss of a pair is their sum. No pair is ever listed. With
-    `met` there are also the sides of pairs that are met: where labels share weights, a move may violate those.
+    The half-space of the worst pair only, or with `every` the sides of all pairs: label r to raise has the loss
+    margin - s_r and label q to lower s_q, so that the loss of a pair is their sum. Pairs are never listed. With
+    `met`, the sides of satisfied pairs are emitted, too: if labels share weights, a move may violate those.
     """
 
     cdef readonly double margin
@@ -146,7 +149,7 @@ cdef class Ranking(Task):
             demand(r, up, down, loss, r.mistake)
 
     cdef void demand_sides(self, Round* r, Py_ssize_t low, Py_ssize_t high, Py_ssize_t middle) noexcept nogil:
-        """The sides of the pairs that are violated, and perhaps a few more."""
+        """Emit the sides of the violated pairs, and possibly a few more."""
         cdef const double* s = r.s
         cdef Py_ssize_t c, i = 0
         cdef double bottom = s[low] if low >= 0 else INFINITY, top = s[high] if high >= 0 else -INFINITY

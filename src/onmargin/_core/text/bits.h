@@ -1,4 +1,4 @@
-/* Words of 64 bits, and bytes looked at eight at a time. */
+/* Words of 64 bits, and bytes read eight at a time. */
 #ifndef ONMARGIN_BITS_H
 #define ONMARGIN_BITS_H
 
@@ -9,7 +9,7 @@
 #include <intrin.h>
 #endif
 
-/* Whether the first of eight bytes is the lowest of a word. */
+/* Whether this machine is little-endian. */
 #if defined(_MSC_VER) || (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 #define LITTLE_ENDIAN_WORDS 1
 #else
@@ -36,7 +36,7 @@ static inline int trailing_zeros(uint64_t a) {
 #endif
 }
 
-/* Eight bytes as a number, the first one lowest. */
+/* Return eight bytes as a number, the first one lowest. */
 static inline uint64_t load_eight(const char *bytes) {
     uint64_t v = 0;
 #if LITTLE_ENDIAN_WORDS
@@ -47,7 +47,7 @@ static inline uint64_t load_eight(const char *bytes) {
     return v;
 }
 
-/* Fewer than eight bytes, as if zeros followed them. */
+/* Return fewer than eight bytes as a number, padded with zeros. */
 static inline uint64_t load_some(const char *bytes, int n) {
     uint64_t v = 0;
 #if LITTLE_ENDIAN_WORDS
@@ -62,7 +62,7 @@ static inline uint64_t load_some(const char *bytes, int n) {
     return v;
 }
 
-/* The product of two words, whole: its lower half, and its higher one in `high`. */
+/* Return the lower half of the product of two words, and set its higher half in `high`. */
 static inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t *high) {
 #if defined(__SIZEOF_INT128__)
     unsigned __int128 product = (unsigned __int128)a * b;

@@ -57,10 +57,10 @@ static inline int entries_compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Sort indices that stand for a value of 1 each, and count equal ones; answers how many different ones there are.
+/* Sort indices with a value of 1 each, and count equal ones; return the number of different ones.
  *
- * By digits of six bits, from the lowest: a text has about as many words as such a digit has values. Of long texts
- * there are few, and short counters are faster. */
+ * By digits of six bits, from the lowest: a text has about as many words as such a digit has values. Long texts
+ * are rare, and short counters are faster. */
 static inline ptrdiff_t entries_count(int32_t *indices, int32_t *spare, ptrdiff_t n, Entry *entries)
 {
     enum { BITS = 6, VALUES = 1 << BITS };

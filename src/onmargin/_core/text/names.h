@@ -7,7 +7,7 @@
 
 #include "bits.h"
 
-/* Whether n bytes are the same. Most names are short: eight bytes at a time, the last eight possibly twice. */
+/* Return whether n bytes are equal. Most names are short: eight bytes at a time, the last eight possibly twice. */
 static inline int bytes_equal(const char *s, const char *t, Py_ssize_t n)
 {
     if (n < 8)
@@ -20,7 +20,7 @@ static inline int bytes_equal(const char *s, const char *t, Py_ssize_t n)
     return 1;
 }
 
-/* A name as it lies in memory: so many bytes, of characters that take one, two or four each. */
+/* A name in memory: its bytes, with one, two or four bytes per character. */
 typedef struct {
     const char *bytes;
     Py_ssize_t n;
@@ -39,8 +39,8 @@ static inline int spelling_equal(Spelling a, Spelling b)
     return a.n == b.n && a.kind == b.kind && (a.bytes == b.bytes || bytes_equal(a.bytes, b.bytes, a.n));
 }
 
-/* Up to eight bytes of a name that has n more. With `padded` up to seven bytes behind the name may be read, which
- * spares branches. */
+/* Return up to eight bytes of a name that has n more. With `padded`, up to seven bytes behind the name may be read,
+ * which avoids branches. */
 static inline uint64_t name_word(const char *name, Py_ssize_t n, int padded)
 {
     if (n >= 8)
@@ -48,8 +48,9 @@ static inline uint64_t name_word(const char *name, Py_ssize_t n, int padded)
     return padded ? load_eight(name) & (((uint64_t)1 << 8 * n) - 1) : load_some(name, (int)n);
 }
 
-/* The hash that gives a name its place in models of hashed features. It must never change: weights in model files lie
- * where it says. It is not meant to resist an attacker, who can make names share a weight, but cannot slow a lookup. */
+/* The hash that gives a name its place in models of hashed features. It must never change: weights in model files are
+ * stored in these places. It does not resist attackers: they can make names share a weight, but cannot slow a lookup.
+ * */
 static inline uint64_t place_hash(const char *name, Py_ssize_t n, int padded)
 {
     uint64_t hashed = (uint64_t)n;
@@ -61,7 +62,7 @@ static inline uint64_t place_hash(const char *name, Py_ssize_t n, int padded)
 }
 
 enum {
-    BLOCK_WORDS = 32,             /* of a name that have a secret each */
+    BLOCK_WORDS = 32,             /* words of a name that have a secret each */
     SECRETS = BLOCK_WORDS + 4
 };
 
@@ -119,7 +120,7 @@ static inline int slot_has(const Slot *slot, const Slot *wanted, Spelling name)
            ((slot->mark & LONG_NAME) != LONG_NAME || spelling_equal(name_spelling(slot->name), name));
 }
 
-/* Whether all characters of a slice are ASCII; up to seven bytes behind it are read. */
+/* Return whether all characters of a slice are ASCII; up to seven bytes behind it are read. */
 static inline int is_ascii(const char *text, Py_ssize_t n)
 {
     uint64_t high = 0;

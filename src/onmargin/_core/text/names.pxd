@@ -1,4 +1,4 @@
-"""Features known by name: an index of names that grows, or one of fixed size that hashes them."""
+"""Features by name: a growing index of names, or a hash of fixed size."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uint64_t
@@ -42,7 +42,7 @@ cdef extern from "entries.h" nogil:
 
 
 cdef struct Feature:
-    PyObject* name      # of an example, which holds it
+    PyObject* name      # borrowed from the example
     uint64_t hashed
     double value
 
@@ -71,7 +71,7 @@ cdef class Names(Index):
         return slot + 1 if slot < self.slots + self.mask else self.slots
 
     cdef inline Slot* slot(self, Spelling name, uint64_t hashed, bint padded=False) noexcept nogil:
-        """That of a name, or the free one where it would be."""
+        """Return the slot of a name, or the free slot where it belongs."""
         cdef Slot* slot = &self.slots[hashed & self.mask]
         cdef Slot wanted = name_slot(name, hashed, padded)
         while slot.name != NULL and not slot_has(slot, &wanted, name):

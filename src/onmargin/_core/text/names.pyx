@@ -1,4 +1,4 @@
-"""Features known by name: an index of names that grows, or one of fixed size that hashes them."""
+"""Features by name: a growing index of names, or a hash of fixed size."""
 
 import os
 from itertools import pairwise
@@ -23,10 +23,10 @@ cdef extern from "Python.h":
 # Rows are indexed by 32-bit integers.
 cdef Py_ssize_t MOST_NAMES = 2**31 - 1
 
-# As many names as the first caches hold.
+# The number of names that fit the first-level caches.
 cdef Py_ssize_t FEW_NAMES = 4096
 
-# Others in each process, so that nobody can prepare names that meet in one slot.
+# Different in each process, so that nobody can prepare names that collide.
 cdef uint64_t[SECRETS] secrets
 cdef bytes _random = os.urandom(sizeof(secrets))
 memcpy(secrets, <char*>_random, sizeof(secrets))
@@ -40,10 +40,10 @@ cdef inline uint64_t hash_of(Spelling name) noexcept nogil:
 
 
 cdef class Index:
-    """The interface: the places of features by their names. A new name is given one (`grow`), or has none.
+    """Base class: places of features by name. With `grow`, a new name gets a place; otherwise it has none.
 
-    find        the places of the names of an example, looked up together; answers how many have one
-    find_words  the same for n runs of `length` words of a text, which is UTF-8 with 7 bytes more behind it
+    find        look up the places of the names of an example together; return how many have one
+    find_words  the same for n runs of `length` words of a text, in UTF-8 with 7 extra bytes behind it
     """
 
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
@@ -58,18 +58,18 @@ cdef class Index:
         return self.size
 
     def get(self, str name):
-        """The place of a name, or -1."""
+        """Return the place of a name, or -1."""
         cdef Feature feature
         cdef Entry entry
         feature.name, feature.value = <PyObject*>name, 1
         return entry.index if self.find(&feature, 1, False, &entry) else -1
 
     def forget(self, Py_ssize_t n):
-        """Keep the first n names only, where names are kept."""
+        """Keep only the first n names, if names are stored."""
 
 
 cdef class Names(Index):
-    """Names in the order in which they were first met; the place of each is the index of its feature.
+    """Names in order of first appearance; the place of a name is the index of its feature.
 
     A table with open addressing, at most half full. A slot has a part of the name's hash, so that nearly every name
     that is looked at is the one that is looked for, and the bytes of a short name.
@@ -82,7 +82,7 @@ cdef class Names(Index):
         self.names = names
         self.index()
         if len(set(names)) < len(names):
-            raise ValueError("names must be given once each")
+            raise ValueError("names must be unique")
 
     def __reduce__(self):
         texts = [name.encode("utf-8", "surrogatepass") for name in self.names]
@@ -96,14 +96,14 @@ cdef class Names(Index):
         self.take_over([text[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)])
 
     def forget(self, Py_ssize_t n):
-        """Keep the first n names only. Taken out last first, none is on the way to one that stays."""
+        """Keep only the first n names. The others are removed last first, so that no probe sequence is broken."""
         while self.size > n:
             self.size -= 1
             name = self.names.pop()
             self.slot(name_spelling(<PyObject*>name), hash_of(name_spelling(<PyObject*>name))).name = NULL
 
     def probes(self):
-        """Return how many slots are looked at to find every name once: a measure of how well the hash spreads them."""
+        """Return how many slots are probed to find every name once, a measure of how well the hash spreads them."""
         cdef Py_ssize_t n = 0
         cdef Slot* slot
         for name in self.names:
@@ -137,7 +137,7 @@ cdef class Names(Index):
         slot.name, slot.place = <PyObject*>name, <int32_t>place
 
     cdef Py_ssize_t find(self, Feature* features, Py_ssize_t n, bint grow, Entry* found) except -1:
-        """In three rounds, so that each name can wait for memory while the others are under way."""
+        """Look up in three passes, so that memory accesses of different names overlap."""
         cdef Py_ssize_t k, kept = 0
         cdef Slot* slot
         for k in range(n):
@@ -186,7 +186,7 @@ cdef class Names(Index):
         return kept
 
     cdef Py_ssize_t add_word(self, const char* text, Py_ssize_t n, bint grow) except -2 with gil:
-        """The place of a word that is new or not ASCII, or -1."""
+        """Return the place of a word that is new or not ASCII, or -1."""
         cdef str name = text[:n].decode("utf-8")
         cdef Spelling spelling = name_spelling(<PyObject*>name)
         cdef Slot* slot = self.slot(spelling, hash_of(spelling))
@@ -208,7 +208,7 @@ cdef class Names(Index):
 
 
 cdef class Hashed(Index):
-    """Places among 2^bits by a hash that is the same everywhere: memory is bounded, and names may share a place."""
+    """Places among 2^bits by a fixed hash: memory is bounded, and names may share a place."""
 
     def __init__(self, int bits):
         self.bits = whole(bits, "bits", least=1, most=30)

@@ -17,14 +17,14 @@ cdef class _Column:
     cdef array(self, dtype)
 
     cdef inline void* extend(self, Py_ssize_t size) except NULL nogil:
-        """Room for `size` more bytes, to be filled in."""
+        """Return room for `size` more bytes."""
         if self.used + size > self.size:
             self.grow(2 * (self.used + size))
         self.used += size
         return self.start + self.used - size
 
     cdef inline void* room(self, Py_ssize_t size) except NULL nogil:
-        """Room for `size` bytes in all; what was there is lost."""
+        """Return room for `size` bytes in total; the old content is lost."""
         self.used = 0
         return self.extend(size)
 
@@ -39,7 +39,7 @@ cdef class Reader:
     cdef Py_UCS4 separator
     cdef bint single
     cdef _Column values, indices, ends, features, entries, spare, places
-    cdef Feature* next_feature         # that is to be taken
+    cdef Feature* next_feature         # the next feature to fill
     cdef Py_ssize_t n_entries
     cdef list held
 
@@ -57,7 +57,7 @@ cdef class Reader:
     cdef int settle(self) except -1
 
     cdef inline bint fits(self, double value) noexcept:
-        """Whether a value is finite as the rows have it."""
+        """Return whether a value is finite in the precision of the rows."""
         return isfinite(<float>value) if self.single else isfinite(value)
 
     cdef void rewind(self) noexcept nogil

@@ -49,7 +49,7 @@ cdef inline bint is_quick(PyObject* value, double* number) noexcept:
 
 
 cdef class _Column:
-    """Memory that is appended to."""
+    """A growing buffer."""
 
     def __cinit__(self):
         self.memory = bytearray()
@@ -61,13 +61,13 @@ cdef class _Column:
         return 0
 
     cdef array(self, dtype):
-        """The numbers in it, not copied; then it can grow no more."""
+        """Return the numbers as an array without a copy; the buffer cannot grow any more."""
         self.grow(self.used)
         return np.frombuffer(self.memory, dtype)
 
 
 def flattened(x):
-    """The features of a dict with those of the dicts, lists and sets in it, which are called "name:inner"."""
+    """Yield the features of a dict and of the dicts, lists and sets in it, which are named "name:inner"."""
     flat = {}
     for name, value in x.items():
         if isinstance(value, dict):
@@ -86,11 +86,11 @@ cdef class Reader:
     """Rows of a sparse matrix, read from dicts {name: number or category}, lists of names, and strings of text.
 
     A category is the feature "name=category" of value 1, and the features of a dict, list or set within a dict are
-    called "name:inner"; a value of None or NaN is missing, as if its name were not
-    there. Zeros are left out unless `zeros` keeps them, for models to which they are not missing. In a list,
-    "name:value" has a value; with no `separator` names stand for themselves. Values of the same name are added up.
-    Names that are not known are learned (`grow`), or left out. Without `text`, strings are no rows; with `frequencies`
-    the words of a text count by them, and while `counting` each text is one document more.
+    named "name:inner"; a value of None or NaN is missing, as if its name were not
+    there. Zeros are left out unless `zeros` keeps them, for models that distinguish them from missing values. In a
+    list, "name:value" has a value; without a `separator`, strings are names. Values of the same name are added.
+    Unknown names are added (`grow`) or left out. Without `text`, strings are refused as rows; with `frequencies`,
+    the words of a text are weighted by them, and while `counting`, each text adds one document.
     """
 
     def __init__(self, Index names, *, bint grow, dtype, separator=None, Text text=None, Frequencies frequencies=None):
@@ -106,7 +106,7 @@ cdef class Reader:
         (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = 0
 
     def arrays(self):
-        """The values, indices and row ends of a CSR matrix; then no more can be read."""
+        """Return the values, indices and row ends of a CSR matrix; nothing can be read afterwards."""
         return self.values.array(self.dtype), self.indices.array(np.int32), self.ends.array(np.int64)
 
     def read(self, x):
@@ -117,7 +117,7 @@ cdef class Reader:
         (<int64_t*>self.ends.extend(sizeof(int64_t)))[0] = self.indices.used // <Py_ssize_t>sizeof(int32_t)
 
     cdef int fill(self, x) except -1:
-        """Take the features of an example."""
+        """Read the features of an example."""
         self.n_entries = 0
         if isinstance(x, dict):
             self.take_pairs(x)
@@ -127,7 +127,7 @@ cdef class Reader:
             text = str.__str__(x)
             self.take_text(<PyObject*>text)
         elif isinstance(x, Rows) or hasattr(x, "tocsr") or (isinstance(x, np.ndarray) and x.dtype.kind in "biuf"):
-            raise TypeError(f"features go by name here, and this is a vector: {x!r:.100}")
+            raise TypeError(f"this model reads features by name; got a vector: {x!r:.100}")
         elif isinstance(x, str | bytes) or not hasattr(x, "__iter__"):
             kinds = " or a list of their names" if self.text is None else ", a list of their names or a text"
             raise TypeError(f"expected a dict of features{kinds}, got {x!r:.100}")
@@ -138,7 +138,7 @@ cdef class Reader:
         return 0
 
     cdef int take_pairs(self, x) except -1:
-        """Look up the features of a dict, which holds their names meanwhile."""
+        """Look up the features of a dict, which keeps their names alive."""
         cdef PyObject* key
         cdef PyObject* value
         cdef Py_ssize_t position = 0
@@ -161,14 +161,14 @@ cdef class Reader:
         return self.find_places()
 
     cdef int take_names(self, tuple x) except -1:
-        """Look up the names of a tuple, which holds them meanwhile."""
+        """Look up the names of a tuple, which keeps them alive."""
         self.next_feature = <Feature*>self.features.room((len(x) + 1) * sizeof(Feature))
         for name in x:
             self.take_name(name)
         return self.find_places()
 
     cdef int take_pair(self, name, value) except -1:
-        """Take a feature, unless it stands for several: then return 1."""
+        """Read a feature; return 1 if it stands for several."""
         cdef double number
         if value is None:
             return 0
@@ -194,18 +194,18 @@ cdef class Reader:
         return self.take(name, 1)
 
     cdef str plain(self, name):
-        """A name that is another kind of string, such as one of NumPy."""
+        """Return a name given as another kind of string, such as a NumPy one."""
         if not isinstance(name, str):
             raise TypeError(f"names of features must be strings, got {name!r}")
         return self.hold(str.__str__(name))
 
     cdef hold(self, name):
-        """Keep a name that no one else does."""
+        """Keep a reference to a new name."""
         self.held.append(name)
         return name
 
     cdef tuple parted(self, str name, Py_ssize_t colon):
-        """The name and the value of "name:value"; a name that has no number after it, or "\\:" before, is a name."""
+        """Split "name:value"; without a number after the separator, or with "\\:" before it, it is a name."""
         tail = name[colon + 1:]
         if name[colon - 1] != "\\" and tail[:1] in "0123456789.+-" and tail:
             try:
@@ -225,7 +225,7 @@ cdef class Reader:
         return 0
 
     cdef int find_places(self) except -1:
-        """Look up the features that were taken."""
+        """Look up the features that were read."""
         cdef Feature* features = <Feature*>self.features.start
         cdef Py_ssize_t n = self.next_feature - features
         cdef Entry* entries = <Entry*>self.entries.room((n + 1) * sizeof(Entry))
@@ -235,7 +235,7 @@ cdef class Reader:
         return self.settle()
 
     cdef int take_text(self, PyObject* text) except -1 nogil:
-        """Every n-gram of words, and what it counts for how often it occurs."""
+        """Read every n-gram of words, weighted by how often it occurs."""
         cdef Py_ssize_t n, most, found = 0
         cdef int32_t* places
         cdef Entry* entries
@@ -255,7 +255,7 @@ cdef class Reader:
         return 0
 
     cdef int settle(self) except -1:
-        """Sort the entries, and add up what is of one feature."""
+        """Sort the entries, and add the values of equal features."""
         cdef Entry* entries = <Entry*>self.entries.start
         cdef Py_ssize_t k = 1, kept = 0, n = self.n_entries
         while k < n and entries[k - 1].index < entries[k].index:
@@ -267,7 +267,7 @@ cdef class Reader:
             if kept > 0 and entries[kept - 1].index == entries[k].index:
                 entries[kept - 1].value += entries[k].value
                 if not self.fits(entries[kept - 1].value):
-                    raise ValueError("the values of a feature that is there several times must have a finite sum")
+                    raise ValueError("the values of a repeated feature must have a finite sum")
             else:
                 entries[kept] = entries[k]
                 kept += 1
@@ -275,7 +275,7 @@ cdef class Reader:
         return 0
 
     cdef int row(self, Row* x) except -1 nogil:
-        """Append the entries to the columns, and look at them as a row there."""
+        """Append the entries to the columns, and set the row to them."""
         cdef Entry* entries = <Entry*>self.entries.start
         cdef Py_ssize_t k, n = self.n_entries
         cdef int32_t* index = <int32_t*>self.indices.extend(n * sizeof(int32_t))
@@ -290,5 +290,5 @@ cdef class Reader:
         return 0
 
     cdef void rewind(self) noexcept nogil:
-        """Forget the rows appended."""
+        """Discard the appended rows."""
         self.indices.used = self.values.used = 0

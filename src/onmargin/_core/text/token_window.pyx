@@ -1,4 +1,4 @@
-"""Names of features of tokens, by templates over the columns of their neighbors."""
+"""Feature names of tokens, from templates over the columns of neighboring tokens."""
 
 from cpython.list cimport PyList_Append
 from cpython.unicode cimport PyUnicode_Concat
@@ -7,7 +7,7 @@ from cpython.unicode cimport PyUnicode_Concat
 cdef class Window:
     """Names like "w[-1]|pos[0]=the|NOUN" for the tokens of a sentence.
 
-    A template is what its names start with, "w[-1]|pos[0]=", and the column and offset of each part.
+    A template has a prefix, such as "w[-1]|pos[0]=", and the column and offset of each part.
     """
 
     cdef list prefixes
@@ -18,7 +18,7 @@ cdef class Window:
         self.parts = [list(map(tuple, parts)) for _, parts in templates]
 
     def names(self, list sentence):
-        """The names of every token; `sentence` has a tuple of strings for each."""
+        """Return the names of every token; `sentence` has a tuple of strings per token."""
         cdef Py_ssize_t i, n = len(sentence)
         cdef list features = [], names
         for i in range(n):

@@ -8,16 +8,16 @@
 
 #include "bits.h"
 
-enum { WORDS_PADDING = 8 }; /* characters behind a text that may be read and written */
+enum { WORDS_PADDING = 8 }; /* readable and writable characters behind a text */
 
-/* Where a word begins and ends. */
+/* The start and the end of a word. */
 typedef struct {
     ptrdiff_t start, end;
 } Span;
 
 #define EVERY_BYTE(c) (0x0101010101010101 * (uint64_t)(c))
 
-/* The highest bit of every byte of v, all below 0x80, that is at least c. */
+/* Set the highest bit of every byte of v that is at least c; all bytes are below 0x80. */
 static inline uint64_t at_least(uint64_t v, uint64_t c) {
     return (v + EVERY_BYTE(0x80 - c)) & EVERY_BYTE(0x80);
 }
@@ -26,14 +26,14 @@ static inline uint64_t between(uint64_t v, uint64_t first, uint64_t last) {
     return at_least(v, first) & ~at_least(v, last + 1);
 }
 
-/* One bit for each byte of v that words are made of. */
+/* Return one bit per byte of v, set for characters of words. */
 static inline uint64_t word_characters(uint64_t v) {
     uint64_t underscores = ~at_least(v ^ EVERY_BYTE('_'), 1) & EVERY_BYTE(0x80);
     uint64_t found = between(v | EVERY_BYTE(0x20), 'a', 'z') | between(v, '0', '9') | underscores;
     return (found >> 7) * 0x0102040810204080 >> 56;
 }
 
-/* Eight characters at a time, in lower case or as they are: copies them, and says which are of words, one bit each. */
+/* Copy eight characters, in lower case or unchanged, and return one bit per character, set for those of words. */
 static inline uint64_t words_of_eight(const char *text, int n, int lower, char *out) {
     uint64_t v = n < 8 ? load_some(text, n) : load_eight(text), found = word_characters(v);
     if (lower) v |= between(v, 'A', 'Z') >> 2;
@@ -63,9 +63,9 @@ static inline uint64_t words_of_sixteen(const char *text, int lower, char *out) 
 }
 #endif
 
-/* Copies a text, in lower case or as it is, and finds its words of two characters at least; answers how many.
+/* Copy a text, in lower case or unchanged, and find its words of at least two characters; return their number.
  *
- * In a word of 64 bits, one a character, runs of ones are the words. They begin and end where it differs from itself
+ * In 64 bits, one per character, runs of ones are the words. They begin and end where the bits differ from themselves
  * shifted by one. `spans` has room for n / 2 + 1, and `out` for n characters and the padding. */
 static inline ptrdiff_t words_find(const char *text, ptrdiff_t n, int lower, char *out, Span *spans) {
     uint64_t before = 0, run, turns;
@@ -91,7 +91,7 @@ static inline ptrdiff_t words_find(const char *text, ptrdiff_t n, int lower, cha
     return n_words;
 }
 
-/* Moves words together, one blank between them, so that those of an n-gram are one slice. */
+/* Join words with one blank between them, so that those of an n-gram are one slice. */
 static inline void words_join(char *text, Span *spans, ptrdiff_t n) {
     ptrdiff_t used = 0;
     for (ptrdiff_t k = 0; k < n; k++) {

@@ -1,4 +1,4 @@
-"""Words of a text, and what they count."""
+"""Words of a text and their weights."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
@@ -13,10 +13,10 @@ cdef class Text:
     cdef readonly bint normalize
     cdef bint binary, logarithmic
     cdef bytearray letters_memory, spans_memory
-    cdef char* letters                    # those of the words, as UTF-8, with room behind them
-    cdef Span* spans                      # where in them each word is
+    cdef char* letters                    # the words in UTF-8, with room behind them
+    cdef Span* spans                      # position of each word in `letters`
     cdef Py_ssize_t n_words
-    cdef Py_ssize_t longest_text          # that there is room for
+    cdef Py_ssize_t longest_text          # characters that there is room for
 
     cdef int split(self, PyObject* text) except -1 nogil
     cdef int reserve(self, Py_ssize_t n) except -1 with gil
@@ -26,7 +26,7 @@ cdef class Text:
 
 cdef class Frequencies:
     cdef readonly int64_t documents
-    cdef readonly object counts   # of documents by feature
+    cdef readonly object counts   # number of documents per feature
     cdef int64_t* c
     cdef Py_ssize_t n
 

@@ -1,4 +1,4 @@
-"""Words of a text, and what they count."""
+"""Words of a text and their weights."""
 
 from functools import partial
 
@@ -34,7 +34,7 @@ cdef extern from "words.h" nogil:
 
 
 cdef inline Py_ssize_t encode(uint32_t c, char* out) noexcept nogil:
-    """A character as UTF-8; the number of its bytes."""
+    """Write a character in UTF-8; return the number of its bytes."""
     if c < 0x80:
         out[0] = <char>c
         return 1
@@ -51,10 +51,10 @@ cdef inline Py_ssize_t encode(uint32_t c, char* out) noexcept nogil:
 
 
 cdef class Text:
-    """How texts become features: words of two letters, digits or underscores at least, alone and in n-grams.
+    """Features of texts: words of at least two letters, digits or underscores, alone and in n-grams.
 
-    An n-gram has `shortest` to `longest` words. `weighting` is what a feature of a text counts: "binary" 1,
-    "tf" how often it occurs, "log" one plus the logarithm of that. With `normalize` rows have length 1.
+    An n-gram has `shortest` to `longest` words. `weighting` is the value of a feature: "binary" 1,
+    "tf" how often it occurs, "log" one plus the logarithm of that. With `normalize`, rows have length 1.
     """
 
     def __init__(self, *, bint lowercase=True, int shortest=1, int longest=1, str weighting="tf",
@@ -72,13 +72,13 @@ cdef class Text:
         return partial(type(self), **settings), ()
 
     def words(self, str text):
-        """The words of a text."""
+        """Return the words of a text."""
         cdef Py_ssize_t k
         self.split(<PyObject*>text)
         return [self.letters[self.spans[k].start:self.spans[k].end].decode() for k in range(self.n_words)]
 
     cdef int reserve(self, Py_ssize_t n) except -1 with gil:
-        """Room for the words of n characters, of which each takes four bytes at most."""
+        """Make room for the words of n characters of at most four bytes each."""
         self.letters_memory = bytearray(4 * n + WORDS_PADDING)
         self.spans_memory = bytearray((n // 2 + 2) * sizeof(Span))
         self.letters = PyByteArray_AS_STRING(self.letters_memory)
@@ -87,7 +87,7 @@ cdef class Text:
         return 0
 
     cdef int split(self, PyObject* text) except -1 nogil:
-        """Find the words; those of n-grams are put together, a blank after each, so that n-grams are slices."""
+        """Find the words; for n-grams they are joined with blanks, so that n-grams are slices."""
         cdef Py_ssize_t n = PyUnicode_GET_LENGTH(text)
         if n > self.longest_text:
             self.reserve(2 * n)
@@ -120,7 +120,7 @@ cdef class Text:
             used, letters = start, 0
 
     cdef void weigh(self, Entry* entries, Py_ssize_t n, Frequencies frequencies) noexcept nogil:
-        """What the features of a text count, whose values are how often each occurs."""
+        """Weight the features of a text, whose values are their counts."""
         cdef Py_ssize_t k
         cdef double squares = 0, scale
         for k in range(n):
@@ -138,9 +138,9 @@ cdef class Text:
 
 
 cdef class Frequencies:
-    """In how many of the documents met so far each feature occurs, and how much it counts for that.
+    """Inverse document frequencies: in how many documents so far each feature occurs, and its weight.
 
-    A feature in d of n documents counts 1 + ln((1 + n) / (1 + d)): the fewer have it, the more.
+    A feature in d of n documents has the weight 1 + ln((1 + n) / (1 + d)).
     """
 
     def __init__(self):
@@ -157,7 +157,7 @@ cdef class Frequencies:
             raise ValueError("counts must be at least 0")
 
     cdef int reserve(self, Py_ssize_t n) except -1 with gil:
-        """Room for n features."""
+        """Make room for n features."""
         if n > self.n:
             counts = np.zeros(n, np.int64)
             counts[:self.n] = self.counts
@@ -166,7 +166,7 @@ cdef class Frequencies:
         return 0
 
     cdef int count(self, const Entry* entries, Py_ssize_t n, Py_ssize_t n_features) except -1 nogil:
-        """One document more, and which of the features it has."""
+        """Count one document with its features."""
         cdef Py_ssize_t k
         if n_features > self.n:
             self.reserve(max(n_features, 2 * self.n))

@@ -44,7 +44,7 @@ abstain_option = click.option(
     "--abstain",
     type=click.FloatRange(0),
     metavar="COST",
-    help="Give no class where the probability of a mistake is more than this cost, that of a mistake being 1.",
+    help="Abstain where the probability of a mistake exceeds this cost (a mistake costs 1).",
 )
 strict_option = click.option(
     "--strict", is_flag=True, help="Fail if a file has no known features, or lacks columns that the model learned from."

@@ -15,11 +15,21 @@ from onmargin.apps.failure import Failure
     help="Folder of journal and snapshots.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need --tokens.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8700, show_default=True, help="0: any that is free.")
 @click.option(
-    "--tokens", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File of who may read, learn, admin."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8700,
+    show_default=True,
+    help="Port to listen on; 0 picks a free one.",
 )
-@click.option("--rate", type=click.FloatRange(0), default=0, help="Requests a second of one address; 0: no limit.")
+@click.option(
+    "--tokens",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File of access tokens with their scopes: read, learn or admin.",
+)
+@click.option(
+    "--rate", type=click.FloatRange(0), default=0, help="Maximum requests per second and address; 0 means no limit."
+)
 @click.option(
     "--proxy",
     "proxies",
@@ -27,15 +37,29 @@ from onmargin.apps.failure import Failure
     metavar="ADDRESS",
     help="Address or network of a proxy whose X-Forwarded-For is believed, for --rate; may be repeated.",
 )
-@click.option("--max-body", type=click.IntRange(1024), default=4 * 2**20, show_default=True, help="Bytes of a request.")
-@click.option("--timeout", type=click.FloatRange(1), default=30, show_default=True, help="Seconds for a request.")
-@click.option("--max-features", type=click.IntRange(1), default=2**20, show_default=True, help="Names kept by a model.")
-@click.option("--max-weights", type=click.IntRange(1), default=2**25, show_default=True, help="Weights of a model.")
-@click.option("--max-waiting", type=click.IntRange(1), default=8192, show_default=True, help="Examples in the queue.")
 @click.option(
-    "--snapshot-every", type=click.IntRange(1), default=50_000, show_default=True, help="Examples between snapshots."
+    "--max-body", type=click.IntRange(1024), default=4 * 2**20, show_default=True, help="Maximum bytes of a request."
 )
-@click.option("--compact", is_flag=True, help="Keep of the journal only what came after the snapshot before the last.")
+@click.option(
+    "--timeout", type=click.FloatRange(1), default=30, show_default=True, help="Maximum seconds for a request."
+)
+@click.option(
+    "--max-features", type=click.IntRange(1), default=2**20, show_default=True, help="Maximum feature names of a model."
+)
+@click.option(
+    "--max-weights", type=click.IntRange(1), default=2**25, show_default=True, help="Maximum weights of a model."
+)
+@click.option(
+    "--max-waiting", type=click.IntRange(1), default=8192, show_default=True, help="Maximum examples in the queue."
+)
+@click.option(
+    "--snapshot-every",
+    type=click.IntRange(1),
+    default=50_000,
+    show_default=True,
+    help="Number of examples between snapshots.",
+)
+@click.option("--compact", is_flag=True, help="Delete journal entries before the second-to-last snapshot.")
 @click.option(
     "--readers",
     type=click.IntRange(0, 64),
@@ -51,16 +75,22 @@ from onmargin.apps.failure import Failure
     type=click.FloatRange(0, min_open=True),
     default=168,
     show_default=True,
-    help="Hours that predictions are kept for their labels.",
+    help="Hours to keep predictions that wait for their labels.",
 )
 @click.option(
     "--keep-number",
     type=click.IntRange(1),
     default=100_000,
     show_default=True,
-    help="Predictions per model that are kept for their labels.",
+    help="Maximum predictions per model that wait for their labels.",
 )
-@click.option("--max-file", type=click.IntRange(1024), default=2**26, show_default=True, help="Bytes of a model file.")
+@click.option(
+    "--max-file",
+    type=click.IntRange(1024),
+    default=2**26,
+    show_default=True,
+    help="Maximum bytes of an uploaded model file.",
+)
 @click.option(
     "--access-log",
     type=click.Path(dir_okay=False, allow_dash=True),
