@@ -1,4 +1,4 @@
-"""The experts of the learners that choose for themselves."""
+"""The experts of automatic model selection (AutoClassifier, AutoRegressor)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,32 +22,32 @@ from onmargin._core.steps.step import Confident, Constant, Projection, Proportio
 from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
 from onmargin.models.several import Kind, abreast, combination, packed_columns, side_by_side, with_average
 
-# Random Fourier features of an expert.
+# Number of random Fourier features of a curved expert.
 WAVES = 200
 # Random ferns of an expert.
 FERNS = 100
-# Features of rows up to which there are curved experts: each takes part in every wave.
+# Largest number of features with curved experts: each feature enters every random feature.
 MOST_CURVED = 300
-# Features of rows up to which an expert keeps a number for each pair of them.
+# Largest number of features for which an expert keeps a matrix of features by features.
 MOST_CORRELATED = 64
-# The normal quantile of 0.9, statistics.NormalDist().inv_cdf(0.9): how sure of its margins a confident expert must be.
+# The normal quantile of 0.9, statistics.NormalDist().inv_cdf(0.9): the confidence that SCW requires of its margins.
 _SURE = 1.2815515655446008
-# Names of records up to which they are taken for a table, whose numbers are standardized.
+# Largest number of names with which records are treated as rows of a table, whose numbers are standardized.
 MOST_OF_TABLE = 4096
 
 
 class Expert(NamedTuple):
-    """A model: what it is called, how its weights move, what it asks (a word for its task), how far it goes.
+    """An expert: its name, the kind of its weights, the name of its task, and its step.
 
     It may learn from standardized rows, from random Fourier features of these, with gamma = `curve` / n_features, and
-    from the cells of random ferns, with so many `tests` each. One that is averaged learns nothing: it is the averages
-    of the one before it. A level learns from targets alone. An expert is left out where rows have more than
+    from the cells of random ferns with `tests` tests each. An averaged expert learns nothing: it averages the weights
+    of the one before it. A level learns only from targets. An expert is left out if rows have more than
     `most_features`, and dropped when records have more names.
     """
 
     name: str
     kind: Kind
-    asks: str
+    task: str
     step: Step
     standardized: bool = False
     averaged: bool = False
@@ -55,11 +55,11 @@ class Expert(NamedTuple):
     tests: int = 0
     most_features: float = inf
     level: bool = False
-    forgets: bool = False  # earlier examples, to follow what moves
+    forgets: bool = False  # whether it discounts earlier examples, to follow drift
 
     @property
-    def most_names(self) -> float:
-        """Names of records up to which it takes part."""
+    def max_names(self) -> float:
+        """The largest number of names of records with which it takes part."""
         return min(self.most_features, MOST_OF_TABLE) if self.standardized else self.most_features
 
     def matrix_size(self, n_features: int) -> int:
@@ -86,15 +86,15 @@ class Expert(NamedTuple):
         kind = partial(_on_ferns, self.kind, tests)
         return self._replace(name=name, kind=kind, standardized=True, tests=tests, most_features=MOST_CURVED)
 
-    def in_the_mean(self) -> "Expert":
+    def as_average(self) -> "Expert":
         return self._replace(name=f"{self.name}, averaged", step=Step(), averaged=True)
 
 
 class Experts(NamedTuple):
-    """Those for sparse rows, those for dense ones, and those that earlier versions had.
+    """The experts for sparse rows, for dense rows, and those of earlier versions.
 
-    Those of `table` learn next to the ones for sparse rows where these are records that may be those of a table.
-    `unnamed` are the names of those for sparse rows that files of version 0.1 do not name.
+    Those of `table` are added to the experts for sparse rows if rows may be records of a table.
+    `unnamed` are the names of experts for sparse rows that files of version 0.1 do not contain.
     """
 
     sparse: tuple[Expert, ...]
@@ -122,7 +122,7 @@ class Experts(NamedTuple):
 def _on_waves(
     kind: Kind, curve: float, n_features: int, n_columns: int, dtype: Any, *, entries: int = 0, **settings: Any
 ) -> Geometry:
-    """Return weights of waves, whose length goes by the entries of a row: the features, unless they are given."""
+    """Return weights for random Fourier features; gamma depends on `entries`, by default the number of features."""
     waves = kind(WAVES, n_columns, np.float64, **settings | {"sparse": False})
     return Fourier(waves, n_features, curve / max(entries or n_features, 1))
 
@@ -225,8 +225,8 @@ CLASSIFIERS = Experts(
     earlier=(
         _EARLIER,
         _EARLIER.on_standardized(),
-        _AROW.on_standardized().in_the_mean(),
-        _TRACKER.on_standardized().in_the_mean(),
+        _AROW.on_standardized().as_average(),
+        _TRACKER.on_standardized().as_average(),
     ),
     unnamed=(
         "adaptive",
@@ -284,15 +284,15 @@ REGRESSORS = Experts(
         _FREE_RIDGE.on_waves(0.3),
         _FREE_RIDGE.on_waves(1.0),
     ),
-    earlier=(_ADAPTIVE_PA.on_standardized().in_the_mean(),),
+    earlier=(_ADAPTIVE_PA.on_standardized().as_average(),),
     unnamed=("adaptive", "normalized", "AROW, r=1", "AROW, r=10", "AROW, r=0.01", "AROW that forgets"),
 )
 
 
 def kinds_of(experts: Sequence[Expert], entries: int = 0) -> list[Kind]:
-    """Return what makes their geometries: one for each, but for averages, and one for all on standardized rows.
+    """Return the constructors of the geometries: one per expert except averages, one for all on standardized rows.
 
-    Those that are curved have waves for rows of so many entries, or of all features.
+    `entries` is passed to curved experts.
     """
     plain: list[Kind] = []
     units: list[Kind] = []
@@ -316,7 +316,7 @@ def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometr
 
 
 def steps_of(experts: Sequence[Expert]) -> Step:
-    """Return how far each of them goes; plain projections are worked out together."""
+    """Return the steps of the experts as one step; plain projections are computed together."""
     steps = list(map(attrgetter("step"), experts))
     if set(map(type, steps)) == {Projection}:
         return Projections(list(map(attrgetter("cap"), steps)), list(map(attrgetter("damping"), steps)))
@@ -324,17 +324,17 @@ def steps_of(experts: Sequence[Expert]) -> Step:
 
 
 def class_tasks(n_classes: int, judge: Task, experts: Sequence[Expert]) -> list[Task]:
-    """Return what each expert asks of so many classes: nothing of one."""
+    """Return the task of each expert for a number of classes."""
     if n_classes < 2:
         return [judge] * len(experts)
     kind = Binary if n_classes == 2 else OneVsRest
-    asks = {
+    tasks = {
         "margins": kind(),
         "sure margins": kind(eager=True),
         "probabilities": Softmax(),
         "indicators": Indicators(),
     }
-    return list(map(asks.__getitem__, map(attrgetter("asks"), experts)))
+    return list(map(tasks.__getitem__, map(attrgetter("task"), experts)))
 
 
 def same_task(n_classes: int, judge: Task, experts: Sequence[Expert]) -> list[Task]:
@@ -347,29 +347,31 @@ class Ensemble:
     """Models that learn side by side from the same rows, and how they are combined."""
 
     experts: Experts
-    tasks: Callable[[int, Task, Sequence[Expert]], list[Task]]  # of so many classes, judged by a task
-    hedge: bool  # by a vote, instead of following the leader
-    by_loss: bool  # judged by their losses instead of their mistakes
-    retirable: bool = False  # some may be left out as the stream goes on
-    from_first: bool = False  # they learn how far targets are from the first one
-    sleeping: bool = False  # those that cannot matter for now neither vote nor learn
-    tempered: bool = False  # outliers among targets count as if they were none
-    units: Mapping[str, Any] | None = None  # what C is in units of; None: in those of the data
-    side_by_side: Callable[..., Geometry] = side_by_side  # how their weights lie
-    combination: Callable[..., Task] = combination  # the task that plays all of theirs
+    tasks: Callable[
+        [int, Task, Sequence[Expert]], list[Task]
+    ]  # number of classes, task of the prediction, experts -> their tasks
+    hedge: bool  # whether they vote, instead of following the leader
+    by_loss: bool  # whether they are compared by losses instead of mistakes
+    retirable: bool = False  # whether experts may be removed later
+    from_first: bool = False  # whether they learn differences from the first target
+    sleeping: bool = False  # whether experts sleep that cannot matter for now
+    tempered: bool = False  # whether outliers among targets are clipped
+    units: Mapping[str, Any] | None = None  # the options for the units of C; None if C is not scaled
+    side_by_side: Callable[..., Geometry] = side_by_side  # creates the geometry of all
+    combination: Callable[..., Task] = combination  # creates the task of all
 
     @property
     def sparse(self) -> tuple[Expert, ...]:
-        """Those for sparse rows."""
+        """The experts for sparse rows."""
         return self.experts.sparse
 
     def for_dense(self, n_features: int) -> tuple[Expert, ...]:
-        """Return those for dense rows of so many features."""
+        """Return the experts for dense rows with this number of features."""
         return tuple([expert for expert in self.experts.dense if n_features <= expert.most_features])
 
     def for_records(self, n_names: int) -> tuple[Expert, ...]:
-        """Return those for records that may be those of a table, as long as they have so many names."""
-        return tuple([expert for expert in (*self.sparse, *self.experts.table) if n_names <= expert.most_names])
+        """Return the experts for records of a table with this number of names."""
+        return tuple([expert for expert in (*self.sparse, *self.experts.table) if n_names <= expert.max_names])
 
     def by_name(self) -> dict[str, Expert]:
         """Return all models by their names."""

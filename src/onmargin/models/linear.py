@@ -34,7 +34,7 @@ def alternatives(options: Any, kind: Kind, step: Any, *, by_loss: bool) -> Ensem
     """Return the models of several values of C, or of current and averaged weights; None if there is one model."""
     if options.average == "best":
         current = Expert("current", kind, "", step)
-        experts: tuple[Expert, ...] = (current, current.in_the_mean()._replace(name="averaged"))
+        experts: tuple[Expert, ...] = (current, current.as_average()._replace(name="averaged"))
     else:
         values = grid(getattr(options, "C", 1.0))
         experts = tuple(Expert(f"C={C:g}", kind, "", projection(C, options.loss)) for C in values)

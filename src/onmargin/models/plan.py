@@ -401,7 +401,7 @@ class Model(Part):
     @property
     def most_names(self) -> int:
         """The number of names up to which all experts take part, unless none would be left."""
-        limits = sorted(expert.most_names for expert in self._experts)
+        limits = sorted(expert.max_names for expert in self._experts)
         return int(limits[0]) if limits and limits[0] < limits[-1] else maxsize
 
     def widen(self, n_features: int) -> None:
@@ -410,7 +410,7 @@ class Model(Part):
         Nothing changes if there is not enough memory.
         """
         learner, members, experts = copy(self.learner), self.members, self._experts
-        stays = [n_features <= expert.most_names for expert in experts]
+        stays = [n_features <= expert.max_names for expert in experts]
         if any(stays) and not all(stays):
             experts = [experts[m] for m in keep_some(learner, stays)]
             members, learner.step = [expert.name for expert in experts], steps_of(experts)

@@ -516,7 +516,7 @@ class StreamLearner:
         if plan.ensemble is None:
             return n_features**2 if plan.pairs else 0
         experts = self._model.experts(plan) if "_model" in vars(self) else plan.ensemble.sparse
-        return sum(expert.matrix_size(n_features) for expert in experts if n_features <= expert.most_names)
+        return sum(expert.matrix_size(n_features) for expert in experts if n_features <= expert.max_names)
 
     @property
     def models_(self) -> list[str]:
