@@ -23,7 +23,7 @@ LEARNERS = {
 def main() -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    kinds = "8, 30 and 100 by default; a number: a table of two classes with so many columns; C: workload C"
+    kinds = "8, 30 and 100 by default; a number: a table of two classes with this number of columns; C: workload C"
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=kinds)
     parser.add_argument("--repeats", type=int, default=9, help="turns of each learner, of which the best counts")
     arguments = parser.parse_args()

@@ -64,7 +64,7 @@ def onmargin(passes: int, X: list, y: list, **options: object) -> SequenceTagger
 
 
 def calibration(pairs: list[tuple[float, bool]], bins: int = 10) -> tuple[float, float, float]:
-    """Return the mean probability, how often it came true, and the calibration error."""
+    """Return the mean probability, how often it was right, and the calibration error."""
     p, hits = np.array(pairs, dtype=float).T
     places = np.minimum((bins * p).astype(int), bins - 1)
     gaps = np.abs(np.bincount(places, p - hits, minlength=bins))

@@ -264,7 +264,7 @@ def test_experts_that_lie_together_sleep_one_by_one(monkeypatch):
 
 @pytest.mark.parametrize("n", [0, 1001])
 def test_no_models_and_more_than_the_stack_holds_are_refused(n):
-    with pytest.raises(ValueError, match=f"from 1 to 1000 models learn side by side; got {n}"):
+    with pytest.raises(ValueError, match=f"the number of models side by side must be from 1 to 1000; got {n}"):
         Several([Regression(0.1)] * n, np.arange(n), 1, Regression(0.1))
 
 

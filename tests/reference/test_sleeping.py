@@ -122,7 +122,7 @@ def test_a_state_in_which_the_leader_sleeps_is_refused():
     hedge = Hedge(2, voting=True, groups=[0, 1])
     state = {name: np.copy(value) for name, value in hedge.state().items()}
     state["naps"][5] = 1
-    with pytest.raises(ValueError, match="naps must leave the model awake that has lost least"):
+    with pytest.raises(ValueError, match="naps must leave the model with the smallest loss awake"):
         hedge.__setstate__(state)
 
 

@@ -324,7 +324,7 @@ cdef class Calibration:
         return True
 
     cdef void settle(self, const Evidence* evidence, double* p, Py_ssize_t right=-1) noexcept nogil:
-        """Make the predicted class the most probable one, unless that is disproved, and adjust the odds of the best class.
+        """Make the predicted class the most probable one, unless disproved, and adjust the odds of the best class.
 
         If the `right` class is given, learn the adjustment.
         """

@@ -10,7 +10,7 @@ from onmargin._core.tasks.task cimport Task
 cdef class Totals:
     cdef public long long rounds, mistakes, updates
     cdef public double loss, squared_loss, dual_value, max_squared_norm, cost
-    cdef public Calibration calibration  # of the probabilities of classes; None where there are no classes
+    cdef public Calibration calibration  # calibration of class probabilities; None without classes
     cdef object recorded           # an array with one flag per round: whether it was a mistake
     cdef unsigned char* next_flag
     cdef Py_ssize_t flags_left
@@ -35,7 +35,7 @@ cdef class Stage:
     cdef tuple owners
 
     cdef inline void clear(self) noexcept nogil:
-        """Nothing is asked yet, and nothing suffered."""
+        """Clear the half-spaces and losses of a round."""
         self.r.n_halfspaces = self.r.mistake = 0
         self.r.n_parts = 1
         self.r.asleep = NULL

@@ -15,21 +15,21 @@ from onmargin._core.steps.step cimport Step, solve
 from onmargin._core.tasks.task cimport Task
 
 
-# A round that would gain more moves nothing: times the number of rounds its step must have a number too, for averages.
+# A round with a larger gain moves nothing: its step times the number of rounds must be finite, for averages.
 cdef double MOST_GAIN = 1e290
 
 
 cdef class Totals:
-    """What the rounds so far came to. Sums that leave the range of a double stay at its end."""
+    """Totals of the rounds so far. Sums that overflow stay at the largest double."""
 
     def record_mistakes(self, out):
-        """Write into `out` whether each of the next len(out) rounds was a mistake."""
+        """Record in `out` whether each of the next len(out) rounds is a mistake."""
         self.next_flag = <unsigned char*>address(out, "?", len(out), writable=True)
         self.flags_left = len(out)
         self.recorded = out
 
     def __copy__(self):
-        """Return totals to go on with, which record into the same array."""
+        """Return a copy to continue with, which records into the same array."""
         cdef Totals other = Totals()
         other.rounds, other.mistakes, other.updates = self.rounds, self.mistakes, self.updates
         other.loss, other.squared_loss, other.dual_value = self.loss, self.squared_loss, self.dual_value
@@ -54,7 +54,7 @@ cdef class Totals:
         return type(self), (), self.__getstate__() | calibration
 
     def meet(self, places, Py_ssize_t n_classes, double stretch=1.0):
-        """Return totals to go on with for more classes, as `Calibration.for_classes`."""
+        """Return a copy for more classes, as `Calibration.for_classes`."""
         other = copy(self)
         other.calibration = self.calibration.for_classes(places, n_classes, stretch)
         return other
@@ -74,7 +74,7 @@ cdef class Stage:
     def __init__(self, Geometry geometry, Step step=None, trials=None):
         cdef Py_ssize_t rows = 1 if trials is None else int(np.diff(trials).max(initial=0))
         cdef Py_ssize_t width = rows * geometry.n_scores
-        cdef Py_ssize_t halfspaces = width + 1  # at most one a score, and one more for a label between others
+        cdef Py_ssize_t halfspaces = width + 1  # at most one per score, and one more for a calibration label
         self.owners = (
             np.zeros(rows * sizeof(Row), np.uint8),
             np.zeros(halfspaces * sizeof(HalfSpace), np.uint8),
@@ -92,7 +92,7 @@ cdef class Stage:
 
 
 cdef inline void consult(Task task, Geometry geometry, Totals totals, Round* r) noexcept nogil:
-    """Say with which probability the round's prediction is right, if that is learned."""
+    """Update the calibration of probabilities with the round, if there is one."""
     cdef Py_ssize_t stands_for
     if totals.calibration is not None:
         stands_for = totals.calibration.due(r.n_scores)
@@ -101,17 +101,17 @@ cdef inline void consult(Task task, Geometry geometry, Totals totals, Round* r) 
 
 
 cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Stage stage) noexcept nogil:
-    """One round with the rows, the target and the weight that the stage has."""
+    """Play one round with the rows, the target and the weight of the stage."""
     cdef Round* r = &stage.r
     cdef double gain
     scores(geometry, r)                          # predict
-    consult(task, geometry, totals, r)           # and say with which probability
+    consult(task, geometry, totals, r)           # with its probability
     measure(geometry, r)
     stage.clear()
     task.constrain(r)                            # suffer the loss
     if r.loss > 0 or step.eager:                 # otherwise passive
         gain = solve(step, r, geometry)
-        if 0 < gain < MOST_GAIN:                 # aggressive, unless the numbers have left their range
+        if 0 < gain < MOST_GAIN:                 # aggressive, unless the numbers overflow
             totals.updates += 1
             totals.dual_value = finite(totals.dual_value + (gain - move(geometry, r) / 2))
     if r.asleep != NULL:
@@ -120,12 +120,12 @@ cdef void play_round(Task task, Step step, Geometry geometry, Totals totals, Sta
 
 
 cdef seat(Task task, Geometry geometry):
-    """Tell a geometry which models sleep: a copy, one from a file, or one of another task does not know."""
+    """Set which models of a geometry sleep; a copy, or one from a file, does not have this yet."""
     geometry.put_to_sleep(task.asleep())
 
 
 cdef inline int hear(Py_ssize_t done, Py_ssize_t pace) except -1 nogil:
-    """Let signals be handled once every `pace` rows, 0: never. A handler may raise, as that of Ctrl-C does."""
+    """Handle signals once every `pace` rows, or never if 0. A handler may raise, as that of Ctrl-C does."""
     if pace > 0 and done > 0 and done % pace == 0:
         with gil:
             PyErr_CheckSignals()
@@ -144,17 +144,17 @@ def play(
     Task task, Step step, Geometry geometry, Totals totals, Rows X, y, weight=None, order=None, *, trials=None,
     targets=None, Py_ssize_t pace=0, bint guarded=False,
 ):
-    """Learn the rows of X in the given order (None: as they come); `weight` scales C row by row, 0 skips a row.
+    """Learn the rows of X in the given order (None: as they are); `weight` scales C per row, and 0 skips a row.
 
-    Nothing interrupts the loop, unless `pace` is above 0: then signals are handled every `pace` rounds. Who sets it
-    throws the parts away if that raises.
+    Nothing interrupts the loop unless `pace` is above 0: then signals are handled every `pace` rounds. Who sets it
+    must drop the parts if that raises.
 
-    With `trials`, trial i is the rows from trials[i] up to trials[i + 1], and weights and order are of trials. With
-    `targets` its target is the numbers of y from targets[i] up to targets[i + 1].
+    With `trials`, trial i is the rows from trials[i] up to trials[i + 1], and weights and order refer to trials. With
+    `targets`, its target is the numbers of y from targets[i] up to targets[i + 1].
 
-    With `guarded`, for plain weights and one row a trial, X was not checked. Each row is, as it is learned: a row that
-    is not finite has a norm that is not. The answer is whether all were sound; if not, the first that was not ended the
-    loop, and the caller drops all that was learned.
+    With `guarded`, for plain weights and one row per trial, X was not checked. Each row is checked as it is learned: a
+    row that is not finite has a norm that is not. Return whether all were valid; if not, the first invalid one ended
+    the loop, and the caller must drop everything that was learned.
     """
     check_fit(geometry, X)
     cdef Stage stage = Stage(geometry, step, trials)
@@ -200,7 +200,7 @@ def play(
 
 
 def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
-    """Fill `out` with the loss that each row would suffer now; nothing is learned. `pace` is as for `play`."""
+    """Fill `out` with the current loss of each row, without learning. `pace` is as for `play`."""
     check_fit(geometry, X)
     seat(task, geometry)
     cdef Stage stage = Stage(geometry)
@@ -222,8 +222,8 @@ def losses(Task task, Geometry geometry, Rows X, y, out, *, Py_ssize_t pace=0):
 def score(Geometry geometry, Rows X, out, *, Task task=None, Py_ssize_t pace=0, bint guarded=False):
     """Fill `out`, rows of X by scores of the geometry, with the scores that predict. `pace` is as for `play`.
 
-    Models that sleep, by the task, have scores of 0. With `guarded` X was not checked: the answer is whether its
-    indices are in order, and if not, nothing is read beyond them, and `out` is of no use. Several threads may score
+    Models that sleep have scores of 0. With `guarded`, X was not checked: return whether its
+    indices are valid; if not, nothing is read beyond them, and `out` is undefined. Several threads may score
     with plain weights at once.
     """
     check_fit(geometry, X)

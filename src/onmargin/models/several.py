@@ -1,4 +1,4 @@
-"""Models that learn side by side from the same rows and predict as one: what both faces share."""
+"""Several models that learn side by side from the same rows and predict as one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +22,11 @@ from onmargin._core.tasks.task import Task
 from onmargin._tables import html_table, number, svg_bar, text_table
 from onmargin.learner import Learner
 
-# What makes a geometry: `Adaptive`, say.
+# A constructor of a geometry, such as `Adaptive`.
 Kind = Callable[..., Geometry]
-# As many columns of one geometry, but no more, have the scores that each would have alone (see vec_body.h).
+# Up to this many columns of one geometry have the scores that each would have alone (see vec_body.h).
 MAX_COLUMNS = 16
-# The grid of C="auto", in units of 1 / |x|^2: from steps that hardly move to steps that nothing caps.
+# The grid of C="auto", in units of 1 / |x|^2: from tiny steps to steps without an effective cap.
 AUTO = tuple(float(f"{C:.2g}") for C in np.geomspace(0.001, 10, 9))
 # The largest rate at which votes shrink with mistakes. The bound pays ln(M) / 0.2 for it. The vote of several models
 # that are about as good is better than any of them, where a faster rate would leave one alone; with a slower one, poor
@@ -36,42 +36,42 @@ CEILING = 0.2
 
 @dataclass(frozen=True, repr=False)
 class Standing:
-    """How the models that learned side by side stand.
+    """Results of models that learned side by side.
 
     Attributes
     ----------
     names : list of str
-        What each model is called.
+        The names of the models.
     mistakes, loss, squared_loss : ndarray of shape (n_models,)
-        Of each model so far, had it predicted alone, in the rounds in which it was awake. Models that slept have fewer
-        of them because they were asked less often: compare `per_round` or `lost` instead.
+        Totals of each model, had it predicted alone, in the rounds in which it was awake. Models that slept have fewer
+        mistakes because they predicted less often: compare `per_round` or `lost` instead.
     weights : ndarray of shape (n_models,)
-        What the vote of each counts for; with ``combine="leader"`` all for that one.
+        The weights of the votes; with ``combine="leader"``, 1 for the leader.
     leader : int
-        The model with the least loss; the first of them if several are equal.
+        The model with the smallest loss; the first of equal ones.
     coef, intercept : list of ndarray or None
-        The weights of each model, as ``coef_`` and ``intercept_``; None for those that are curved.
+        The weights of each model, as ``coef_`` and ``intercept_``; None for curved models.
     mixed_loss, regret_bound : float
-        With ``combine="hedge"``: the losses so far, weighted by what each vote counted for, and how much more than
-        the least of ``lost`` they can be. A loss is 1 for a mistake; of regressors it is that of the task, with
-        outliers among targets as `AutoRegressor` learns them.
+        With ``combine="hedge"``: the losses so far, weighted like the votes, and a bound on how much more than
+        the smallest of ``lost`` they can be. A loss is 1 for a mistake; for regressors it is that of the task, with
+        outliers clipped as `AutoRegressor` learns them.
     unit : float
-        With ``C="auto"``: what the values of C in the names are multiplied by, as of the last example. Otherwise 1.
+        With ``C="auto"``: the current unit of the values of C in the names. Otherwise 1.
     judged : str
-        What a model is judged by: "mistakes", "loss" or, for taggers, "cost".
+        The loss that models are compared by: "mistakes", "loss" or, for taggers, "cost".
     forgets : ndarray of bool of shape (n_models,)
-        Which models follow what moves and forget earlier examples: they may be wrong on old data.
+        Which models follow drift and forget earlier examples: they may be wrong on old data.
     asleep : ndarray of bool of shape (n_models,)
-        Which models sleep now: they neither vote nor learn, since their votes would not matter.
+        Which models sleep now: they neither vote nor learn, because their votes would not matter.
     charged, slept : ndarray of shape (n_models,)
-        The loss that each model was charged for the rounds that it slept, the mean of the others, and how many rounds
-        these are.
+        The loss charged to each model for the rounds that it slept, the mean of the others, and the number of
+        these rounds.
     rounds : ndarray of shape (n_models,)
         The number of rounds in which each model was awake.
 
     Notes
     -----
-    Printed, it is a table of the models, the one that has lost least first. If some models slept, the table has the
+    Printed, it is a table of the models, the best one first. If some models slept, the table has the
     rounds in which each was awake, its loss per round in these, and the sum of its loss and charges, by which the
     models are ordered and votes are weighted. In a notebook there is also a bar for the loss per round.
     """
@@ -142,19 +142,19 @@ class Standing:
 
 
 class ModelOutcome(NamedTuple):
-    """How one of several models side by side does.
+    """Result of one of several models side by side.
 
     Attributes
     ----------
     name : str
-        What the model is called.
+        The name of the model.
     lost : float
-        Its mistakes so far, had it predicted alone; of regressors its losses, of taggers what its labelings cost. For
-        rounds in which it slept it is charged the mean of the others.
+        Its mistakes so far, had it predicted alone; for regressors its loss, for taggers the cost of its labelings. For
+        rounds in which it slept, it is charged the mean of the others.
     vote : float
-        The weight of its vote; where the leader predicts, 1 for that one.
+        The weight of its vote; 1 for the leader if the leader predicts.
     leads : bool
-        Whether it has lost least.
+        Whether it has the smallest loss.
     """
 
     name: str
@@ -164,31 +164,31 @@ class ModelOutcome(NamedTuple):
 
 
 def outcomes(task: Several, names: Sequence[str]) -> list[ModelOutcome]:
-    """Return how models do, by the task that combines them."""
+    """Return the results of models from the task that combines them."""
     leads = [m == task.leader for m in range(len(names))]
     votes = task.weights.tolist() if task.hedge else map(float, leads)
     return list(map(ModelOutcome, names, task.losses().tolist(), votes, leads))
 
 
 def grid(C: Any) -> tuple[float, ...]:
-    """The values of C, if it is several."""
+    """Return the values of C, if there are several."""
     if isinstance(C, str):
         return AUTO
     return tuple(map(float, C)) if isinstance(C, Sequence | np.ndarray) else ()
 
 
 def averaging(average: bool | int | str) -> int:
-    """The round from which weights are averaged; 0: never."""
+    """Return the first averaged round; 0 without averaging."""
     return 1 if isinstance(average, str) else int(average)
 
 
 def names_of(values: tuple[float | str, ...]) -> list[str]:
-    """What the models are called that differ in these."""
+    """Return the names of models that differ in these values."""
     return [value if isinstance(value, str) else f"C={value:g}" for value in values]
 
 
 def with_average(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
-    """Return weights of a kind and, as a second model, their averages; its step is `Step()`, which goes nowhere."""
+    """Return weights of a kind and, as a second model, their averages; its step is `Step()`, which moves nothing."""
     return WithAverage(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
 
 
@@ -204,7 +204,7 @@ def abreast(geometries: Sequence[Geometry]) -> Geometry:
 def side_by_side(
     kinds: Sequence[Kind], n_columns: int, make: Callable[[Kind, int], Geometry], *, sparse: bool
 ) -> Geometry:
-    """Weights of models that have so many columns each; `make` gives a geometry of a kind with some columns.
+    """Return the weights of models with `width` columns each; `make` creates a geometry of a kind.
 
     Models of one column share a geometry where rows are sparse or short: scores, lengths and moves are then worked out
     for several of them at once, and a non-zero costs one trip to memory for all.
@@ -224,7 +224,7 @@ def side_by_side(
 
 
 def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
-    """Return geometries of one column each, those in a row that can be so as one geometry."""
+    """Return geometries of one column each, consecutive ones packed into one where possible."""
     made: list[Geometry] = []
     for fits, some in groupby(columns, PackedColumns.fits):
         run = list(some)
@@ -234,7 +234,7 @@ def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
 
 
 class Model(NamedTuple):
-    """Where a model is: its scores, its geometry, its columns there, and what changes its rows before, outermost first.
+    """The place of a model: its scores, geometry and columns, and the geometries that change its rows, outermost first.
 
     One that is curved learns from random Fourier features or ferns, and has no weights for rows as they come.
     """
@@ -250,16 +250,16 @@ class Model(NamedTuple):
 
     @property
     def level(self) -> bool:
-        """Whether it learns no features."""
+        """Whether it uses no features."""
         return any(isinstance(one, Featureless) for one in self.before)
 
     def filling(self) -> NDArray[np.float64]:
-        """Return what features count as where they are missing in a row."""
+        """Return the values of missing features."""
         found = (one.filling() for one in self.before if isinstance(one, StandardizedEntries))
         return next(found, np.zeros(self.leaf.n_features))
 
     def plain(self, weights: NDArray[Any], intercepts: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Of the weights and intercepts of its geometry its own, for rows as they come."""
+        """Return its own weights and intercepts for the original rows."""
         own = weights[self.columns], intercepts[self.columns]
         for one in reversed(self.before):
             if isinstance(one, Standardized | StandardizedEntries):
@@ -296,7 +296,7 @@ def _groups(found: Sequence[Model]) -> list[int]:
 
 
 def recombined(geometry: Geometry, width: int, mixing: NDArray[np.float64]) -> Geometry:
-    """The same models, each with combinations of its columns."""
+    """Return the same models with combined columns."""
     made: list[Geometry] = []
     for leaf in geometry.leaves():
         if isinstance(leaf, Changed):
@@ -332,9 +332,9 @@ def combination(
     units: Mapping[str, Any] | None = None,
     sleeping: bool = False,
 ) -> Several:
-    """The task of models that have `width` scores each; votes are weighed as by the one before, if there was any.
+    """Return the task of models with `width` scores each; the vote weights of the previous task are kept, if any.
 
-    `units` are those of C, as at the first round: files of version 0.1 have none. With `sleeping` and a vote, models
+    `units` are the units of C, set at the first round; version 0.1 has none. With `sleeping` and a vote, models
     that cannot matter for now are left out of rounds.
     """
     found = models(geometry, width)
@@ -362,7 +362,7 @@ def combination(
 
 
 def keep_best(learner: Learner[Any], keep: int) -> list[int]:
-    """Leave the models that have lost least, `keep` of them; which they are. Models of one geometry stay together."""
+    """Keep the best `keep` models, and return which they are. Models of one geometry stay together."""
     task = cast("Several", learner.task)
     found = models(learner.geometry, task.width)
     stays = [False] * len(found)
@@ -374,7 +374,7 @@ def keep_best(learner: Learner[Any], keep: int) -> list[int]:
 
 
 def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
-    """Leave the models that stay; which they are. All of one geometry do, or none, unless their columns are packed."""
+    """Keep some models, and return which. A geometry keeps all of its models or none, unless its columns are packed."""
     task = cast("Several", learner.task)
     geometry = _joined(_chosen(learner.geometry, task.width, iter(stays)), task.width)
     kept = [m for m, stay in enumerate(stays) if stay]
@@ -392,16 +392,16 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
         chosen |= {"squares": state["squares"][[*kept, -1]], "ranks": state["ranks"][[*kept, -3, -2, -1]]}
     if "naps" in state:
         chosen["naps"] = state["naps"][:, kept]
-        chosen["naps"][2:6] = 0  # all are awake: the one that led may be gone
+        chosen["naps"][2:6] = 0  # all are awake, because the leader may have been removed
     left.__setstate__(state | chosen)
     learner.geometry, learner.task = geometry, left
     return kept
 
 
 def _weights(task: Several, kept: list[int]) -> NDArray[np.float64]:
-    """Return what the votes of some models count for, if there are no others."""
+    """Return the vote weights of some models without the others."""
     weights: NDArray[np.float64] = task.state()["weights"][kept]
-    if not weights.any():  # all votes were those of others: exp(-eta L_m) is too small a number
+    if not weights.any():  # all weights underflow without the others
         weights = (task.losses()[kept] == task.losses()[kept].min()).astype(float)
     shares: NDArray[np.float64] = weights / weights.sum()
     return shares
@@ -412,7 +412,7 @@ def _joined(geometries: list[Geometry], width: int) -> Geometry:
 
 
 def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
-    """The geometries of the models that stay, by what is said of each in turn."""
+    """Return the geometries of the kept models, given one flag per model."""
     made: list[Any] = []
     for leaf in geometry.leaves():
         if isinstance(leaf, Changed):
@@ -426,7 +426,7 @@ def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:
 
 
 def leading_linear(task: Several, geometry: Geometry) -> Model:
-    """Return the best model of those that weigh features."""
+    """Return the best model that has weights for features."""
     found = models(geometry, task.width)
     linear = [m for m, model in enumerate(found) if not model.curved and not model.level]
     if not linear:
@@ -446,7 +446,7 @@ def leading_weights(task: Several, geometry: Geometry) -> tuple[NDArray[Any], ND
 
 
 def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -> Standing:
-    """How the models of a learner stand; `forgets` says which of them do."""
+    """Return the results of the models of a learner; `forgets` flags those that forget."""
     task, geometry = cast("Several", learner.task), learner.geometry
     state = task.state()
     mistakes, loss, squared_loss = state["outcomes"].T.copy()

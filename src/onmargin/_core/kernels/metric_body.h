@@ -257,7 +257,7 @@ TARGET static double NAME(variance)(const Row *x, const Weights *variances, ptrd
         if (sizeof(REAL) == sizeof(double) || (total > 1e-20 && total < 1e30))
             chain[0] = total;
         else
-            k = 0; /* squares have left the range of a REAL */
+            k = 0; /* squares overflow a REAL */
     }
     for (; k + 4 <= x->n; k += 4)
         VEC_UNROLL

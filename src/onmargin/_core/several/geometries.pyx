@@ -22,9 +22,9 @@ def is_whole(geometry):
 
 
 cdef class SideBySide(Geometry):
-    """The scores of one geometry, and after them those of the other, which may be such a pair again.
+    """Two geometries side by side: the scores of the first, then those of the second, which may be a pair again.
 
-    Half-spaces are in the order of the scores, and none has a side in each. Padding counts as columns.
+    Half-spaces are in the order of the scores, and no half-space spans both geometries. Padding counts as columns.
 
     A geometry whose models sleep has scores of 0, and learns nothing.
     """
@@ -59,14 +59,14 @@ cdef class SideBySide(Geometry):
         return True
 
     def leaves(self):
-        """The geometries side by side, in the order of their scores."""
+        """Return the geometries side by side, in the order of their scores."""
         return [
             leaf for side in (self.left, self.right)
             for leaf in side.leaves()
         ]
 
     def resized(self, Py_ssize_t n_features):
-        """A pair with the first features only, or with new ones."""
+        """Return a pair with the first features only, or with new ones."""
         return type(self)(self.left.resized(n_features), self.right.resized(n_features))
 
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t values):
@@ -148,7 +148,7 @@ cdef class SideBySide(Geometry):
         self.right.put_to_sleep(right)
 
     cdef Py_ssize_t count_left(self, const Round* r) noexcept nogil:
-        """How many half-spaces are of the left: none or all, where a step asks for those of one model."""
+        """Return how many half-spaces belong to the left: none or all if a step handles one model."""
         cdef Py_ssize_t n = r.n_halfspaces
         if n == 0 or self.is_left(&r.halfspaces[n - 1]):
             return n
@@ -170,16 +170,16 @@ cdef class SideBySide(Geometry):
 
 
 cdef class WithAverage(Geometry):
-    """The scores of weights that are being averaged, and after them those of their averages.
+    """Weights with their averages as a second model: the scores of the weights, then those of the averages.
 
-    Half-spaces are of the first scores alone: what is asked of the second moves nothing. Padding counts as columns.
+    Only half-spaces of the first scores move the weights. Padding counts as columns.
     """
 
     cdef readonly Euclidean inner
 
     def __init__(self, Euclidean inner):
         if not inner.average:
-            raise ValueError("weights that are not averaged have no second scores")
+            raise ValueError("the inner geometry must have averaged weights")
         self.inner = inner
         self.n_features, self.dtype = inner.n_features, inner.dtype
         self.n_columns = self.n_scores = 2 * inner.n_scores
@@ -193,16 +193,16 @@ cdef class WithAverage(Geometry):
         return self.inner.bias
 
     def mean(self):
-        """The weights (columns by features) and intercepts, and after them their averages."""
+        """Return the weights (columns by features) and intercepts, followed by their averages."""
         weights, intercept = self.inner.mean()
         return np.vstack([self.inner.weights, weights]), np.hstack([self.inner.intercept, intercept])
 
     def recombined(self, mixing):
-        """A copy whose columns, and their averages, are combinations of these."""
+        """Return a copy with combined columns and averages."""
         return type(self)(self.inner.recombined(mixing))
 
     def resized(self, Py_ssize_t n_features):
-        """A copy with the first features only, or with new ones of weight zero."""
+        """Return a copy with the first features only, or with new ones of weight zero."""
         return type(self)(self.inner.resized(n_features))
 
     cdef void both(self, const Row* x, double* s, double* spare) noexcept nogil:
@@ -248,9 +248,9 @@ cdef class WithAverage(Geometry):
 
 
 cdef class GeometryList:
-    """The labelings of one model, and the turns of those after it: the loop over rounds has no lists.
+    """A linked list of the chains of several models, because the loop over rounds has no Python lists.
 
-    `own` is the round of the model; those of the others lie behind it, in their order.
+    `own` is the round of the model; those of the other models follow it in memory.
     """
 
     cdef Paths paths
@@ -276,7 +276,7 @@ cdef class GeometryList:
             self.rest.measure(own + 1)
 
     cdef double curvatures(self, Round* own) noexcept nogil:
-        """Answers the largest."""
+        """Return the largest squared length of a move."""
         cdef double largest = 0 if self.rest is None else self.rest.curvatures(own + 1)
         if own.n_halfspaces > 0:
             self.paths.curvatures(own)
@@ -291,7 +291,7 @@ cdef class GeometryList:
 
 
 cdef class SeveralPaths(Geometry):
-    """Models that have the same rows and labels, each with weights and rivals of its own.
+    """Chains of several models over the same rows and labels, each with its own weights and rivals.
 
     The scores of a trial are those of the first model, row by row, then those of the next. A task finds the round of
     each model, with its scores and transitions, in `Round.sequence.models`, and leaves its half-space there.
@@ -299,7 +299,7 @@ cdef class SeveralPaths(Geometry):
 
     cdef tuple models
     cdef GeometryList first
-    cdef Py_ssize_t n, width  # models, and the numbers that the scores of a row take in each
+    cdef Py_ssize_t n, width  # number of models, and length of the scores of a row in each
     cdef tuple owners
     cdef Round* rounds
     cdef int32_t* rivals
@@ -308,7 +308,7 @@ cdef class SeveralPaths(Geometry):
         self.models = check_models(models)
         sizes = {(model.n_features, model.n_columns, model.n_scores, model.dtype) for model in self.models}
         if len(sizes) != 1:
-            raise ValueError(f"models that learn side by side have the same features and labels; got {sizes}")
+            raise ValueError(f"models side by side must have the same features and labels; got {sizes}")
         self.first = GeometryList(self.models)
         cdef Geometry one = self.first.paths
         self.n = len(self.models)
@@ -320,23 +320,23 @@ cdef class SeveralPaths(Geometry):
         return type(self), (self.models,)
 
     def leaves(self):
-        """The geometries of the models, in their order."""
+        """Return the geometries of the models, in their order."""
         return list(self.models)
 
     def resized(self, Py_ssize_t n_features):
-        """The models with the first features only, or with new ones of weight zero."""
+        """Return the models with the first features only, or with new ones of weight zero."""
         return type(self)([model.resized(n_features) for model in self.models])
 
     def recombined(self, mixing):
-        """The models with combinations of their labels: see `Paths`."""
+        """Return the models with combined labels: see `Paths`."""
         return type(self)([model.recombined(mixing) for model in self.models])
 
     def grown(self, mixing):
-        """The models with new labels: see `Paths`."""
+        """Return the models with new labels: see `Paths`."""
         return type(self)([model.grown(mixing) for model in self.models])
 
     def choose(self, Py_ssize_t start, chosen):
-        """Say of the features from `start` on whether they weigh steps: see `EdgePaths`."""
+        """Set which features from `start` on have transition weights: see `EdgePaths`."""
         for model in self.models:
             model.choose(start, chosen)
 

@@ -10,15 +10,15 @@ cdef class Grading:
     cdef object places
     cdef const Py_ssize_t* place
     cdef tuple owners
-    cdef double* squares  # of the scores of each model, summed; and how many there were
-    # What each model has lost at ranking; then rounds so far, and how many were kept of each half of the labels.
+    cdef double* squares  # sums of squared scores per model, then their number
+    # Ranking loss per model; then the rounds so far, and the rounds kept for even and odd labels.
     cdef double* ranks
-    cdef double* recent   # rows of the rounds that others are compared with: label + 1, and the scores of all models
-    cdef double* losses   # of the round
+    cdef double* recent   # kept rounds for comparisons: label + 1, and the scores of all models
+    cdef double* losses   # ranking losses of the round
     cdef double* now      # the scores of the round, one per model, where each has one
-    cdef double* shares   # of the models in graded scores, up to a factor
+    cdef double* shares   # shares of the models in graded scores, up to a factor
     cdef double* grades
-    cdef bint stale       # whether the shares are those of an earlier round
+    cdef bint stale       # whether the shares are out of date
 
     cdef double mean_of(self, const double* s) noexcept nogil
     cdef void observe(self, const Round* r, const uint8_t* asleep) noexcept nogil

@@ -11,29 +11,29 @@ from libc.string cimport memcpy, memset
 from onmargin._core.round cimport Round, finite
 from onmargin._core.rows cimport address
 
-# By which part of its votes a class is ahead, where graded scores alone would have another one be the best.
+# The lead of the voted class, as a fraction of its votes, if another class has the best graded score.
 cdef double LITTLE = 1e-6
-# How fast the share of a model falls with its losses at ranking.
+# How fast the share of a model falls with its ranking loss.
 cdef double RATE = 0.2
-# Rounds that are kept of each half of the labels, to compare others with.
+# Number of rounds that are kept for even and for odd labels, for comparisons.
 cdef Py_ssize_t KEPT = 8
-# Rounds that are all looked at; after them it is 16 of each 64, which count for 4 each.
+# Number of first rounds that are all used; afterwards 16 of each 64 are, and count for 4 each.
 cdef double THOROUGH = 4096
 
 
 cdef class Grading:
-    """Scores by which examples can be ranked, in place of votes: sum_m q_m z / (1 + |z|).
+    """Graded scores that can rank examples, instead of votes: sum_m q_m z / (1 + |z|).
 
-    z are the scores of model m, less their mean over the classes, by the root of their mean square so far. q_m is
-    proportional to exp(-RATE R_m), where R_m is what the model has lost at ranking: in each round its scores are
-    compared with those of some recent rounds of other labels, and it loses the part of pairs that are in the wrong
+    z are the centered scores of model m, divided by their root mean square so far. q_m is
+    proportional to exp(-RATE R_m), where R_m is the ranking loss of the model: in each round its scores are
+    compared with those of some recent rounds of other labels, and its loss is the fraction of pairs in the wrong
     order. Where one half of the labels is rare, all rounds of the other are compared with the same few: they count
     n_rare / n_frequent, so that a model is charged by how many rare examples there were. Of two classes there is one
     score, which must be higher for the second; of more, the score of the label of either round must be higher in that
     round, and both count half.
 
-    The grades are changed as little as possible where their best class is not that of the votes. Models that sleep have
-    no share, and lose at ranking what the others do in the mean.
+    The scores are changed as little as possible if their best class is not that of the votes. Sleeping models have
+    no share, and their ranking loss is the mean of the others.
     """
 
     def __init__(self, places, Py_ssize_t width):
@@ -51,7 +51,7 @@ cdef class Grading:
         self.grades = <double*>address(self.owners[4], "d", width, writable=True)
 
     def state(self):
-        """The sums of the squares of scores, the losses at ranking, and the rounds that others are compared with."""
+        """Return the sums of squared scores, the ranking losses, and the rounds kept for comparisons."""
         return {"squares": self.owners[0], "ranks": self.owners[1], "recent": self.owners[2]}
 
     def __setstate__(self, state):
@@ -60,17 +60,17 @@ cdef class Grading:
         self.owners[2][...] = 0
         if "ranks" in state:
             fill(self.owners[1], state, "ranks")
-            # Rounds of fewer classes or other models are not compared with.
+            # Rounds with fewer classes or other models cannot be compared.
             if "recent" in state and np.shape(state["recent"]) == self.owners[2].shape:
                 fill(self.owners[2], state, "recent")
-        else:  # a file from before they were counted: shares are the cubes of the weights of the votes
+        else:  # a file of an earlier version: shares are the cubes of the vote weights
             self.owners[1][:self.n] = -3 * np.log(np.maximum(state["weights"], 1e-100)) / RATE
         whole_numbers = self.owners[1][self.n:]
         whole_numbers[...] = np.clip(np.nan_to_num(whole_numbers), 0, 2**53)
         self.stale = True
 
     cdef double mean_of(self, const double* s) noexcept nogil:
-        """The mean of the scores of one model, which they are taken from; 0 for one column."""
+        """Return the mean of the scores of one model; 0 for one column."""
         cdef Py_ssize_t c
         cdef double sum = 0
         for c in range(self.width):
@@ -101,10 +101,10 @@ cdef class Grading:
         return others / own if 0 < others < own else 1
 
     cdef void take_units(self, const double* s, const uint8_t* asleep) noexcept nogil:
-        """Add up the squares of the scores of each model, and after them how many there were.
+        """Add the squared scores of each model to the sums, and count them.
 
-        One that is more than 100 times as large as usual counts as if it were 100 times as large. Models that sleep go
-        on with what is usual for them.
+        They are clipped at 100 times the usual size. For sleeping models, the usual
+        size is added.
         """
         cdef Py_ssize_t m, c
         cdef double mean, z, most, share = 1e4 / self.squares[self.n] if self.squares[self.n] > 0 else 0
@@ -121,7 +121,7 @@ cdef class Grading:
         self.squares[self.n] += self.width
 
     cdef Py_ssize_t compare(self, const Round* r, Py_ssize_t label) noexcept nogil:
-        """Set the losses: twice the number of pairs in the wrong order, or half of that for ties; how many pairs."""
+        """Set the losses, 2 per pair in the wrong order and 1 per tie; return the number of pairs."""
         cdef Py_ssize_t i, m, other, pairs = 0, size = 1 + self.n * self.width
         cdef const double* row
         cdef const double* s
@@ -153,7 +153,7 @@ cdef class Grading:
         return pairs
 
     cdef void charge(self, Py_ssize_t pairs, double rounds, const uint8_t* asleep) noexcept nogil:
-        """Add up the losses of a round that counts for so many."""
+        """Add the losses of a round, which counts as several rounds."""
         cdef Py_ssize_t m, awake = 0
         cdef double mean = 0
         for m in range(self.n):
@@ -165,7 +165,7 @@ cdef class Grading:
             self.ranks[m] += rounds * (mean if asleep[m] else self.losses[m]) / pairs
 
     cdef void keep(self, const Round* r, Py_ssize_t label) noexcept nogil:
-        """Have later rounds be compared with this one, instead of the oldest of its half of the labels."""
+        """Keep this round for comparisons, in place of the oldest one with an even or odd label like its own."""
         cdef Py_ssize_t half = label % 2, m, c, size = 1 + self.n * self.width
         cdef double* count = self.ranks + self.n + 1 + half
         cdef double* row = self.recent + (half * KEPT + <Py_ssize_t>count[0] % KEPT) * size
@@ -186,11 +186,11 @@ cdef class Grading:
         self.stale = False
 
     cdef void grade(self, const double* s, const uint8_t* asleep, double* votes) noexcept nogil:
-        """Put graded scores in the place of votes; the class that has most votes stays the best."""
+        """Replace votes by graded scores; the class with the most votes stays the best."""
         cdef Py_ssize_t m, c, best = 0
         cdef double mean, unit, z, share, sum = 0, top = -INFINITY
         if self.squares[self.n] == 0:
-            return  # a file of version 0.1 does not say in which units scores are
+            return  # files of version 0.1 do not have the units of scores
         if self.stale:
             self.refresh()
         memset(self.grades, 0, self.width * sizeof(double))

@@ -1,4 +1,4 @@
-"""What several models have lost, and the weights of their votes."""
+"""Losses of several models and the weights of their votes (AdaHedge)."""
 
 from libc.stdint cimport uint8_t
 
@@ -7,26 +7,26 @@ from onmargin._core.several.task_list cimport Outcome
 
 cdef class Hedge:
     cdef readonly Py_ssize_t n, experts
-    cdef readonly Py_ssize_t leader  # the model that has lost least, the first if there are several
+    cdef readonly Py_ssize_t leader  # the model with the smallest loss, the first of equal ones
     cdef readonly double ceiling, gap, mixed
     cdef readonly bint voting
     cdef readonly object groups      # models of the same number sleep together; None if none sleeps
-    cdef Py_ssize_t judged           # which number of an outcome is what a model loses
+    cdef Py_ssize_t judged           # index of the loss in an outcome
     cdef double log_experts
     cdef tuple owners
     cdef Outcome* now                # outcomes of the round, one per model
-    cdef Outcome* total              # while awake
+    cdef Outcome* total              # outcomes while awake
     cdef double* p
-    cdef double* v                   # p of those that are awake, by its sum
+    cdef double* v                   # normalized p of the awake models
     cdef Py_ssize_t* group
     cdef uint8_t* asleep
-    # Of each model:
-    cdef double* charged             # what it was charged for the rounds it slept
-    cdef double* slept               # how many these are
-    cdef double* before              # what it had lost and was charged when it fell asleep
-    cdef double* since               # rounds since it fell asleep or woke up, or since it was last looked at
-    cdef double* behind              # how much more than the vote it lost in these
-    cdef double rounds               # so far
+    # Per model:
+    cdef double* charged             # charged loss for the rounds it slept
+    cdef double* slept               # number of rounds it slept
+    cdef double* before              # total loss and charge when it fell asleep
+    cdef double* since               # rounds since it fell asleep or woke up, or was last checked
+    cdef double* behind              # its loss minus that of the vote in these rounds
+    cdef double rounds               # rounds so far
     cdef bint changed                # whether a model has fallen asleep or woken up in the round
 
     cdef inline double lost(self, Py_ssize_t m) noexcept nogil:

@@ -1,4 +1,4 @@
-"""What several models have lost, and the weights of their votes."""
+"""Losses of several models and the weights of their votes (AdaHedge)."""
 
 import numpy as np
 
@@ -12,52 +12,52 @@ from onmargin._core.round cimport finite
 from onmargin._core.rows cimport address
 from onmargin._core.several.task_list cimport COST, LOSS, MISTAKE, Outcome
 
-# Models sleep as long as their weights would have a sum below this, whatever they predicted.
+# Models sleep while the sum of the weights that they could have is below this.
 cdef double NEGLIGIBLE = 0.01
-# Rounds at the beginning in which no model sleeps.
+# Number of first rounds in which no model sleeps.
 cdef double SCHOOL = 1024
-# Rounds that a model is awake before it may fall asleep, and the most that it sleeps.
+# Rounds that a model must be awake before it may fall asleep, and the longest sleep.
 cdef double WATCH = 64, LONGEST = 448
-# Rounds in which the leader loses, in the mean, as much as a model is behind that falls asleep.
+# A model falls asleep only if it is behind by the mean loss of the leader in this many rounds.
 cdef double LAG = 500
-# Names of what models may be judged by.
+# Names of the losses that models can be compared by.
 JUDGED = {"mistake": MISTAKE, "loss": LOSS, "cost": COST}
 
 
 cdef inline double fallen(double eta, double loss) noexcept nogil:
-    """exp(-eta loss), also where eta is infinite; exponents that underflow give 0 without computing them."""
+    """Return exp(-eta loss), also for infinite eta; exponents that underflow give 0 without being computed."""
     return 1 if loss <= 0 else exp(-eta * loss) if eta * loss < 746 else 0
 
 
 cdef inline double fall(double eta, double loss) noexcept nogil:
-    """exp(-eta loss) - 1, exact for small losses too."""
+    """Return exp(-eta loss) - 1, exact for small losses, too."""
     return 0 if loss <= 0 else expm1(-eta * loss)
 
 
 cdef class Hedge:
     """The outcomes of n models so far, and with `voting` the weight of each vote by AdaHedge ([ADAHEDGE]).
 
-    p_m is proportional to exp(-eta L_m), where L_m is what model m has lost, eta = min(ceiling, ln(M) / gap), and gap
-    the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, none of which is negative. As eta never rises,
+    p_m is proportional to exp(-eta L_m), where L_m is the total loss of model m, eta = min(ceiling, ln(M) / gap), and
+    gap the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, whose terms are not negative. As eta never rises,
 
         mixed = sum_t <p_t, l_t> <= min_m L_m + gap + ln(M) / eta,
 
-    whatever the losses. A model loses what `judged` says: its mistakes, its loss or its cost. M is `experts`, how many
-    models there were at first: if some were left out since, the bound holds for the others, as their potential only
+    for any losses. `judged` selects the loss of a model: its mistakes, its loss or its cost. M is `experts`, the number
+    of models at first: if some were removed since, the bound holds for the others, as their potential only
     rose.
 
     With `groups`, one number per model, models may sleep: they neither vote nor learn for a while. A sleeping model is
     charged the mean loss of those that are awake, weighted by their votes, v ([SLEEPING]). With these charges for
-    losses the bound is that of above, and as the mixed loss has the same terms, it says of each model: in the rounds in
+    losses, the bound above holds, and as the mixed loss has the same terms, it implies for each model: in the rounds in
     which it was awake the votes lost at most gap + ln(M) / eta more than it did.
 
-    A model falls asleep after WATCH rounds in which it lost no less than the vote, if exp(-eta (L_m - L_leader)) is
-    below NEGLIGIBLE / M, and L_m - L_leader at least what the leader loses in LAG rounds in the mean; but all models
-    learn from the first SCHOOL rounds. It sleeps as long as the former holds with what it had lost when it fell asleep
-    in the place of L_m: had it learned on, and not lost anything since, its weight would have been negligible in each
-    of these rounds. So it wakes the sooner the more the leader loses; and it sleeps at most LONGEST rounds, so that one
-    that learns slowly, and may be the best in the end, learns from one example of LONGEST / WATCH + 1 at least. Models
-    of one group, whose numbers lie together, sleep and wake together.
+    A model falls asleep after WATCH rounds in which its loss was at least that of the vote, if exp(-eta (L_m -
+    L_leader)) is below NEGLIGIBLE / M, and L_m - L_leader at least the mean loss of the leader in LAG rounds; but all
+    models learn from the first SCHOOL rounds. It sleeps as long as the first condition holds with its loss when it fell
+    asleep in place of L_m: even without any further loss, its weight would have been negligible in each
+    of these rounds. So it wakes sooner if the leader loses more; and it sleeps at most LONGEST rounds, so that one
+    that learns slowly, and may be the best in the end, learns from at least one example of LONGEST / WATCH + 1. Models
+    of one group, whose weights are next to each other in memory, sleep and wake together.
     """
 
     def __init__(self, Py_ssize_t n, *, bint voting, judged="mistake", double ceiling=INFINITY, Py_ssize_t experts=0,
@@ -96,19 +96,19 @@ cdef class Hedge:
 
     @property
     def naps(self):
-        """What each model was charged for the rounds it slept, and how many these are."""
+        """The charged loss of each model for the rounds it slept, and their number."""
         return self.owners[3][:2]
 
     def outcomes(self, Py_ssize_t which):
-        """One number of the outcomes so far, per model."""
+        """Return one of the outcomes so far, per model."""
         return self.owners[0][0, :, which]
 
     def losses(self):
-        """What each model has lost so far, with what it was charged."""
+        """The total loss of each model so far, including charges."""
         return self.outcomes(self.judged) + self.owners[3][0]
 
     def state(self):
-        """Mistakes, losses and squared losses of each model, its weight, gap and mixed loss, and how models sleep."""
+        """Return mistakes, losses, squared losses and weights per model, gap, mixed loss, and the state of sleep."""
         state = {"outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
         if self.groups is not None or self.owners[3][1].any():
             self.owners[3][5], self.owners[3][6] = self.owners[4], self.rounds
@@ -128,20 +128,20 @@ cdef class Hedge:
         self.rounds = self.owners[3][6, 0]
         self.leader = self.best()
         if self.asleep[self.leader]:
-            raise ValueError("naps must leave the model awake that has lost least")
+            raise ValueError("naps must leave the model with the smallest loss awake")
         self.share()
 
     def regret_bound(self):
-        """How much more than the best model the weighted ones can have lost so far: gap + ln(M) / eta."""
+        """The bound on the weighted loss minus that of the best model: gap + ln(M) / eta."""
         return self.gap + (self.log_experts / self.rate() if self.experts > 1 else 0)
 
     cdef void restart(self) noexcept nogil:
-        """Forget the outcomes so far, which are the same for all models."""
-        memset(self.total, 0, 2 * self.n * sizeof(Outcome))  # and those of the round
+        """Reset the outcomes so far, which are the same for all models."""
+        memset(self.total, 0, 2 * self.n * sizeof(Outcome))  # also those of the round
         self.mixed = self.rounds = 0
 
     cdef Py_ssize_t best(self) noexcept nogil:
-        """The model that has lost least; one that sleeps has lost more than another."""
+        """Return the model with the smallest loss; a sleeping model never has it."""
         cdef Py_ssize_t m, best = 0
         for m in range(1, self.n):
             if self.lost(m) < self.lost(best):
@@ -152,7 +152,7 @@ cdef class Hedge:
         return min(self.ceiling, self.log_experts / self.gap) if self.gap > 0 else self.ceiling
 
     cdef void weigh(self) noexcept nogil:
-        """Charge the weights for the losses of the round, and weigh the models again."""
+        """Add the losses of the round, and update the weights."""
         cdef double low = INFINITY, high = 0, expected = 0, loss
         cdef Py_ssize_t m
         for m in range(self.n):
@@ -178,7 +178,7 @@ cdef class Hedge:
                 self.slept[m] += 1
             else:
                 self.behind[m] = finite(self.behind[m] + self.lost_now(m) - expected)
-        if low < high:  # otherwise all lost the same, and nothing changes
+        if low < high:  # if all losses are equal, nothing changes
             self.leader = self.best()
             if self.voting:
                 self.reweigh(low, expected)
@@ -187,7 +187,7 @@ cdef class Hedge:
             self.look()
 
     cdef void reweigh(self, double low, double expected) noexcept nogil:
-        """Set gap and weights after a round in which the least loss of a vote was `low`, and the mean `expected`."""
+        """Set gap and weights after a round with the smallest loss `low` and the weighted mean loss `expected`."""
         cdef double eta = self.rate(), least, sum = 0
         cdef Py_ssize_t m
         if eta < INFINITY:
@@ -203,7 +203,7 @@ cdef class Hedge:
         self.share()
 
     cdef double log_mean(self, double eta, double low, double expected) noexcept nogil:
-        """ln <p, exp(-eta (l - low))>, exact where that is near 0 and where it is far below."""
+        """Return ln <p, exp(-eta (l - low))>, exact both near 0 and far below."""
         cdef double shrunk = 0, left = 0, loss, last = low, fell = 0
         cdef Py_ssize_t m
         for m in range(self.n):
@@ -218,7 +218,7 @@ cdef class Hedge:
         return log(left)
 
     cdef void share(self) noexcept nogil:
-        """The weights of the votes: of those that are awake, with a sum of 1."""
+        """Set the weights of the votes, those of the awake models with a sum of 1."""
         cdef double sum = 0
         cdef Py_ssize_t m, awake = 0
         memcpy(self.v, self.p, self.n * sizeof(double))
@@ -233,11 +233,11 @@ cdef class Hedge:
                 self.v[m] /= sum
 
     cdef bint far_behind(self, double lost) noexcept nogil:
-        """Whether a model that has lost so much has a negligible weight."""
+        """Return whether a model with this loss has a negligible weight."""
         return fallen(self.rate(), lost - self.lost(self.leader)) * self.experts < NEGLIGIBLE
 
     cdef void look(self) noexcept nogil:
-        """Wake those up that may matter, and send those to sleep that cannot."""
+        """Wake models that may matter, and put models to sleep that cannot."""
         cdef Py_ssize_t first = 0, end, m
         cdef double least = self.lost(self.leader)
         cdef bint asleep
@@ -261,7 +261,7 @@ cdef class Hedge:
             self.share()
 
     cdef void send(self, Py_ssize_t first, Py_ssize_t end, bint asleep) noexcept nogil:
-        """Have a group sleep, or be awake and watched from now on."""
+        """Put a group to sleep or wake it up, and restart its counters."""
         cdef Py_ssize_t m
         self.changed |= self.asleep[first] != asleep
         for m in range(first, end):

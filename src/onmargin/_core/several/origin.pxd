@@ -3,9 +3,9 @@
 
 cdef class Origin:
     cdef readonly bint from_first, tempered
-    cdef readonly double value  # NaN until there was a target
-    cdef double reach           # how far from the origin targets were so far, outliers aside; 0 if not known
-    cdef double nearest         # and the nearest of the outliers since the last that was none, `n_far` of them
+    cdef readonly double value  # NaN before the first target
+    cdef double reach           # largest distance of a target from the origin, without outliers; 0 if unknown
+    cdef double nearest         # smallest distance of the `n_far` outliers since the last ordinary target
     cdef Py_ssize_t n_far
 
     cdef double temper(self, double distance) noexcept nogil

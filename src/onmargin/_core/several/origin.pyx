@@ -6,20 +6,20 @@ from onmargin._core.restore import fill
 
 from libc.math cimport NAN, copysign, fabs, isnan
 
-# How many times as far from the origin as all targets before an outlier is, at least.
+# An outlier is at least this many times as far from the origin as all earlier targets.
 cdef double FAR = 100
-# So many targets that are so far, one after the other, are no outliers: the targets have changed.
+# This many consecutive distant targets are not outliers: the targets have changed.
 cdef Py_ssize_t CHANGED = 3
-# How many times as large as the first target that differs from it a first one is that was an outlier, at least.
+# A first target was an outlier if it is at least this many times as large as the first one that differs from it.
 cdef double WRONG_ORIGIN = 1e6
 
 
 cdef class Origin:
-    """Where the targets of regression begin, and how far from there they are.
+    """The origin of regression targets, and their distances from it.
 
-    With `from_first` the origin is the first target; otherwise it is 0. With `tempered` an outlier among targets counts
-    as if it were no farther from the origin than the farthest before. A first target that may be an outlier itself,
-    since the first ordinary one that differs from it is a million times smaller or 0, gives way to that one.
+    With `from_first`, the origin is the first target; otherwise it is 0. With `tempered`, an outlier among targets
+    counts as far from the origin as the farthest earlier target. A first target that may be an outlier itself,
+    because the first ordinary one that differs from it is a million times smaller or 0, is replaced by that one.
     """
 
     def __init__(self, *, bint from_first=False, bint tempered=False):
@@ -27,17 +27,17 @@ cdef class Origin:
         self.value = NAN if from_first else 0
 
     def settings(self):
-        """What it was made with, apart from the defaults."""
+        """Return the constructor arguments that differ from the defaults."""
         options = {"from_first": self.from_first, "tempered": self.tempered}
         return {name: value for name, value in options.items() if value}
 
     @property
     def offset(self):
-        """The origin, once it is known."""
+        """The origin, or 0 before it is known."""
         return 0.0 if isnan(self.value) else self.value
 
     def state(self):
-        """The origin, and the distances of targets so far."""
+        """Return the origin and the distances of targets so far."""
         state = {"origin": self.value} if self.from_first else {}
         if self.tempered:
             state["distances"] = np.array([self.reach, self.nearest, self.n_far])
@@ -51,9 +51,9 @@ cdef class Origin:
             self.reach, self.nearest, self.n_far = distances[0], distances[1], min(max(int(distances[2]), 0), CHANGED)
 
     cdef double temper(self, double distance) noexcept nogil:
-        """How far from the origin a target counts as: an outlier as far as the farthest that is none.
+        """Return the distance of a target from the origin, clipped for outliers to the largest ordinary distance.
 
-        Until there are two targets the size of the first says what is far.
+        Before the second target, the size of the first is the reference.
         """
         cdef double size = fabs(distance), usual = self.reach if self.reach > 0 else fabs(self.value)
         if usual == 0 or size <= FAR * usual:
@@ -67,6 +67,6 @@ cdef class Origin:
         return self.temper(distance)
 
     cdef bint is_wrong(self, double target) noexcept nogil:
-        """Whether a target shows that all before, which are the same, were outliers; one of 0 always does."""
+        """Return whether a target shows that all earlier ones, which are equal, were outliers; 0 always does."""
         return self.from_first and self.tempered and self.reach == 0 \
             and fabs(self.value) > WRONG_ORIGIN * fabs(target)

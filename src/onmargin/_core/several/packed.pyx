@@ -1,4 +1,4 @@
-"""Single columns of different metrics, which lie together."""
+"""Single columns with different metrics, packed in memory."""
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address
 
 
-# The kinds of columns, in the order in which they lie.
+# The kinds of columns, in memory order.
 KINDS = (GradientAdaptive, Adaptive, Normalized, Confidence, Euclidean)
 # Features of dense rows up to which columns lie together.
 MOST_DENSE = 40
 
 
 cdef struct Kind:
-    # What a column does with its intercept, the weight of a coordinate that has the square `bias`.
+    # The update of an intercept, the weight of a coordinate whose square is `bias`.
     double (*rate)(double metric, double bias) noexcept nogil  # A
     double (*learned)(double metric, double bias, double beta, double growth) noexcept nogil  # the metric after a move
     bint scaled  # whether A has the factor k of Normalized
@@ -61,7 +61,7 @@ TABLE[4] = Kind(confidence_rate, same, False)
 
 
 cdef class PackedColumns(Diagonal):
-    """So many columns of `descents`, then `adaptive`, then `normalized` ones, and one with variances per `forgetting`.
+    """Columns of kind `descents`, then `adaptive`, then `normalized`, and one with variances per value of `forgetting`.
 
     The last ones are `plain`: with variances that stay 1. Each column learns as in a geometry of its own kind. All
     numbers of a feature stand together, at most sixteen weights and what is next to them, so that a non-zero costs one
@@ -103,7 +103,7 @@ cdef class PackedColumns(Diagonal):
         sizes = descents, adaptive, normalized, len(self.forgetting), plain
         self.kinds = sum(((kind,) * size for kind, size in zip(KINDS, sizes, strict=True)), ())
         if n_columns != len(self.kinds) or not 2 <= n_columns <= METRIC_MOST or average:
-            raise ValueError(f"{n_columns} columns are not mixed like this")
+            raise ValueError(f"{n_columns} columns cannot be packed like this")
         if sorted(self.order) != list(range(n_columns)):
             raise ValueError(f"order must name each of {n_columns} columns once; got {self.order}")
         super().__init__(n_features, n_columns, dtype, sparse=True, bias=bias)
@@ -116,7 +116,7 @@ cdef class PackedColumns(Diagonal):
         self.s = address(self.scales, "fd", n_features, writable=True) if normalized else NULL
         self.counts = np.zeros(2)
         self.n = <double*>address(self.counts, "d", 2, writable=True)
-        # Pages of it that no row is long enough for are never touched.
+        # Pages beyond the longest row are never touched.
         size = n_features * metric_kept(&self.sizes)
         claim(16 * size)
         self.scratch = np.empty(size), np.empty(size, self.dtype), np.empty(METRIC_MOST)
@@ -187,7 +187,7 @@ cdef class PackedColumns(Diagonal):
         return {**super().others(), "counts": self.counts}
 
     def alone(self, Py_ssize_t c):
-        """A copy of one column, in a geometry of its kind."""
+        """Return a copy of one column as a geometry of its kind."""
         options = {"sparse": self.sparse, "bias": self.bias}
         if self.kinds[c] is Confidence:
             options["forgetting"] = self.forgetting[c - self.sizes.roots]
@@ -283,7 +283,7 @@ cdef class PackedColumns(Diagonal):
         return squares
 
     cdef void lead(self, Py_ssize_t c, double a, double beta, double slope) noexcept nogil:
-        """Say where a column goes, and take its intercept there."""
+        """Set the move of a column, and move its intercept."""
         cdef double bias = self.squared_bias(), metric = self.mb[c], square = bias
         if self.kind[c].scaled:
             a *= self.k

@@ -24,10 +24,10 @@ cdef inline void vote_for_path(const int32_t* path, const Round* r, double weigh
 
 
 cdef class SeveralSequences(Several):
-    """n models that are all held to one task; a model loses what its labeling costs.
+    """n models with the same task; the loss of a model is the cost of its labeling.
 
-    With `hedge` every model votes for its label of each token. The votes are the scores of a chain whose transitions
-    are all zero, and `judge` takes it as any other: each token gets the label with the most votes, in a tie the first.
+    With `hedge`, every model votes for its label of each token. The votes are the scores of a chain whose transitions
+    are all zero, which `judge` decodes: each token gets the label with the most votes, the first one in a tie.
     """
 
     cdef Sequence task  # the judge
@@ -36,7 +36,7 @@ cdef class SeveralSequences(Several):
     cdef double* level  # transitions of zero
 
     def __init__(self, Sequence judge, Py_ssize_t n, *, bint hedge=False):
-        # Where the scores of a model begin is in its round.
+        # The round of a model has the place of its scores.
         super().__init__([judge] * n, np.zeros(n), len(judge.cost), judge, hedge=hedge)
         self.task = judge
 
@@ -47,7 +47,7 @@ cdef class SeveralSequences(Several):
         return partial(type(self), hedge=self.hedge), (self.judge, self.n), self.state()
 
     def state(self):
-        """What was learned, with the costs of each model."""
+        """Return the learned state, with the costs of each model."""
         return {**super().state(), "costs": self.votes.outcomes(COST)}
 
     def __setstate__(self, state):
@@ -55,7 +55,7 @@ cdef class SeveralSequences(Several):
         super().__setstate__(state)
 
     def tallied(self, paths):
-        """The chain that the labelings of all models make, models by tokens: votes, and transitions of zero."""
+        """Return the chain of the votes of all labelings, models by tokens; its transitions are zero."""
         tokens = np.arange(len(paths[0]))
         votes = np.zeros((len(tokens), self.width))
         for path, weight in zip(paths, self.votes.weights, strict=True):
@@ -95,7 +95,7 @@ cdef class SeveralSequences(Several):
         self.votes.weigh()
 
     cdef Round judgement(self, const Round* r) noexcept nogil:
-        """Return the round that the votes lead to."""
+        """Return the round of the vote."""
         cdef Round own = r.sequence.models[0]
         own.s, own.halfspaces = self.tally, self.spare
         own.sequence.transitions, own.sequence.transition_stride = self.level, 0

@@ -16,7 +16,7 @@ SEPARATE = (Step, Projection, Proportional, Constant, Residual, Regularized, Her
 
 
 cdef class StepList:
-    """The step of one model, and the turns of those after it."""
+    """A linked list of the steps of several models."""
 
     cdef Step step
     cdef bint separate  # whether all steps are
@@ -30,9 +30,9 @@ cdef class StepList:
     cdef double solve(
         self, Round* r, Round* own, Geometry geometry, Py_ssize_t m, Py_ssize_t first, Py_ssize_t n
     ) noexcept nogil:
-        """Have model m and those after it go along their half-spaces, the first of which is given, of n in all.
+        """Solve the steps of model m and those after it, from the given half-space on, of n in total.
 
-        Those that move something are kept, in front. `own` is a round of one model's half-spaces.
+        Half-spaces with a step are moved to the front. `own` is a round of one model's half-spaces.
         """
         cdef Py_ssize_t i
         cdef double gain = 0
@@ -87,7 +87,7 @@ cdef class Steps(Step):
 
 
 cdef class Projections(Step):
-    """The passive-aggressive steps of models that differ in C alone: model m has caps[m] and dampings[m].
+    """The passive-aggressive steps of models that differ only in C: model m has caps[m] and dampings[m].
 
     The weight of an example and the unit of the round scale C.
     """

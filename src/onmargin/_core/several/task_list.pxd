@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef inline void clear(Round* r) noexcept nogil:
-    """Forget the half-spaces and losses of a round."""
+    """Clear the half-spaces and losses of a round."""
     r.n_halfspaces = r.mistake = 0
     r.loss = r.squared_loss = r.cost = 0
 

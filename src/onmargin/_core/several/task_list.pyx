@@ -16,12 +16,12 @@ def check_models(models):
     """Return the parts of models that learn side by side, one per model, as a tuple."""
     found = tuple(models)
     if not 1 <= len(found) <= MOST_MODELS:
-        raise ValueError(f"from 1 to {MOST_MODELS} models learn side by side; got {len(found)}")
+        raise ValueError(f"the number of models side by side must be from 1 to {MOST_MODELS}; got {len(found)}")
     return found
 
 
 cdef class TaskList:
-    """The task that some models share, and the list of those after them: the loop over rounds has no Python lists."""
+    """A linked list of the tasks of several models, because the loop over rounds has no Python lists."""
 
     def __init__(self, tasks):
         self.task = tasks[0]
@@ -41,7 +41,7 @@ cdef class TaskList:
     cdef void constrain(
         self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, const uint8_t* asleep, Outcome* now
     ) noexcept nogil:
-        """Half-spaces and outcomes of the models that are awake, from the first on.
+        """Compute half-spaces and outcomes of the awake models, from the first on.
 
         `own` is a round of one model's scores.
         """
@@ -66,7 +66,7 @@ cdef class TaskList:
 
 
 cdef class Margins(TaskList):
-    """The same for `Binary`, in one loop: which models lose cannot be foreseen, so that branches on it are costly."""
+    """The same for `Binary` in one loop without branches on the losses, which could not be predicted."""
 
     cdef double[2] asked
     cdef bint eager
@@ -94,7 +94,7 @@ cdef class Margins(TaskList):
         for m in range(first, first + self.n):
             margin = y * r.s[place[m]]
             loss = asked - margin
-            h = &r.halfspaces[n]  # written in any case, and kept if it counts
+            h = &r.halfspaces[n]  # always written, and kept if violated
             h.up, h.down = <int>place[m] if y > 0 else -1, -1 if y > 0 else <int>place[m]
             h.loss, h.part, h.model, h.mistaken = loss, 0, <uint16_t>m, margin <= 0
             n += ((loss > 0) | self.eager) & (not asleep[m])

@@ -17,10 +17,10 @@ cdef class Several(Task):
     cdef readonly Py_ssize_t width
     cdef readonly Task judge
     cdef readonly bint hedge, by_loss
-    cdef Hedge votes         # what the models have lost, and the weights of their votes
+    cdef Hedge votes         # losses of the models and weights of their votes
     cdef Origin targets
-    cdef Grading grading     # None: scores are not graded
-    cdef Units scale         # None: C is in units of the data
+    cdef Grading grading     # None if scores are not graded
+    cdef Units scale         # None if C is not scaled
     cdef Py_ssize_t n
     cdef TaskList first
     cdef tuple owners

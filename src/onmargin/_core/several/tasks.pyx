@@ -18,25 +18,25 @@ from onmargin._core.tasks.task cimport Task
 
 
 cdef class Several(Task):
-    """Model m has `width` scores from places[m] on and a task of its own; `model` of a half-space says whose it is.
+    """Combined models: model m has `width` scores from places[m] on and its own task; a half-space has its `model`.
 
-    The prediction is that of the leader, which has lost least so far, or with `hedge` the vote of all, weighed as
-    `Hedge` says. A model loses 1 for a mistake, or with `by_loss` what its task says. `judge` is the task that the
-    prediction is held to: the mistakes and losses of the rounds are its.
+    The prediction is that of the leader, the model with the smallest loss so far, or with `hedge` the vote of all,
+    weighted by `Hedge`. The loss of a model is 1 for a mistake, or with `by_loss` that of its task. `judge` is the task
+    that evaluates the prediction, and so defines the mistakes and losses of the rounds.
 
-    With `groups` models that cannot matter for now sleep: they are neither scored nor moved.
+    With `groups`, models that cannot matter for now sleep: they are neither scored nor moved.
 
-    Votes say which class is predicted. Scores that users see are graded (see `Grading`).
+    Votes decide the predicted class. The scores that users see are graded (see `Grading`).
 
-    With `per_norm` above 0 the C of all steps is in units of 1 / M, where M is the mean of |x|^2, to that power; with
+    With `per_norm` above 0, the C of all steps is in units of 1 / M, where M is the mean of |x|^2, to that power; with
     `in_targets` also in units of the deviation of the targets (see `Units`).
 
-    With `from_first` targets are numbers, and models learn how far they are from the first of them, the `origin`, which
-    all begin with: its round predicts 0 and moves nothing.
+    With `from_first`, targets are numbers, and models learn their differences from the first one, the `origin`, which
+    all start with: its round predicts 0 and moves nothing.
 
-    With `tempered` an outlier among targets counts as if it were no farther from the origin than the farthest before
-    (see `Origin`), for what models learn and what they lose, and so in the bound: one number of 1e100 would make the
-    gap so large that all votes counted the same ever after. The judge holds the prediction to targets as they are.
+    With `tempered`, an outlier among targets counts as far from the origin as the farthest earlier target
+    (see `Origin`), both in learning and in the losses, and so in the bound: one number of 1e100 would make the
+    gap so large that all votes would be equal from then on. The judge uses the original targets.
     """
 
     def __cinit__(self, *arguments, **options):
@@ -73,11 +73,11 @@ cdef class Several(Task):
         self.spare = <HalfSpace*>address(self.owners[1], "B", self.owners[1].size, writable=True)
 
     def judged_by(self):
-        """What a model loses: "mistake", "loss" or "cost"."""
+        """The loss that models are compared by: "mistake", "loss" or "cost"."""
         return "loss" if self.by_loss else "mistake"
 
     def settings(self):
-        """What it was made with, apart from tasks and places."""
+        """Return the constructor arguments except tasks and places."""
         return {
             "hedge": self.hedge, "by_loss": self.by_loss, "ceiling": self.ceiling, "experts": self.experts,
             **self.targets.settings(), **self.units(),
@@ -88,7 +88,7 @@ cdef class Several(Task):
         return partial(type(self), **self.settings()), (self.tasks, self.places, self.width, self.judge), self.state()
 
     def state(self):
-        """What was learned: see the parts."""
+        """Return the learned state of the parts."""
         state = self.votes.state() | self.targets.state()
         for part in (self.grading, self.scale):
             state |= {} if part is None else part.state()
@@ -101,7 +101,7 @@ cdef class Several(Task):
         self.mark()
 
     def units(self):
-        """The options for the units of C, as it was made with."""
+        """The options for the units of C."""
         return {} if self.scale is None else self.scale.settings()
 
     @property
@@ -111,12 +111,12 @@ cdef class Several(Task):
 
     @property
     def leader(self):
-        """The model that has lost least, the first if there are several."""
+        """The model with the smallest loss, the first of equal ones."""
         return self.votes.leader
 
     @property
     def experts(self):
-        """How many models there were at first."""
+        """The initial number of models."""
         return self.votes.experts
 
     @property
@@ -126,7 +126,7 @@ cdef class Several(Task):
 
     @property
     def gap(self):
-        """How much the mean losses of the votes were above the mixed losses, in sum."""
+        """The sum of the differences between mean and mix losses (mixability gap)."""
         return self.votes.gap
 
     @property
@@ -136,27 +136,27 @@ cdef class Several(Task):
 
     @property
     def from_first(self):
-        """Whether models learn how far targets are from the first."""
+        """Whether models learn differences from the first target."""
         return self.targets.from_first
 
     @property
     def tempered(self):
-        """Whether outliers among targets count as if they were none."""
+        """Whether outliers among targets are clipped."""
         return self.targets.tempered
 
     @property
     def origin(self):
-        """The target that models begin with; NaN until there is one."""
+        """The target that models start from; NaN before the first target."""
         return self.targets.value
 
     @property
     def offset(self):
-        """The difference between predictions and the scores of the models: the origin, once it is known."""
+        """The difference between predictions and scores of the models: the origin, once it is known."""
         return self.targets.offset
 
     @property
     def weights(self):
-        """What the vote of each model counts for."""
+        """The weights of the votes."""
         return self.votes.weights
 
     @property
@@ -166,19 +166,19 @@ cdef class Several(Task):
 
     @property
     def naps(self):
-        """What each model was charged for the rounds it slept, and how many these are."""
+        """The charged loss of each model for the rounds it slept, and their number."""
         return self.votes.naps
 
     def losses(self):
-        """What each model has lost so far, with what it was charged."""
+        """The total loss of each model so far, including charges."""
         return self.votes.losses()
 
     def regret_bound(self):
-        """How much more than the best model the weighted ones can have lost so far: see `Hedge`."""
+        """The bound on the weighted loss minus that of the best model: see `Hedge`."""
         return self.votes.regret_bound()
 
     def combine(self, scores):
-        """The scores of one model in place of those of all, examples by columns: the leader's, or graded votes."""
+        """Return the scores of the leader, or graded votes, from the scores of all models, examples by columns."""
         if not self.hedge:
             start = self.places[self.leader]
             return scores[:, start:start + self.width] + self.offset
@@ -193,7 +193,7 @@ cdef class Several(Task):
         return out + self.offset if self.from_first else out
 
     cdef void poll(self, const double* s, double* votes) noexcept nogil:
-        """Set the scores of the vote, graded if they can be."""
+        """Set the scores of the vote, graded if possible."""
         memset(votes, 0, self.width * sizeof(double))
         self.first.vote(s, self.place, self.width, self.votes.v, votes)
         if self.grading is not None:
@@ -264,9 +264,9 @@ cdef class Several(Task):
                 memset(self.flags + self.place[m], self.votes.asleep[m], self.width)
 
     cdef void begin(self, Round* r, Round* own) noexcept nogil:
-        """The first round of all: every model predicts 0, and the target is where they begin.
+        """Play the first round: every model predicts 0, and the target becomes the origin.
 
-        What all models have lost to a wrong origin, the same, is forgotten.
+        Equal losses of all models due to a wrong origin are reset.
         """
         cdef Py_ssize_t m
         cdef bint again = not isnan(self.targets.value)

@@ -7,7 +7,7 @@ cdef class Units:
     cdef readonly double per_norm
     cdef readonly bint in_targets
     cdef object owner
-    cdef double* sizes  # how many rows there were, and the sums of |x|^2, y and y^2
+    cdef double* sizes  # number of rows, and the sums of |x|^2, y and y^2
 
     cdef void measure(self, const Round* r) noexcept nogil
     cdef double deviation(self) noexcept nogil

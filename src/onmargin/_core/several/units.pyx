@@ -13,8 +13,8 @@ from onmargin._core.rows cimport address
 cdef class Units:
     """The unit of C is 1 / M^per_norm, where M is the mean of |x|^2 over all rows so far that are not zero.
 
-    With `in_targets` it is also proportional to the deviation of the targets so far and of the 0 that models begin
-    with. A row or target far beyond what is usual so far counts as if it were less far.
+    With `in_targets`, it is also proportional to the deviation of the targets so far and of the 0 that models start
+    from. Unusually large rows and targets are clipped.
     """
 
     def __cinit__(self, *arguments):
@@ -26,7 +26,7 @@ cdef class Units:
         self.per_norm, self.in_targets = per_norm, in_targets
 
     def settings(self):
-        """What it was made with."""
+        """Return the constructor arguments."""
         return {"per_norm": self.per_norm, "in_targets": self.in_targets}
 
     @property
@@ -35,7 +35,7 @@ cdef class Units:
         return self.unit()
 
     def state(self):
-        """The number of rows, and the sums of |x|^2, y and y^2."""
+        """Return the number of rows, and the sums of |x|^2, y and y^2."""
         return {"sizes": self.owner}
 
     def __setstate__(self, state):
@@ -43,7 +43,7 @@ cdef class Units:
             fill(self.owner, state, "sizes")
 
     cdef void measure(self, const Round* r) noexcept nogil:
-        """Add up the sizes of rows and targets, each held to 100 mean squared norms, or ten deviations."""
+        """Add the sizes of rows and targets, clipped at 100 mean squared norms and at ten deviations."""
         cdef double square = r.x.squared_norm, y = r.y[0], n = self.sizes[0], deviation, mean
         if square > 0:
             if n > 0:
@@ -59,7 +59,7 @@ cdef class Units:
             self.sizes[1] = finite(self.sizes[1] + square)
 
     cdef double deviation(self) noexcept nogil:
-        """Of the targets so far, and 0."""
+        """Return the deviation of the targets so far and 0."""
         cdef double mean = self.sizes[2] / (self.sizes[0] + 1)
         return sqrt(max(self.sizes[3] / (self.sizes[0] + 1) - mean * mean, 0))
 
