@@ -246,7 +246,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _planned(self) -> Plan:
         """Check the parameters and return their plan: that of the last call, if no parameter has changed."""
-        values = self, *map(vars(self).__getitem__, declared(type(self)))
+        values = self, *map(vars(self).__getitem__, declared(type(self)))  # type: ignore[arg-type]
         last: Plan | None = None if "_model" not in vars(self) else getattr(self._model, "plan", None)
         if last is not None and last.options is not None and all(map(is_, values, last.options)):
             return last
