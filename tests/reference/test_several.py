@@ -25,7 +25,7 @@ from onmargin._core.several.tasks import Several
 from onmargin._core.tasks.task import Regression
 from onmargin.learner import Learner, as_rows
 from onmargin.models import experts, several
-from onmargin.models.several import abreast, keep_best
+from onmargin.models.several import joined, keep_best
 from onmargin.reference import adahedge
 from tests.examples import examples
 from tests.streams import Stream, streams
@@ -174,7 +174,7 @@ def test_the_bound_holds_for_those_that_stay(first, then, keep):
     task = Several([Regression(0.0)] * 5, range(5), 1, Regression(0.0), hedge=True, by_loss=True)
     for losses in first:
         lose(task, np.array(losses, dtype=float))
-    learner = Learner(task, Projections([0.0] * 5, [0.0] * 5), five_abreast())
+    learner = Learner(task, Projections([0.0] * 5, [0.0] * 5), five_columns())
     kept = keep_best(learner, keep)
     for losses in then:
         lose(learner.task, np.array(losses, dtype=float)[kept])
@@ -185,9 +185,9 @@ def test_the_bound_holds_for_those_that_stay(first, then, keep):
     assert state["mixed"] <= total.min() + 2 * state["gap"] + 1e-9
 
 
-def five_abreast():
+def five_columns():
     """Return five geometries of one column each, side by side."""
-    return abreast([Euclidean(1, 1, np.float64) for _ in range(5)])
+    return joined([Euclidean(1, 1, np.float64) for _ in range(5)])
 
 
 ALONE = {

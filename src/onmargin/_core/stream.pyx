@@ -119,7 +119,7 @@ cdef class Player:
     """
 
     cdef readonly object learner, model
-    cdef Py_ssize_t most_names  # number of names that the learner supports without a change
+    cdef Py_ssize_t max_names  # number of names that the learner supports without a change
     cdef readonly Reader reader
     cdef readonly object vector
     cdef public dict targets
@@ -154,7 +154,7 @@ cdef class Player:
         self.totals = self.learner._totals
         self.stage = Stage(self.geometry, self.step)
         self.single = self.geometry.dtype.itemsize == 4
-        self.most_names = min(self.geometry.n_features, self.model.most_names)
+        self.max_names = min(self.geometry.n_features, self.model.max_names)
         if self.reader is not None:
             self.reader.zeros = self.model.is_table
         self.task.reserve(1, self.geometry.n_scores)
@@ -187,7 +187,7 @@ cdef class Player:
             if learn and self.nonnegative is not None:
                 reader.row(&self.x)
                 self.check_signs()
-            if reader.names.size > self.most_names:
+            if reader.names.size > self.max_names:
                 self.model.widen(reader.names.size)
                 self.take()
         except BaseException:

@@ -20,7 +20,7 @@ from onmargin._core.geometries.widened import Widened
 from onmargin._core.several.steps import Projections, Steps
 from onmargin._core.steps.step import Confident, Constant, Projection, Proportional, Regularized, Residual, Step
 from onmargin._core.tasks.task import Binary, Indicators, OneVsRest, Softmax, Task
-from onmargin.models.several import Kind, abreast, combination, packed_columns, side_by_side, with_average
+from onmargin.models.several import Kind, combination, joined, packed_columns, side_by_side, with_average
 
 # Number of random Fourier features of a curved expert.
 WAVES = 200
@@ -311,7 +311,7 @@ def _on_standardized(kinds: list[Kind], *sizes: Any, **settings: Any) -> Geometr
     for kind in kinds:
         one = kind(*sizes, **settings)
         made.append(one if one.dtype == sizes[-1] else Widened(one))
-    inner = abreast(packed_columns(made))
+    inner = joined(packed_columns(made))
     return StandardizedEntries(inner) if settings["sparse"] else Standardized(inner)
 
 

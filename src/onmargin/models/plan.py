@@ -399,7 +399,7 @@ class Model(Part):
         return any(isinstance(leaf, StandardizedEntries) for leaf in self.learner.geometry.leaves())
 
     @property
-    def most_names(self) -> int:
+    def max_names(self) -> int:
         """The number of names up to which all experts take part, unless none would be left."""
         limits = sorted(expert.max_names for expert in self._experts)
         return int(limits[0]) if limits and limits[0] < limits[-1] else maxsize

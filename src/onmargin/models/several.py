@@ -192,7 +192,7 @@ def with_average(kind: Kind, *sizes: Any, **settings: Any) -> Geometry:
     return WithAverage(cast("Euclidean", kind(*sizes, **settings | {"average": 1})))
 
 
-def abreast(geometries: Sequence[Geometry]) -> Geometry:
+def joined(geometries: Sequence[Geometry]) -> Geometry:
     """Return one geometry of several, as a balanced tree of pairs."""
     made = list(geometries)
     while len(made) > 1:
@@ -212,7 +212,7 @@ def side_by_side(
     if n_columns == 1:
         found = packed_columns([make(kind, 1) for kind in kinds])
         if len(found) < len(kinds):
-            return abreast(found)
+            return joined(found)
     most = MAX_COLUMNS if n_columns == 1 and sparse else 1
     made = []
     for kind, alike in groupby(kinds):
@@ -220,7 +220,7 @@ def side_by_side(
         while left > 0:
             made.append(make(kind, n_columns * min(most, left)))
             left -= most
-    return abreast(made)
+    return joined(made)
 
 
 def packed_columns(columns: Sequence[Geometry]) -> list[Geometry]:
@@ -408,7 +408,7 @@ def _weights(task: Several, kept: list[int]) -> NDArray[np.float64]:
 
 
 def _joined(geometries: list[Geometry], width: int) -> Geometry:
-    return abreast(packed_columns(geometries) if width == 1 else geometries)
+    return joined(packed_columns(geometries) if width == 1 else geometries)
 
 
 def _chosen(geometry: Geometry, width: int, stays: Iterator[bool]) -> list[Any]:

@@ -13,13 +13,13 @@ from onmargin._core.rows cimport address
 from onmargin._core.several.task_list cimport COST, LOSS, MISTAKE, Outcome
 
 # Models sleep while the sum of the weights that they could have is below this.
-cdef double NEGLIGIBLE = 0.01
+cdef double NEGLIGIBLE_WEIGHT = 0.01
 # Number of first rounds in which no model sleeps.
-cdef double SCHOOL = 1024
+cdef double FIRST_ROUNDS = 1024
 # Rounds that a model must be awake before it may fall asleep, and the longest sleep.
-cdef double WATCH = 64, LONGEST = 448
+cdef double MIN_AWAKE = 64, MAX_ASLEEP = 448
 # A model falls asleep only if it is behind by the mean loss of the leader in this many rounds.
-cdef double LAG = 500
+cdef double MIN_BEHIND = 500
 # Names of the losses that models can be compared by.
 JUDGED = {"mistake": MISTAKE, "loss": LOSS, "cost": COST}
 
@@ -43,21 +43,20 @@ cdef class Hedge:
         mixed = sum_t <p_t, l_t> <= min_m L_m + gap + ln(M) / eta,
 
     for any losses. `judged` selects the loss of a model: its mistakes, its loss or its cost. M is `experts`, the number
-    of models at first: if some were removed since, the bound holds for the others, as their potential only
-    rose.
+    of models at first: if some were removed since, the bound holds for the others, as their potential only rose.
 
     With `groups`, one number per model, models may sleep: they neither vote nor learn for a while. A sleeping model is
     charged the mean loss of those that are awake, weighted by their votes, v ([SLEEPING]). With these charges for
     losses, the bound above holds, and as the mixed loss has the same terms, it implies for each model: in the rounds in
     which it was awake the votes lost at most gap + ln(M) / eta more than it did.
 
-    A model falls asleep after WATCH rounds in which its loss was at least that of the vote, if exp(-eta (L_m -
-    L_leader)) is below NEGLIGIBLE / M, and L_m - L_leader at least the mean loss of the leader in LAG rounds; but all
-    models learn from the first SCHOOL rounds. It sleeps as long as the first condition holds with its loss when it fell
-    asleep in place of L_m: even without any further loss, its weight would have been negligible in each
-    of these rounds. So it wakes sooner if the leader loses more; and it sleeps at most LONGEST rounds, so that one
-    that learns slowly, and may be the best in the end, learns from at least one example of LONGEST / WATCH + 1. Models
-    of one group, whose weights are next to each other in memory, sleep and wake together.
+    A model falls asleep after MIN_AWAKE rounds in which its loss was at least that of the vote, if exp(-eta (L_m -
+    L_leader)) is below NEGLIGIBLE_WEIGHT / M, and L_m - L_leader at least the mean loss of the leader in MIN_BEHIND
+    rounds; but all models learn from the FIRST_ROUNDS. It sleeps as long as the first condition holds with its loss
+    when it fell asleep in place of L_m: even without any further loss, its weight would have been negligible in each of
+    these rounds. So it wakes sooner if the leader loses more; and it sleeps at most MAX_ASLEEP rounds, so that one that
+    learns slowly, and may be the best in the end, learns from at least one example of MAX_ASLEEP / MIN_AWAKE + 1.
+    Models of one group, whose weights are next to each other in memory, sleep and wake together.
     """
 
     def __init__(self, Py_ssize_t n, *, bint voting, judged="mistake", double ceiling=INFINITY, Py_ssize_t experts=0,
@@ -183,7 +182,7 @@ cdef class Hedge:
             if self.voting:
                 self.reweigh(low, expected)
         self.changed = False
-        if self.group != NULL and self.voting and self.rounds >= SCHOOL:
+        if self.group != NULL and self.voting and self.rounds >= FIRST_ROUNDS:
             self.look()
 
     cdef void reweigh(self, double low, double expected) noexcept nogil:
@@ -234,7 +233,7 @@ cdef class Hedge:
 
     cdef bint far_behind(self, double lost) noexcept nogil:
         """Return whether a model with this loss has a negligible weight."""
-        return fallen(self.rate(), lost - self.lost(self.leader)) * self.experts < NEGLIGIBLE
+        return fallen(self.rate(), lost - self.lost(self.leader)) * self.experts < NEGLIGIBLE_WEIGHT
 
     cdef void look(self) noexcept nogil:
         """Wake models that may matter, and put models to sleep that cannot."""
@@ -248,13 +247,13 @@ cdef class Hedge:
             asleep = True
             if self.asleep[first]:
                 for m in range(first, end):
-                    asleep = asleep and self.since[m] < LONGEST and self.far_behind(self.before[m])
+                    asleep = asleep and self.since[m] < MAX_ASLEEP and self.far_behind(self.before[m])
                 if not asleep:
                     self.send(first, end, False)
-            elif self.since[first] >= WATCH:
+            elif self.since[first] >= MIN_AWAKE:
                 for m in range(first, end):
                     asleep = asleep and self.behind[m] >= 0 and self.far_behind(self.lost(m)) \
-                        and self.lost(m) - least >= LAG * least / self.rounds
+                        and self.lost(m) - least >= MIN_BEHIND * least / self.rounds
                 self.send(first, end, asleep)
             first = end
         if self.changed:

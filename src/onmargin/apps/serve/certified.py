@@ -62,7 +62,7 @@ def certificate(learner: JsonLearner, examples: list[schema.Example]) -> schema.
         raise ConflictError("no theorem covers examples with weights")
     if learner.reading.idf:
         raise ConflictError("no theorem covers texts whose features change their weights (idf)")
-    if learner.abreast > 1:
+    if learner.n_models > 1:
         raise ConflictError("no theorem covers several models at once: see the progress of each model")
     learner.learn(examples[0])  # determines the kind of the examples
     import onmargin

@@ -58,9 +58,9 @@ class Costs:
         columns = len(getattr(learner.model, "classes_", ())) or 1
         if self._prices[0] == columns:
             return self._prices
-        abreast = int(learner.abreast)
-        base = (BASE + SCORED * columns) * abreast
-        feature = READ + SCORED * columns * abreast
+        n_models = int(learner.n_models)
+        base = (BASE + SCORED * columns) * n_models
+        feature = READ + SCORED * columns * n_models
         shortest, longest = map(int, learner.reading.ngrams)
         words = (longest - shortest + 1) * ((shortest + longest) / 2 * WORD + feature)
         self._prices = columns, base, feature, words, columns**2 * PAIR if learner.task == "tag" else 0

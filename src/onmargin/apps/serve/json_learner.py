@@ -74,7 +74,7 @@ class JsonLearner:
         self.reading = model.features_  # how examples are read, or the tokens of sequences
         self.promised = 0
         self.costs = Costs(self)
-        self._abreast = 0  # 0 until the model has learned something
+        self._n_models = 0  # 0 until the model has learned something
         self._known: set[Any] = set()
 
     @classmethod
@@ -86,7 +86,7 @@ class JsonLearner:
         except (TypeError, ValueError) as error:
             raise ProblemError(str(error), 422) from error
         learner = cls(made.task, made, room)
-        size, most = int(learner.reading.n_features or 1), room.weights // learner.abreast
+        size, most = int(learner.reading.n_features or 1), room.weights // learner.n_models
         if size > most:
             raise ProblemError(f"n_features must be at most {most} here; got {size}", 422)
         if learner.reading.n_features and learner.task != "tag" and made.matrix_size(size) > room.weights:
@@ -99,13 +99,13 @@ class JsonLearner:
         return is_fitted(self.model)
 
     @property
-    def abreast(self) -> int:
+    def n_models(self) -> int:
         """Number of models trained side by side; vectors may have more than the names that are expected before."""
-        if self._abreast:
-            return self._abreast
+        if self._n_models:
+            return self._n_models
         count = max(1, len(self.model.models_))
         if self.begun:
-            self._abreast = count
+            self._n_models = count
         return count
 
     @property
@@ -190,9 +190,11 @@ class JsonLearner:
             self._check_size(self.features, columns)
         if not self._named():
             return False
-        limit = min(self.room.features, self.room.weights // (self.abreast * max(1, columns)))
+        limit = min(self.room.features, self.room.weights // (self.n_models * max(1, columns)))
         if self.task != "tag" and self.model.matrix_size(limit) > 0:
-            limit = min(limit, isqrt(self.room.weights) // (2 * self.abreast))  # beyond it, examples are counted singly
+            limit = min(
+                limit, isqrt(self.room.weights) // (2 * self.n_models)
+            )  # examples are counted singly beyond it
         if self.features + self.promised + most <= limit:
             self.promised += most
             return False
@@ -220,9 +222,9 @@ class JsonLearner:
                 f"the model would have {features} names of features, and {room.features} are allowed here: create it "
                 'with "n_features": a power of two to hash them'
             )
-        weights = features * max(1, columns) * self.abreast
+        weights = features * max(1, columns) * self.n_models
         if weights > room.weights:
-            several = f" of {self.abreast} models" if self.abreast > 1 else ""
+            several = f" of {self.n_models} models" if self.n_models > 1 else ""
             raise BadExampleError(
                 f"the model would have {features} features for each of {columns} labels{several}, and {room.weights} "
                 'weights are allowed here: create it with a smaller "n_features"'
