@@ -247,6 +247,22 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
         return classes, player.rows_of(examples)
 
     def check_one(self, x: Any, y: Any = None, weight: float = 1.0) -> None:
+        """Raise the error that `learn_one` would raise for an example, without learning it.
+
+        Parameters
+        ----------
+        x : dict of features by label, or what `phi` takes
+            The example, as for `learn_one`.
+        y : object, default=None
+            The target, as for `learn_one`.
+        weight : float, default=1.0
+            Its weight.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `learn_one` would raise it.
+        """
         check_weight(weight)
         labels, _ = self._check_target(y)
         if self._opened() is None:
@@ -257,8 +273,6 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
             if self.phi is None:
                 self._competing(x, labels)
             self.names_one(x)
-
-    check_one.__doc__ = StreamLearner.check_one.__doc__
 
     def names_one(self, x: Any) -> list[str]:
         """Return the names of the features of an example and its classes, known or not.
@@ -276,7 +290,7 @@ class ClassFeatureClassifier(StreamLearner, ClassFeatureOptions):
         if not self._counts and self.phi is not None and not self.classes_:
             return []
         examples = [x] if self._counts else self._competing(x)[1]
-        return list(dict.fromkeys(name for one in examples for name in super(type(self), self).names_one(one)))
+        return list(dict.fromkeys(name for one in examples for name in StreamLearner.names_one(self, one)))
 
     def predict_one(self, x: Any) -> Any:
         """Predict the class of highest score.
