@@ -192,9 +192,7 @@ class JsonLearner:
             return False
         limit = min(self.room.features, self.room.weights // (self.n_models * max(1, columns)))
         if self.task != "tag" and self.model.matrix_size(limit) > 0:
-            limit = min(
-                limit, isqrt(self.room.weights) // (2 * self.n_models)
-            )  # examples are counted singly beyond it
+            limit = min(limit, isqrt(self.room.weights) // (2 * self.n_models))  # examples are counted singly beyond it
         if self.features + self.promised + most <= limit:
             self.promised += most
             return False
