@@ -370,7 +370,7 @@ class AutoClassifier(Classifier, AutoClassifierOptions):
     >>> from onmargin.river import AutoClassifier
     >>> model = preprocessing.StandardScaler() | AutoClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 90.07%
+    Accuracy: 90.47%
     """
 
     learner = stream.AutoClassifier
@@ -602,7 +602,7 @@ class DualAscentRegressor(Regressor, DualAscentRegressorOptions):
     >>> from onmargin.river import DualAscentRegressor
     >>> model = preprocessing.StandardScaler() | DualAscentRegressor(C=0.1)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 2.991887
+    MAE: 2.991893
     """
 
     learner = stream.DualAscentRegressor

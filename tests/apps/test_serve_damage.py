@@ -60,7 +60,7 @@ def contents(folder):
                 rows = asyncio.run(exported(service, model))
             except DiskError:
                 rows = None
-            keys = {key: (one.first, one.last) for key, one in model.keys.items()}
+            keys = {key: (one.first, one.last) for key in model.keys if (one := model.known(key))}
             found[name] = learned(service, name), keys, model.n_keys, model.describe(), rows
         for name, words in service.damaged.items():
             assert repr(name) in words

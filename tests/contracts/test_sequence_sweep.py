@@ -155,7 +155,7 @@ def test_what_is_refused_leaves_all_models_as_they_were(combine):
 @pytest.mark.parametrize(
     ("sizes", "reason"),
     [
-        ([], "from 1 to 1000 models"),
+        ([], "must be from 1 to 1000"),
         ([(5, 2), (5, 3)], "same features and labels"),
         ([(5, 2), (4, 2)], "same features and labels"),
     ],

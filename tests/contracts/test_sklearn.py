@@ -73,7 +73,9 @@ EXPECTED_FAILURES = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
     "a weight scales C in one round: an example of weight 2 is not two examples",
 )
-OF_VOTES = {"check_decision_proba_consistency": "probabilities follow the leading model as well as the vote"}
+OF_EXPERTS = {
+    "check_class_weight_classifiers": "experts are compared by their mistakes, which class weights do not multiply"
+}
 OF_SEVERAL_MODELS = {"check_sparsify_coefficients": "several models are not kept as one sparse matrix"}
 
 CLASSES = make_classification(120, 8, n_informative=5, n_classes=3, random_state=0)
@@ -94,8 +96,7 @@ def expected_failures(estimator):
         getattr(estimator, "C", 1.0), list | str
     )
     expected = EXPECTED_FAILURES | (OF_SEVERAL_MODELS if several else {})
-    votes = isinstance(estimator, AutoClassifier) and estimator.combine == "hedge"
-    return expected | (OF_VOTES if votes else {})
+    return expected | (OF_EXPERTS if isinstance(estimator, AutoClassifier) else {})
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)

@@ -19,6 +19,7 @@ PAPERS = {
     "NAG",
     "IPM",
     "ADAHEDGE",
+    "FERNS",
     "SLEEPING",
     "ADWIN",
     "RFF",

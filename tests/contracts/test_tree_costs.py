@@ -52,7 +52,7 @@ def test_totals_sum_the_distances():
     [
         (["a", "a"], None, "once"),
         ([1, 2], None, "parents="),
-        (["a"], {"a": "b", "b": "a"}, "circle"),
+        (["a"], {"a": "b", "b": "a"}, "cycle"),
     ],
 )
 def test_refusals(classes, parents, words):

@@ -173,7 +173,7 @@ FORGERIES = {
         set_in(
             "state", "_model", "part", "arguments", 0, "part", "arguments", 2, "part", "settings", "n_features", 2**45
         ),
-        "more memory than a model in a file of its size takes",
+        "more memory than a model file of its size can need",
     ),
 }
 

@@ -169,7 +169,7 @@ def test_averages_are_judged_and_learn_nothing(kind, container, stream):
 
 
 def test_weights_without_averages_are_one_model():
-    with pytest.raises(ValueError, match="not averaged"):
+    with pytest.raises(ValueError, match="must have averaged weights"):
         WithAverage(Euclidean(2, 1, np.float64))
 
 

@@ -39,7 +39,8 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     experts_ : Standing
         Names, mistakes, losses, votes and coefficients of the experts, and which one leads.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the best linear expert, for features in their original units.
+        Weights of the best linear expert, for features in their original units. With ``combine="leader"`` they are
+        zero while the majority class leads.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts of that expert, in score units.
     intercept_scaling_ : float
@@ -114,7 +115,8 @@ class AutoRegressor(RegressorMixin, LinearRegressor, AutoRegressorOptions):  # t
     experts_ : Standing
         Names, losses, weights and coefficients of the experts, and which one leads.
     coef_ : ndarray of shape (n_features,)
-        Weights of the best expert that has feature weights, for features in their original units.
+        Weights of the best expert that has feature weights, for features in their original units. With
+        ``combine="leader"`` they are zero while the last value or the running mean leads.
     intercept_ : ndarray of shape (1,)
         Intercept of that expert.
     intercept_scaling_ : float
