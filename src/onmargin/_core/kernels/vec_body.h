@@ -384,7 +384,9 @@ TARGET static void NAME(add)(const Row *x, const Weights *w, ptrdiff_t up, ptrdi
             NAME(add_far)(x, W + up * w->gap, w->stride, a);
         if (down >= 0)
             NAME(add_far)(x, W + down * w->gap, w->stride, -a);
-    } else if ((up | down) < 0) /* one is absent: -1. There is no branch on which of them, which no CPU could predict */
+    } else if ((up & down) < 0) /* both are absent: -1 */
+        return;
+    else if ((up | down) < 0) /* one is absent. There is no branch on which of them, which no CPU could predict */
         NAME(add_one)(x, W + (up + down + 1) * w->gap, w->stride, tau * (REAL)(1 - 2 * (up < 0)));
     else if (w->stride > 1) /* both are on the same cache lines */
         for (ptrdiff_t k = 0; k < x->n; k++) {

@@ -468,13 +468,13 @@ cdef class GramWindow(Window):
         cdef HalfSpace* h = self.r.halfspaces
         self.r.n_halfspaces = 0
         for c in range(self.n_columns):
-            if noted[c] != 0:
+            if noted[c] > 0 or noted[c] < 0:  # and is not NaN, which has no side
                 h[0].up = <int32_t>c if noted[c] > 0 else -1
                 h[0].down = <int32_t>c if noted[c] < 0 else -1
                 h[0].tau = fabs(noted[c])
-                noted[c] = 0
                 h += 1
                 self.r.n_halfspaces += 1
+            noted[c] = 0
         if self.r.n_halfspaces > 0:
             self.take(i)
             geometry.move(&self.r)
