@@ -317,3 +317,12 @@ def test_all_verbs_take_one_shape(tmp_path, verb, body, words):
         right = '{"examples": [{"x": ..., "y": ...}]}' if verb == "learn" else '{"examples": [{"x": ...}]}'
         assert refused.json()["error"].endswith(f"Send a body like {right}")
         assert predict(client, "m", "free prize").json()["predictions"] == ["spam"]
+
+
+def test_names_of_models_are_explained_in_words(tmp_path):
+    """Once, the answer had a regular expression."""
+    with served(tmp_path) as client:
+        refused = client.post("/v1/models", json={"name": "my model", "task": "classify"})
+        assert refused.status_code == 422
+        assert "a name begins with a letter or digit" in refused.text
+        assert "regex" not in refused.text

@@ -133,8 +133,7 @@ async def upload(context: Context, name: str, sent: bytes) -> schema.Model:
     try:
         msgspec.convert(name, schema.Name)
     except msgspec.ValidationError as error:
-        words = "a name begins with a letter or digit and has up to 64 of letters, digits, _, . and -"
-        raise ProblemError(f"{words}; got {name!r:.80}", 422) from error
+        raise ProblemError(f"{schema.NAME_RULE}; got {name!r:.80}", 422) from error
     return await context.service.to_the_end(_uploaded(context.service, name, sent))
 
 

@@ -116,6 +116,7 @@ class Gate:
         try:
             return _DECODERS[kind].decode(body)
         except msgspec.ValidationError as error:
-            raise ProblemError(f"{error}. Send a body like {kind.shape}", 422) from error
+            words = str(error).replace(f"Expected `str` matching regex {schema.NAME_PATTERN!r}", schema.NAME_RULE)
+            raise ProblemError(f"{words}. Send a body like {kind.shape}", 422) from error
         except (ValueError, RecursionError) as error:
             raise ProblemError(f"the body is not valid JSON: {error}", 400) from error

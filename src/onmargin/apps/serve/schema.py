@@ -17,7 +17,9 @@ Feature = Number | str
 # A text, features by name, a vector, a list of names, or the tokens of a sequence, depending on the model.
 X = str | dict[str, Feature] | list[Number | str | list[str] | dict[str, Feature]]
 Y = str | Whole | Number | list[Label] | None
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$(?!\n)")]
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$(?!\n)"
+NAME_RULE = "a name begins with a letter or digit and has up to 64 of letters, digits, _, . and -"
+Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
 Key = Annotated[str, Meta(min_length=1, max_length=128)]
 Task = Literal["classify", "regress", "rank", "ordinal", "novelty", "tag"]
 Scalar = bool | Whole | float | str | None
