@@ -144,9 +144,9 @@ cdef class PackedColumns(Diagonal):
 
     @staticmethod
     def of(columns):
-        """The geometry that holds these columns, given as geometries of one that fit; None: there is none.
+        """Return one geometry with these columns, given as geometries of one column that fit; None if they stay apart.
 
-        Dense rows of one kind are left apart: they then learn, to the last bit, as if each were alone.
+        Columns of one kind stay apart on dense rows: they then learn, to the last bit, as if each were alone.
         """
         one, kinds = columns[0], [KINDS.index(type(column)) for column in columns]
         if not 2 <= len(kinds) <= METRIC_MOST or (not one.sparse and len(set(kinds)) == 1):
