@@ -94,9 +94,11 @@ def pytest_sessionfinish(session):
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node):
+def pytest_testnodedown(node, error):
     if "counts" in getattr(node, "workeroutput", {}):
         node.config.stash[COUNTS] = tuple(node.workeroutput["counts"])
+    elif error:  # The scheduler below would wait forever for the rest of the crashed worker's files.
+        pytest.exit(f"worker {node.gateway.id} crashed: {error}", returncode=1)
 
 
 @pytest.hookimpl(optionalhook=True)
