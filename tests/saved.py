@@ -49,18 +49,11 @@ def pair(word):
 
 # Required parameters of estimators.
 NEEDED = {"StructuredPredictor": {"model": InOrder()}}
-# What an estimator is given to learn, where it is not classes, and its variants, where there are any.
-TARGETS = {
-    "AROWRegressor": "numbers",
-    "AutoRegressor": "numbers",
+# The targets of each estimator, where they are not classes.
+TARGETS = {name: "numbers" for name in ESTIMATORS if name.endswith("Regressor") and name != "OrdinalRegressor"} | {
     "BlockClassifier": "signs",
     "DualAscentClassifier": "signs",
-    "DualAscentRegressor": "numbers",
-    "ExponentiatedGradientRegressor": "numbers",
-    "GradientDescentRegressor": "numbers",
     "LabelRanker": "sets",
-    "OnlineRidgeRegressor": "numbers",
-    "PassiveAggressiveRegressor": "numbers",
     "PassiveAggressiveUniclass": "nothing",
 }
 COST = np.array([[0, 1, 2], [3, 0, 1], [1, 2, 0]])

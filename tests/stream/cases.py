@@ -1,6 +1,5 @@
 """Streams of examples of every kind, and models halfway through them."""
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,16 +12,13 @@ from tests.reading import made
 from tests.saved import anatomy
 
 MODELS = {name: getattr(stream, name) for name in stream.__all__}
-# What each is given to learn.
-KINDS_OF_CLASS = "^(PassiveAggressive|Auto|AROW|SCW|NHERD|DualAscent|QuasiAdditive|OnlineRidge|.*Gradient(Descent)?)"
-TASK = {name: re.sub(KINDS_OF_CLASS, "", name) for name in MODELS}
-TASK |= dict.fromkeys(("Perceptron", "PNormPerceptron", "Winnow", "ClassFeatureClassifier"), "Classifier")
+TASK = {name: kind.task for name, kind in MODELS.items()}
 # Weights on the simplex, and p = 2 ln(n_features), depend on the number of features: names must be hashed.
 SIZED = {"Winnow", "ExponentiatedGradientRegressor", "PNormPerceptron"}
 # To these all labels of a call are known from its first round on, or the rows of the first call decide a rate: streams
 # are matrices row by row.
 BY_ROW = SIZED | {"QuasiAdditiveClassifier", "Perceptron", "DualAscentClassifier", "GradientDescentRegressor"}
-LABELLED = {name for name, task in TASK.items() if task in {"Classifier", "LabelRanker"}}
+LABELLED = {name for name, task in TASK.items() if task in {"classify", "rank"}}
 N = 60
 WORDS = ["apple", "banana", "cherry", "date", "Elder", "fig", "grape", "Ünïcode", "snake_case", "x1"]
 
@@ -147,11 +143,11 @@ class Case:
         codes = np.minimum(random.integers(0, 4, N), np.arange(N) // 8)
         names = np.array(["m", "c", "z", "a"])
         targets = {
-            "Classifier": names[codes].tolist(),
-            "Regressor": (codes + random.normal(size=N)).tolist(),
-            "LabelRanker": [set(names[random.permutation(4)[: i % 4]].tolist()) for i in range(N)],
-            "OrdinalRegressor": np.array(["low", "middle", "high"])[random.integers(0, 3, N)].tolist(),
-            "Uniclass": [None] * N,
+            "classify": names[codes].tolist(),
+            "regress": (codes + random.normal(size=N)).tolist(),
+            "rank": [set(names[random.permutation(4)[: i % 4]].tolist()) for i in range(N)],
+            "ordinal": np.array(["low", "middle", "high"])[random.integers(0, 3, N)].tolist(),
+            "novelty": [None] * N,
         }
         return X, targets[TASK[self.name]]
 
@@ -179,7 +175,7 @@ CASES = [
     Case(name, kind, parameters)
     for name in MODELS
     for kind in KINDS
-    for parameters in ({}, {"n_features": 2**6}, *VARIANTS[name])
+    for parameters in ({}, {"n_features": 2**6}, *VARIANTS.get(name, []))
     if not ("n_features" in parameters and kind in VECTORS)
     # Messages are validated one by one, which takes time.
     and not (name == "ClassFeatureClassifier" and parameters and kind not in {"dicts", "vectors"})

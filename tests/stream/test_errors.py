@@ -35,7 +35,7 @@ BAD_VECTORS = [
     ({"a": 1.0}, "this model learns vectors: x must be"),
     ("text", "this model learns vectors"),
 ]
-TARGET = {"Classifier": "m", "Regressor": 1.0, "LabelRanker": {"m"}, "OrdinalRegressor": "low", "Uniclass": None}
+TARGET = {"classify": "m", "regress": 1.0, "rank": {"m"}, "ordinal": "low", "novelty": None}
 
 
 def refused(model, message, *example, **options):
@@ -68,7 +68,7 @@ def test_vectors(name, x, message):
 @pytest.mark.parametrize("name", MODELS)
 def test_new_classes_do_not_outlive_a_bad_example(name):
     model = Case(name, "dicts").half_way()
-    target = {"Classifier": "brand new", "LabelRanker": {"brand new"}}.get(TASK[name], TARGET[TASK[name]])
+    target = {"classify": "brand new", "rank": {"brand new"}}.get(TASK[name], TARGET[TASK[name]])
     refused(model, "finite", {"new": 1.0, "a": math.inf}, target)
 
 
