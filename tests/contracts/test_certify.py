@@ -477,6 +477,7 @@ TABLE = {
         (PassiveAggressiveClassifier(class_weight={0: 2.0}, C=inf), X, y),
         (PassiveAggressiveClassifier(class_weight={0: 2.0}, cost="squared"), X, three),
         (onmargin.AROWClassifier(class_weight={0: 2.0}), X, y),
+        (onmargin.AutoClassifier(class_weight={0: 2.0}), X, y),
         (onmargin.Perceptron(class_weight={0: 2.0}), X, y),
         (onmargin.DualAscentClassifier(class_weight={0: 2.0}), X, y),
     ],

@@ -73,9 +73,6 @@ EXPECTED_FAILURES = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
     "a weight scales C in one round: an example of weight 2 is not two examples",
 )
-OF_EXPERTS = {
-    "check_class_weight_classifiers": "experts are compared by their mistakes, which class weights do not multiply"
-}
 OF_SEVERAL_MODELS = {"check_sparsify_coefficients": "several models are not kept as one sparse matrix"}
 
 CLASSES = make_classification(120, 8, n_informative=5, n_classes=3, random_state=0)
@@ -95,8 +92,7 @@ def expected_failures(estimator):
     several = isinstance(estimator, AutoClassifier | AutoRegressor) or isinstance(
         getattr(estimator, "C", 1.0), list | str
     )
-    expected = EXPECTED_FAILURES | (OF_SEVERAL_MODELS if several else {})
-    return expected | (OF_EXPERTS if isinstance(estimator, AutoClassifier) else {})
+    return EXPECTED_FAILURES | (OF_SEVERAL_MODELS if several else {})
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)

@@ -144,12 +144,12 @@ def test_predictions_of_softmax_are_those_of_the_highest_score(columns):
     np.testing.assert_array_equal(Softmax().decode(scores), best)
 
 
-def assert_together(standing, model, runs, y, *, hedge, scaling):
+def assert_together(standing, model, runs, y, *, hedge, scaling, weight=None):
     """Check that each model, the combined mistakes and the weights of the votes equal the reference."""
     for coef, intercept, run in zip(standing.coef, standing.intercept, runs, strict=True):
         assert_allclose(coef, run.weights[:-1].T, atol=1e-9)
         assert_allclose(intercept, scaling * run.weights[-1], atol=1e-9)
-    together = reference.several(runs, y, hedge=hedge, ceiling=model._learner.task.ceiling)
+    together = reference.several(runs, y, hedge=hedge, ceiling=model._learner.task.ceiling, weight=weight)
     np.testing.assert_array_equal(standing.mistakes, together.each)
     assert model.totals_.mistakes == together.mistakes
     if hedge:
@@ -159,15 +159,19 @@ def assert_together(standing, model, runs, y, *, hedge, scaling):
 @pytest.mark.parametrize("combine", ["leader", "hedge"])
 @pytest.mark.parametrize("container", ["dense", "csr_array"])
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 4), ("one_vs_rest", 4)])
-def test_models_of_several_c_equal_their_twins(task, columns, container, combine):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_models_of_several_c_equal_their_twins(task, columns, container, combine, weighted):
     stream, grid = gaussian(task, columns), [0.01, 0.3, 1.0]
     strategy = "ovr" if task == "one_vs_rest" else "joint"
     model = PassiveAggressiveClassifier(C=grid, combine=combine, strategy=strategy)
-    model.partial_fit(CONTAINERS[container](stream.X), stream.y.astype(int), **stream.classes)
+    weight = np.random.default_rng(1).choice([0.1, 1.0, 5.0], len(stream.y)) if weighted else None
+    y = stream.y.astype(int)
+    model.partial_fit(CONTAINERS[container](stream.X), y, **stream.classes, sample_weight=weight)
     X = reference.with_intercept(stream.X)
-    runs = [reference.play(X, stream.y, TASKS[task][1], reference.pa1(C), columns=columns) for C in grid]
-    scaling = model.intercept_scaling_
-    assert_together(model.sweep_, model, runs, stream.y, hedge=combine == "hedge", scaling=scaling)
+    asked, options = TASKS[task][1], {"columns": columns, "weight": weight}
+    runs = [reference.play(X, stream.y, asked, reference.pa1(C), **options) for C in grid]
+    scaling, hedge = model.intercept_scaling_, combine == "hedge"
+    assert_together(model.sweep_, model, runs, stream.y, hedge=hedge, scaling=scaling, weight=weight)
 
 
 @pytest.mark.parametrize("combine", ["leader", "hedge"])

@@ -131,38 +131,65 @@ def test_a_score_of_zero_votes_as_it_predicts():
     ),
     scale=st.sampled_from([1e-6, 0.1, 1.0, 1e6]),
     ceiling=st.sampled_from([0.1, 3.0, np.inf]),
+    seed=st.none() | st.integers(0, 10**6),
 )
-def test_votes_are_weighed_as_by_the_twin(losses, scale, ceiling):
-    """Scores that nothing moves lose what they are asked to: each model has one of its own, as its intercept."""
+def test_votes_are_weighed_as_by_the_twin(losses, scale, ceiling, seed):
+    """Scores that nothing moves lose what they are asked to: each model has one of its own, as its intercept.
+
+    The weight of an example multiplies the losses, and the bound holds for these.
+    """
+    weight = np.ones(len(losses)) if seed is None else np.random.default_rng(seed).uniform(0.01, 5, len(losses))
     losses = scale * np.array(losses, dtype=np.float64)
     rounds, models = losses.shape
     task = Several(
         [Regression(0.0)] * models, range(models), 1, Regression(0.0), hedge=True, by_loss=True, ceiling=ceiling
     )
-    twin = adahedge(losses, ceiling)
-    for loss in losses:
-        lose(task, loss)
+    twin = adahedge(losses, ceiling, weight)
+    for own, loss in zip(weight, losses, strict=True):
+        lose(task, loss, own)
+    np.testing.assert_allclose(task.state()["outcomes"][:, 1], losses.sum(axis=0), rtol=1e-9)
+    differ = losses.min(axis=1) < losses.max(axis=1)
+    losses = losses * weight[:, np.newaxis]
+    np.testing.assert_allclose(task.losses(), losses.sum(axis=0), rtol=1e-9)
     state = task.state()
     np.testing.assert_allclose(state["weights"], twin.weights[-1], rtol=1e-9, atol=1e-12)
     assert state["gap"] == pytest.approx(twin.gap, rel=1e-9, abs=1e-12 * scale)
     assert state["mixed"] == pytest.approx(twin.mixed, rel=1e-9, abs=1e-12 * scale)
     best = losses.sum(axis=0).min()
     n = np.log(models)
-    bound = twin.gap + max(twin.gap, n / ceiling)
+    heaviest = weight[differ].max(initial=0) or 1.0
+    bound = twin.gap + max(twin.gap, n * heaviest / ceiling)
     assert twin.mixed <= best + bound + 1e-9 * scale * rounds
     assert task.regret_bound() == pytest.approx(bound, rel=1e-9, abs=1e-12 * scale)
     if ceiling == np.inf:  # losses between 0 and b: a bound that is known before the stream
-        b = losses.max()
-        assert twin.mixed <= best + b * (np.sqrt(rounds * n) + 4 / 3 * n + 2) + 1e-9 * scale * rounds
+        b, squares = losses.max(), np.square(np.ptp(losses, axis=1)).sum()
+        assert twin.mixed <= best + np.sqrt(squares * n) + b * (4 / 3 * n + 2) + 1e-9 * scale * rounds
 
 
-def lose(task, losses):
+@given(seed=st.integers(0, 10**6), factor=st.sampled_from([1e-6, 0.25, 1.0, 64.0]), hedge=st.booleans())
+def test_votes_depend_on_the_ratios_of_weights_only(seed, factor, hedge):
+    random = np.random.default_rng(seed)
+    losses, weight = random.integers(0, 2, (40, 4)).astype(float), 2.0 ** random.integers(-3, 3, 40)
+    tasks = []
+    for scale in (1.0, factor):
+        task = Several([Regression(0.0)] * 4, range(4), 1, Regression(0.0), hedge=hedge, by_loss=True, ceiling=0.2)
+        for own, loss in zip(weight, losses, strict=True):
+            lose(task, loss, scale * own)
+        tasks.append(task)
+    plain, scaled = tasks
+    np.testing.assert_allclose(plain.weights, scaled.weights, rtol=1e-9, atol=1e-12)
+    assert plain.leader == scaled.leader
+    if hedge:
+        assert plain.regret_bound() * factor == pytest.approx(scaled.regret_bound(), rel=1e-9)
+
+
+def lose(task, losses, weight=1.0):
     """Play one round with the given loss per model: the target is 0, and the scores are the losses."""
     models = len(losses)
     geometry = Euclidean(models, models, np.float64)
     geometry.weights[...] = np.diag(losses)
     learner = Learner(task, Projections([0.0] * models, [0.0] * models), geometry)
-    learner.learn(as_rows(np.ones((1, models))), np.zeros(1))
+    learner.learn(as_rows(np.ones((1, models))), np.zeros(1), np.array([weight]))
 
 
 @given(

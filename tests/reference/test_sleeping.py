@@ -29,12 +29,19 @@ def drawn_losses(seed, groups, rounds=700, scale=1.0, whole=True):
     return scale * (drawn < chances if whole else 2 * drawn * chances).astype(float)
 
 
-def lose(task, losses):
+def drawn_weights(seed, rounds):
+    """Return weights of examples, all 1 for half of the seeds."""
+    return np.ones(rounds) if seed % 2 else np.random.default_rng(seed).choice([0.2, 1.0, 7.0], rounds)
+
+
+def lose(task, losses, weight):
     """Play one round with the given loss per model: the target is 0, and the scores are the losses."""
     n = len(losses)
     geometry = Euclidean(n, n, np.float64)
     geometry.weights[...] = np.diag(losses)
-    Learner(task, Projections([0.0] * n, [0.0] * n), geometry).learn(as_rows(np.ones((1, n))), np.zeros(1))
+    Learner(task, Projections([0.0] * n, [0.0] * n), geometry).learn(
+        as_rows(np.ones((1, n))), np.zeros(1), np.array([weight])
+    )
 
 
 given_losses = given(
@@ -48,16 +55,17 @@ given_losses = given(
 @examples(30)
 @given_losses
 def test_sleeping_models_are_weighed_as_by_the_twin(seed, groups, whole, scale):
-    losses = drawn_losses(seed, groups, 1400, scale, whole)
+    losses, weight = drawn_losses(seed, groups, 1400, scale, whole), drawn_weights(seed, 1400)
     ceiling = CEILING if scale == 1 else np.inf
     options = {"hedge": True, "by_loss": True, "ceiling": ceiling, "groups": groups}
     n = len(groups)
     task = Several([Regression(0.0)] * n, range(n), 1, Regression(0.0), **options)
-    twin = reference.sleeping_hedge(losses, groups, ceiling)
+    twin = reference.sleeping_hedge(losses, groups, ceiling, weight=weight)
     for t, loss in enumerate(losses):
         assert_array_equal(task.sleeping, twin.asleep[t])
         assert_allclose(task.weights, twin.weights[t], rtol=1e-7, atol=1e-12)
-        lose(task, loss)
+        lose(task, loss, weight[t])
+    losses = losses * weight[:, np.newaxis]
     assert_allclose(task.naps, [twin.charged, twin.asleep[:-1].sum(axis=0)], rtol=1e-9, atol=1e-9 * scale)
     assert_allclose(task.losses(), np.where(twin.asleep[:-1], 0, losses).sum(axis=0) + twin.charged, rtol=1e-9)
     assert task.mixed == pytest.approx(twin.mixed, rel=1e-9)
@@ -67,14 +75,15 @@ def test_sleeping_models_are_weighed_as_by_the_twin(seed, groups, whole, scale):
 @examples(30)
 @given_losses
 def test_votes_lose_little_more_than_each_model_while_it_is_awake(seed, groups, whole, scale):
-    losses = drawn_losses(seed, groups, 3000, scale, whole)
+    losses, weight = drawn_losses(seed, groups, 3000, scale, whole), drawn_weights(seed, 3000)
     ceiling = CEILING if scale == 1 else np.inf
-    twin = reference.sleeping_hedge(losses, groups, ceiling)
+    twin = reference.sleeping_hedge(losses, groups, ceiling, weight=weight)
+    losses = losses * weight[:, np.newaxis]
     of_votes = (twin.weights[:-1] * losses).sum(axis=1)
     awake = ~twin.asleep[:-1]
     regret = (awake * (of_votes[:, np.newaxis] - losses)).sum(axis=0)
     models = np.log(len(groups))
-    bound = twin.gap + max(twin.gap, models / ceiling)
+    bound = twin.gap + max(twin.gap, models * weight.max() / ceiling)
     assert (regret <= bound + 1e-9 * losses.sum()).all()
     assert twin.mixed == pytest.approx(of_votes.sum())
 
@@ -83,7 +92,8 @@ def test_votes_lose_little_more_than_each_model_while_it_is_awake(seed, groups, 
 @given_losses
 def test_a_sleeping_model_could_not_have_mattered_whatever_it_predicted(seed, groups, whole, scale):
     losses = drawn_losses(seed, groups, 3000, scale, whole)
-    twin = reference.sleeping_hedge(losses, groups, CEILING if scale == 1 else np.inf)
+    ceiling = CEILING if scale == 1 else np.inf
+    twin = reference.sleeping_hedge(losses, groups, ceiling, weight=drawn_weights(seed, 3000))
     assert (twin.bounds * len(groups) < 0.01).all()
     assert not twin.asleep.all(axis=1).any()
 
@@ -136,12 +146,14 @@ def test_models_without_sleep_are_as_before_until_one_falls_asleep(learner):
     assert not one.experts_.slept.any()
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_graded_scores_are_those_of_the_twin(classes):
+def test_graded_scores_are_those_of_the_twin(classes, weighted):
     random = np.random.default_rng(1)
     X = random.normal(size=(120, 4))
     y = (X @ random.normal(size=(4, classes)) + random.normal(size=(120, classes))).argmax(axis=1)
-    model, scores = AutoClassifier().partial_fit(X[:1], y[:1], classes=range(classes)), []
+    weight = random.choice([0.5, 1.0, 3.0], 120) if weighted else np.ones(120)
+    model, scores = AutoClassifier().partial_fit(X[:1], y[:1], range(classes), weight[:1]), []
     width = 1 if classes == 2 else classes
 
     def of_all(rows):
@@ -151,14 +163,14 @@ def test_graded_scores_are_those_of_the_twin(classes):
     scores.append(np.zeros((1, len(model.experts_.names), width)))
     for i in range(1, len(y)):
         scores.append(of_all(X[i : i + 1]))
-        model.partial_fit(X[i : i + 1], y[i : i + 1])
+        model.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=weight[i : i + 1])
     past = np.concatenate(scores)
-    losses = reference.ranking_losses(past, y)
+    losses = reference.ranking_losses(past, y, weight=weight)
     state = model._learner.task.state()
     assert_allclose(state["ranks"][: len(losses)], losses, rtol=1e-9)
     squares = ((past - (past.mean(axis=2, keepdims=True) if width > 1 else 0)) ** 2).mean(axis=(0, 2))
     rows = random.normal(size=(50, 4))
-    wanted = reference.graded(of_all(rows), losses, squares)
+    wanted = reference.graded(of_all(rows), losses, squares, weight.max())
     found = model.decision_function(rows).reshape(50, width)
     best = wanted.argmax(axis=1) if width > 1 else (wanted[:, 0] >= 0).astype(int)
     agree = model.classes_[best] == model.predict(rows)

@@ -43,6 +43,17 @@ def test_example_weights_multiply_class_weights():
     assert model.weights("rare") == plain.weights("rare")
 
 
+def test_votes_weigh_mistakes_as_those_of_the_estimator():
+    rows, labels = sparse.csr_matrix(X), np.where(Y == "rare", "rare", "other")
+    model, alone = (face.AutoClassifier(class_weight={"rare": 20.0}) for face in (stream, onmargin))
+    for i, y in enumerate(labels):
+        model.learn_one(rows[i], y)
+        alone.partial_fit(rows[i], labels[i : i + 1])
+    np.testing.assert_array_equal(model.experts_.lost, alone.experts_.lost)
+    np.testing.assert_array_equal(model.experts_.weights, alone.experts_.weights)
+    assert (alone.experts_.lost > alone.experts_.mistakes).all()
+
+
 def learn_in_a_stream(class_weight):
     stream.PassiveAggressiveClassifier(class_weight=class_weight).learn_one(X[0], "often")
 

@@ -60,8 +60,9 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     ``regret_bound`` ([ADAHEDGE] theorem 8, plus the cost of the bound on :math:`\eta`); the vote itself makes at most
     twice as many mistakes, and in practice fewer. For an expert that is suspended at times, this holds for the rounds
     in which it was active ([SLEEPING]). There is no such bound for ``combine="leader"``. Standardized values of the row
-    after t others are clipped to :math:`\pm\sqrt t`. Example and class weights multiply the steps, not the mistakes
-    that determine the votes.
+    after t others are clipped to :math:`\pm\sqrt t`. Example and class weights multiply the steps and the mistakes
+    that determine the votes, so the bound is one on weighted mistakes; :math:`\eta` is then at most 0.2 divided by the
+    largest weight.
 
     References
     ----------

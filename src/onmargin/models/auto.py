@@ -62,7 +62,9 @@ class AutoClassifierOptions:
     combine: str = shared.combine("hedge")
     fit_intercept: bool = shared.fit_intercept()
     intercept_scaling: float | str = shared.intercept_scaling()
-    class_weight: Mapping[Any, float] | str | None = shared.class_weight("the weight of examples")
+    class_weight: Mapping[Any, float] | str | None = shared.class_weight(
+        "the weight of examples", " An expert loses its vote by mistakes times these weights."
+    )
 
     def plan(self) -> Plan:
         """Return the learning plan of these options."""

@@ -60,7 +60,7 @@ def intercept_scaling() -> Any:
     )
 
 
-def class_weight(scaled: str = "C") -> Any:
+def class_weight(scaled: str = "C", effect: str = "") -> Any:
     return option(
         None,
         NONE,
@@ -69,7 +69,7 @@ def class_weight(scaled: str = "C") -> Any:
         text=f"""
         class_weight : dict, "balanced" or None, default=None
             Factors on {scaled} per class. If "balanced", they are ``n_samples / (n_classes * count)``; `partial_fit`
-            uses the counts so far.
+            uses the counts so far.{effect}
         """,
     )
 

@@ -43,8 +43,9 @@ class Standing:
     names : list of str
         The names of the models.
     mistakes, loss, squared_loss : ndarray of shape (n_models,)
-        Totals of each model, had it predicted alone, in the rounds in which it was awake. Models that slept have fewer
-        mistakes because they predicted less often: compare `per_round` or `lost` instead.
+        Totals of each model, had it predicted alone, in the rounds in which it was awake, without the weights of
+        examples. Models that slept have fewer mistakes because they predicted less often: compare `per_round` or
+        `lost` instead.
     weights : ndarray of shape (n_models,)
         The weights of the votes; with ``combine="leader"``, 1 for the leader.
     leader : int
@@ -54,7 +55,7 @@ class Standing:
     mixed_loss, regret_bound : float
         With ``combine="hedge"``: the losses so far, weighted like the votes, and a bound on how much more than
         the smallest of ``lost`` they can be. A loss is 1 for a mistake; for regressors it is that of the task, with
-        outliers clipped as `AutoRegressor` learns them.
+        outliers clipped as `AutoRegressor` learns them. It is multiplied by the weight of the example.
     unit : float
         With ``C="auto"``: the current unit of the values of C in the names. Otherwise 1.
     judged : str
@@ -68,12 +69,16 @@ class Standing:
         these rounds.
     rounds : ndarray of shape (n_models,)
         The number of rounds in which each model was awake.
+    lost : ndarray of shape (n_models,)
+        The loss by which models are compared: the losses of each model times the weights of the examples, and its
+        charges.
 
     Notes
     -----
     Printed, it is a table of the models, the best one first. If some models slept, the table has the
     rounds in which each was awake, its loss per round in these, and the sum of its loss and charges, by which the
-    models are ordered and votes are weighted. In a notebook there is also a bar for the loss per round.
+    models are ordered and votes are weighted. If examples had weights, so do the losses in this sum. In a notebook
+    there is also a bar for the loss per round.
     """
 
     names: list[str]
@@ -93,17 +98,12 @@ class Standing:
     charged: NDArray[np.float64]
     slept: NDArray[np.float64]
     rounds: NDArray[np.float64]
+    lost: NDArray[np.float64]
 
     @property
     def per_round(self) -> NDArray[np.float64]:
         """The mean loss of each model in the rounds in which it was awake; of classifiers, its error rate."""
         found: NDArray[np.float64] = getattr(self, self.judged) / np.maximum(self.rounds, 1)
-        return found
-
-    @property
-    def lost(self) -> NDArray[np.float64]:
-        """The loss that each model is judged by, with what it was charged."""
-        found: NDArray[np.float64] = getattr(self, self.judged) + self.charged
         return found
 
     def __repr__(self) -> str:
@@ -129,6 +129,8 @@ class Standing:
         shown = {self.judged: getattr(self, self.judged)}
         if self.slept.any():
             shown |= {"rounds": self.rounds, "per round": self.per_round, "with charges": self.lost}
+        elif not np.array_equal(self.lost, shown[self.judged]):
+            shown["weighted"] = self.lost
         return {
             "model": [self.names[m] for m in order],
             **{name: [number(values[m]) for m in order] for name, values in shown.items()},
@@ -149,8 +151,9 @@ class ModelOutcome(NamedTuple):
     name : str
         The name of the model.
     lost : float
-        Its mistakes so far, had it predicted alone; for regressors its loss, for taggers the cost of its labelings. For
-        rounds in which it slept, it is charged the mean of the others.
+        Its mistakes so far, had it predicted alone; for regressors its loss, for taggers the cost of its labelings.
+        Each is multiplied by the weight of the example. For rounds in which it slept, it is charged the mean of the
+        others.
     vote : float
         The weight of its vote; 1 for the leader if the leader predicts.
     leads : bool
@@ -387,7 +390,7 @@ def keep_some(learner: Learner[Any], stays: Sequence[bool]) -> list[int]:
         **settings | ({"groups": _groups(found)} if "groups" in settings else {}),
     )
     state = task.state()
-    chosen = {"outcomes": state["outcomes"][kept], "weights": _weights(task, kept)}
+    chosen = {name: state[name][kept] for name in ("outcomes", "weighted")} | {"weights": _weights(task, kept)}
     if "squares" in state:
         chosen |= {"squares": state["squares"][[*kept, -1]], "ranks": state["ranks"][[*kept, -3, -2, -1]]}
     if "naps" in state:
@@ -477,4 +480,5 @@ def standing(learner: Learner[Any], names: list[str], forgets: Sequence[bool]) -
         charged,
         slept,
         learner.totals.rounds - slept,
+        task.losses(),
     )

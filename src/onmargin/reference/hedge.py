@@ -21,21 +21,27 @@ class Hedged(NamedTuple):
     gap: float
 
 
-def adahedge(losses: Matrix, ceiling: float = inf) -> Hedged:
+def adahedge(losses: Matrix, ceiling: float = inf, weight: Vector | None = None) -> Hedged:
     """Weight models by their losses, rounds x models: ``mixed <= losses.sum(0).min() + gap + ln(models) / eta``.
 
-    The rate eta is ``ln(models) / gap`` ([ADAHEDGE]), or the ceiling if that is smaller.
+    The rate eta is ``ln(models) / gap`` ([ADAHEDGE]), or the ceiling if that is smaller. With `weight`, one number per
+    round, the losses are multiplied by it, also in the bound, and the ceiling is divided by the largest weight so far
+    of rounds in which losses differed: multiplied by one number, the weights lead to the same votes.
     """
-    total, mixed, gap = np.zeros(losses.shape[1]), 0.0, 0.0
+    total, mixed, gap, heaviest = np.zeros(losses.shape[1]), 0.0, 0.0, 0.0
     p = np.full(losses.shape[1], 1 / losses.shape[1])
     weights = [p]
-    for loss in losses:
+    for own, unweighted in zip(_weights(losses, weight), losses, strict=True):
+        loss = own * unweighted
         excess = loss - loss[p > 0].min()
-        eta = min(ceiling, _rate(losses.shape[1], gap))
+        weighed = own if excess.max() > 0 else 0.0
+        heaviest = heaviest or weighed  # before losses differ, all votes are equal, and the bound holds for any rate
+        eta = _rate(losses.shape[1], gap, ceiling, heaviest)
         mixed += float(p @ loss)
         gap += max(float(p @ excess) + (_log_mean(p, -eta * excess) / eta if eta < inf else 0.0), 0.0)
         total += loss
-        p = _shrunk(min(ceiling, _rate(losses.shape[1], gap)), total - total.min())
+        heaviest = max(heaviest, weighed)
+        p = _shrunk(_rate(losses.shape[1], gap, ceiling, heaviest), total - total.min())
         weights.append(p := p / p.sum())
     return Hedged(np.array(weights), mixed, gap)
 
@@ -82,6 +88,7 @@ def sleeping_hedge(
     longest: int = 448,
     lag: float = 500,
     negligible: float = 0.01,
+    weight: Vector | None = None,
 ) -> Slept:
     """Weight models by their losses, rounds x models; models of negligible weight sleep ([SLEEPING]).
 
@@ -89,40 +96,44 @@ def sleeping_hedge(
     its loss was at least that of the vote, but not before `school` rounds, if its weight is below
     ``negligible / models`` of the leader's and it is behind by at least the leader's loss in `lag` rounds. It sleeps
     while its weight, computed from its loss before it fell asleep, stays below that limit, for at most `longest`
-    rounds. The models of a group fall asleep and wake up together.
+    rounds. The models of a group fall asleep and wake up together. `weight` is as for `adahedge`.
     """
     models = losses.shape[1]
     number = np.asarray(groups)
     lost, charged, before, behind = (np.zeros(models) for _ in range(4))
     asleep, since = np.zeros(models, bool), np.zeros(models, int)
-    p, mixed, gap = np.full(models, 1 / models), 0.0, 0.0
+    p, mixed, gap, heaviest = np.full(models, 1 / models), 0.0, 0.0, 0.0
     history = [(p, asleep, np.zeros(models))]
-    for t, loss in enumerate(losses, start=1):
+    for t, (own, unweighted) in enumerate(zip(_weights(losses, weight), losses, strict=True), start=1):
+        loss = own * unweighted
         v = p * ~asleep / (p @ ~asleep)
         low = loss[~asleep & (v > 0)].min()
         expected = float(v @ loss)
         suffered = np.where(asleep, expected, loss)
         excess = suffered - low
-        eta = min(ceiling, _rate(models, gap))
+        weighed = own if loss[~asleep].max() > low else 0.0
+        heaviest = heaviest or weighed
+        eta = _rate(models, gap, ceiling, heaviest)
         mixed += expected
         gap += max(float(v @ excess) + (_log_mean(p, -eta * excess) / eta if eta < inf else 0.0), 0.0)
         lost = lost + suffered
         charged = charged + expected * asleep
         behind, since = behind + (loss - expected) * ~asleep, since + 1
-        eta = min(ceiling, _rate(models, gap))
+        heaviest = max(heaviest, weighed)
+        eta = _rate(models, gap, ceiling, heaviest)
         p = _shrunk(eta, lost - lost.min())
         p = p / p.sum()
         stays = asleep.copy()
         for group in np.unique(number) if t >= school else ():
-            own = number == group
-            if asleep[own][0]:
-                far = _shrunk(eta, before[own] - lost.min()) * models < negligible
-                stays[own] = far.all() and since[own][0] < longest
-            elif since[own][0] >= watch:
-                far = _shrunk(eta, lost[own] - lost.min()) * models < negligible
-                late = lost[own] - lost.min() >= lag * lost.min() / t
-                stays[own] = (far & late & (behind[own] >= 0)).all()
-                since[own], behind[own] = 0, 0.0
+            its = number == group
+            if asleep[its][0]:
+                far = _shrunk(eta, before[its] - lost.min()) * models < negligible
+                stays[its] = far.all() and since[its][0] < longest
+            elif since[its][0] >= watch:
+                far = _shrunk(eta, lost[its] - lost.min()) * models < negligible
+                late = lost[its] - lost.min() >= lag * lost.min() / t
+                stays[its] = (far & late & (behind[its] >= 0)).all()
+                since[its], behind[its] = 0, 0.0
         fresh = stays & ~asleep
         since[asleep & ~stays], behind[asleep & ~stays] = 0, 0.0
         before = np.where(fresh, lost, before)
@@ -134,24 +145,27 @@ def sleeping_hedge(
     return Slept(weights, slept, bounds, charged, mixed, gap)
 
 
-def graded(scores: Matrix, losses: Vector, squares: Vector) -> Matrix:
+def graded(scores: Matrix, losses: Vector, squares: Vector, heaviest: float = 1.0) -> Matrix:
     """Combine scores of examples x models x columns into graded scores, before the voted class is made the highest.
 
     `losses` are the ranking losses (see `ranking_losses`), and `squares` the mean squared scores, one per model.
+    `heaviest` is the largest weight of an example on which some models were right and others wrong.
     """
     z = _centered(scores) / np.sqrt(squares)[:, np.newaxis]
-    shares = np.exp(-0.2 * (losses - losses.min()))
+    shares = np.exp(-0.2 / heaviest * (losses - losses.min()))
     grades: Matrix = np.einsum("imc,m->ic", z / (1 + np.abs(z)), shares / shares.sum())
     return grades
 
 
-def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8) -> Vector:
+def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8, weight: Vector | None = None) -> Vector:
     """Return the ranking loss of each model, from scores of rounds x models x columns, for at most 4096 rounds.
 
     Each round is compared with the last `kept` rounds with an even label and the last `kept` with an odd one, without
     those of its own label. A model loses the fraction of these pairs that it orders wrongly; ties count half. A round
-    counts as many times as there were rounds with the other parity of labels per round with its own, at most once.
+    counts as many times as there were rounds with the other parity of labels per round with its own, at most once,
+    times its weight.
     """
+    weight = _weights(scores, weight)
     total = np.zeros(scores.shape[1])
     for t, label in enumerate(labels):
         earlier = [np.flatnonzero(labels[:t] % 2 == half)[-kept:] for half in (0, 1)]
@@ -160,15 +174,15 @@ def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8) -> V
             continue
         now, then = scores[t], scores[others]
         same = np.count_nonzero(labels[:t] % 2 == label % 2)
-        rarity = min(1.0, (t - same) / same) if 0 < same < t else 1.0
+        counts = weight[t] * (min(1.0, (t - same) / same) if 0 < same < t else 1.0)
         if scores.shape[2] == 1:
             ahead = (now[:, 0] - then[:, :, 0]) * (1 if label == 1 else -1)
-            total += rarity * ((ahead < 0) + 0.5 * (ahead == 0)).mean(axis=0)
+            total += counts * ((ahead < 0) + 0.5 * (ahead == 0)).mean(axis=0)
         else:
             own = now[:, label] - then[:, :, label]
             theirs = np.array([row[:, labels[i]] - now[:, labels[i]] for i, row in zip(others, then, strict=True)])
             wrong = [(ahead < 0) + 0.5 * (ahead == 0) for ahead in (own, theirs)]
-            total += rarity * np.mean(wrong, axis=(0, 1))
+            total += counts * np.mean(wrong, axis=(0, 1))
     return total
 
 
@@ -222,16 +236,20 @@ class Several(NamedTuple):
     hedged: Hedged
 
 
-def several(runs: Sequence[Run], y: Matrix, *, hedge: bool, ceiling: float = inf) -> Several:
+def several(
+    runs: Sequence[Run], y: Matrix, *, hedge: bool, ceiling: float = inf, weight: Vector | None = None
+) -> Several:
     """Combine classifiers that learned the same examples independently: one column for two classes, otherwise K.
 
     The model with the fewest mistakes so far (the leader) predicts; with `hedge`, the vote weighted by `adahedge`.
+    Mistakes count as much as the `weight` of their example, by default 1.
     """
     scores = np.array([run.scores for run in runs]).swapaxes(0, 1)  # rounds x models x columns
     lost = np.array([[_wrong(own, target) for own in row] for row, target in zip(scores, y, strict=True)])
-    hedged, mistakes = adahedge(lost.astype(np.float64), ceiling), 0
+    hedged, mistakes = adahedge(lost.astype(np.float64), ceiling, weight), 0
+    weighted = lost * _weights(lost, weight)[:, np.newaxis]
     for t, target in enumerate(y):
-        votes = scores[t, lost[:t].sum(axis=0).argmin()]
+        votes = scores[t, weighted[:t].sum(axis=0).argmin()]
         if hedge:
             votes = sum((p * _ballot(own) for p, own in zip(hedged.weights[t], scores[t], strict=True)), 0 * votes)
         mistakes += _wrong(votes, target)
@@ -261,8 +279,14 @@ def vote(paths: NDArray[np.intp], weights: NDArray[np.float64], labels: int) -> 
     return best
 
 
-def _rate(models: int, gap: float) -> float:
-    return log(models) / gap if gap > 0 else inf
+def _weights(losses: Matrix, weight: Vector | None) -> Vector:
+    """Return the weights of the rounds, by default 1."""
+    return np.ones(len(losses)) if weight is None else weight
+
+
+def _rate(models: int, gap: float, ceiling: float, heaviest: float) -> float:
+    """Return the rate of AdaHedge, at most the ceiling for losses between 0 and `heaviest` (0: not known yet)."""
+    return min(ceiling / (heaviest or 1.0), log(models) / gap if gap > 0 else inf)
 
 
 def _shrunk(eta: float, losses: Matrix) -> Matrix:

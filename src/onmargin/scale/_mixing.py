@@ -493,6 +493,8 @@ class Mixture:
         for name, value in learned.votes.items():
             if name == "origin":
                 self._votes[name] = np.array(0.0)
+            elif name == "heaviest":
+                self._votes[name] = np.maximum(self._votes[name], value)
             elif name == "distances":  # take the largest, measured from zero
                 reach = value[0] + abs(np.nan_to_num(learned.votes.get("origin", 0.0)))
                 self._votes[name] = np.array([max(self._votes[name][0], reach), 0.0, 0.0])
@@ -502,7 +504,7 @@ class Mixture:
 
 def combined_votes(task: Several, state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a task with these sums: the votes of AdaHedge after these losses, and its gap."""
-    lost = state["costs"] if "costs" in state else state["outcomes"][:, 1 if task.by_loss else 0]
+    lost = state["weighted"]
     state = {name: value for name, value in state.items() if name != "recent"}  # recent rounds cannot be summed
     if "naps" in state:
         lost = lost + state["naps"][0]
@@ -511,7 +513,8 @@ def combined_votes(task: Several, state: dict[str, Any]) -> dict[str, Any]:
     if not task.hedge:
         return state | {"weights": np.full(len(lost), 1 / len(lost))}
     gap = max(float(state["gap"]), float(state["mixed"]) - lost.min())
-    rate = min(task.ceiling, np.log(task.experts) / gap) if gap > 0 else task.ceiling
+    ceiling = task.ceiling / (float(state["heaviest"]) or 1.0)
+    rate = min(ceiling, np.log(task.experts) / gap) if gap > 0 else ceiling
     behind = lost - lost.min()
     votes = np.exp(-np.multiply(rate, behind, out=np.zeros_like(behind), where=behind > 0))
     return state | {"weights": votes / votes.sum(), "gap": gap}

@@ -22,6 +22,11 @@ def refuse_several(model: Any) -> None:
             'following the leader of several models has no regret bound: set combine="hedge", which has regret_bound, '
             "or certify one model"
         )
+    if getattr(model, "class_weight", None) is not None:
+        raise NoTheorem(
+            "class_weight multiplies the mistakes by which several models are compared, and certify counts mistakes: "
+            "regret_bound is the bound for weighted mistakes"
+        )
 
 
 def _no_outliers(run: Any, y: Any) -> list[Condition]:

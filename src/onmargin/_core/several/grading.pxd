@@ -18,6 +18,7 @@ cdef class Grading:
     cdef double* now      # the scores of the round, one per model, where each has one
     cdef double* shares   # shares of the models in graded scores, up to a factor
     cdef double* grades
+    cdef double heaviest  # the largest weight of an example, for which the shares were set
     cdef bint stale       # whether the shares are out of date
 
     cdef double mean_of(self, const double* s) noexcept nogil
@@ -27,5 +28,5 @@ cdef class Grading:
     cdef Py_ssize_t compare(self, const Round* r, Py_ssize_t label) noexcept nogil
     cdef void charge(self, Py_ssize_t pairs, double rounds, const uint8_t* asleep) noexcept nogil
     cdef void keep(self, const Round* r, Py_ssize_t label) noexcept nogil
-    cdef void refresh(self) noexcept nogil
-    cdef void grade(self, const double* s, const uint8_t* asleep, double* votes) noexcept nogil
+    cdef void refresh(self, double heaviest) noexcept nogil
+    cdef void grade(self, const double* s, const uint8_t* asleep, double heaviest, double* votes) noexcept nogil

@@ -24,13 +24,13 @@ cdef double THOROUGH = 4096
 cdef class Grading:
     """Graded scores that can rank examples, instead of votes: sum_m q_m z / (1 + |z|).
 
-    z are the centered scores of model m, divided by their root mean square so far. q_m is
-    proportional to exp(-RATE R_m), where R_m is the ranking loss of the model: in each round its scores are
-    compared with those of some recent rounds of other labels, and its loss is the fraction of pairs in the wrong
-    order. Where one half of the labels is rare, all rounds of the other are compared with the same few: they count
-    n_rare / n_frequent, so that a model is charged by how many rare examples there were. Of two classes there is one
-    score, which must be higher for the second; of more, the score of the label of either round must be higher in that
-    round, and both count half.
+    z are the centered scores of model m, divided by their root mean square so far. q_m is proportional to exp(-RATE
+    R_m / W), where R_m is the ranking loss of the model: in each round its scores are compared with those of some
+    recent rounds of other labels, and its loss is the fraction of pairs in the wrong order, times the weight of the
+    example. W is the largest weight (see `Hedge`). Where one half of the labels is rare, all rounds of the other
+    are compared with the same few: they count n_rare / n_frequent, so that a model is charged by how many rare
+    examples there were. Of two classes there is one score, which must be higher for the second; of more, the score
+    of the label of either round must be higher in that round, and both count half.
 
     The scores are changed as little as possible if their best class is not that of the votes. Sleeping models have
     no share, and their ranking loss is the mean of the others.
@@ -90,7 +90,7 @@ cdef class Grading:
             return
         pairs = self.compare(r, label)
         if pairs > 0:
-            self.charge(pairs, (1 if seen < THOROUGH else 4) * self.rarity(label), asleep)
+            self.charge(pairs, (1 if seen < THOROUGH else 4) * self.rarity(label) * r.weight, asleep)
         self.keep(r, label)
         self.stale = True
 
@@ -175,24 +175,27 @@ cdef class Grading:
                 row[1 + m * self.width + c] = finite(r.s[self.place[m] + c])
         count[0] += 1
 
-    cdef void refresh(self) noexcept nogil:
+    cdef void refresh(self, double heaviest) noexcept nogil:
         """Set the shares of the models."""
         cdef Py_ssize_t m
-        cdef double least = INFINITY
+        cdef double least = INFINITY, rate = RATE / heaviest if heaviest > 0 else RATE
         for m in range(self.n):
             least = min(least, self.ranks[m])
         for m in range(self.n):
-            self.shares[m] = exp(-RATE * (self.ranks[m] - least))
-        self.stale = False
+            self.shares[m] = exp(-rate * (self.ranks[m] - least))
+        self.stale, self.heaviest = False, heaviest
 
-    cdef void grade(self, const double* s, const uint8_t* asleep, double* votes) noexcept nogil:
-        """Replace votes by graded scores; the class with the most votes stays the best."""
+    cdef void grade(self, const double* s, const uint8_t* asleep, double heaviest, double* votes) noexcept nogil:
+        """Replace votes by graded scores; the class with the most votes stays the best.
+
+        `heaviest` is the largest weight of the examples.
+        """
         cdef Py_ssize_t m, c, best = 0
         cdef double mean, unit, z, share, sum = 0, top = -INFINITY
         if self.squares[self.n] == 0:
             return  # files of version 0.1 do not have the units of scores
-        if self.stale:
-            self.refresh()
+        if self.stale or self.heaviest != heaviest:
+            self.refresh(heaviest)
         memset(self.grades, 0, self.width * sizeof(double))
         for m in range(self.n):
             sum += 0 if asleep[m] else self.shares[m]

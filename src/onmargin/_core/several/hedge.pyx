@@ -37,13 +37,15 @@ cdef inline double fall(double eta, double loss) noexcept nogil:
 cdef class Hedge:
     """The outcomes of n models so far, and with `voting` the weight of each vote by AdaHedge ([ADAHEDGE]).
 
-    p_m is proportional to exp(-eta L_m), where L_m is the total loss of model m, eta = min(ceiling, ln(M) / gap), and
-    gap the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, whose terms are not negative. As eta never rises,
+    p_m is proportional to exp(-eta L_m), where L_m is the total loss of model m, eta = min(ceiling / W, ln(M) / gap),
+    and gap the sum so far of <p, l> + ln(<p, exp(-eta l)>) / eta, whose terms are not negative. As eta never rises,
 
         mixed = sum_t <p_t, l_t> <= min_m L_m + gap + ln(M) / eta,
 
-    for any losses. `judged` selects the loss of a model: its mistakes, its loss or its cost. M is `experts`, the number
-    of models at first: if some were removed since, the bound holds for the others, as their potential only rose.
+    for any losses. `judged` selects the loss of a model: its mistakes, its loss or its cost, times the weight of the
+    example. W is the largest weight of the rounds in which losses differed: if all weights are multiplied by a number,
+    so are the losses and the bound, and the votes stay the same. M is `experts`, the number of models at first: if
+    some were removed since, the bound holds for the others, as their potential only rose.
 
     With `groups`, one number per model, models may sleep: they neither vote nor learn for a while. A sleeping model is
     charged the mean loss of those that are awake, weighted by their votes, v ([SLEEPING]). With these charges for
@@ -67,6 +69,7 @@ cdef class Hedge:
         self.log_experts = log(self.experts)
         self.owners = (
             np.zeros((2, n, 4)), np.full(n, 1.0 / n), np.full(n, 1.0 / n), np.zeros((7, n)), np.zeros(n, np.uint8),
+            np.zeros(n),
         )
         self.total = <Outcome*>address(self.owners[0], "d", 8 * n, writable=True)
         self.now = self.total + n
@@ -76,6 +79,7 @@ cdef class Hedge:
         self.slept, self.before = self.charged + n, self.charged + 2 * n
         self.since, self.behind = self.charged + 3 * n, self.charged + 4 * n
         self.asleep = <uint8_t*>address(self.owners[4], "B", n, writable=True)
+        self.weighted = <double*>address(self.owners[5], "d", n, writable=True)
         if groups is not None:
             if np.shape(groups) != (n,):
                 raise ValueError(f"groups must be one number per model, {n}; got shape {np.shape(groups)}")
@@ -99,16 +103,19 @@ cdef class Hedge:
         return self.owners[3][:2]
 
     def outcomes(self, Py_ssize_t which):
-        """Return one of the outcomes so far, per model."""
+        """Return one of the outcomes so far, per model, in which all examples count the same."""
         return self.owners[0][0, :, which]
 
     def losses(self):
-        """The total loss of each model so far, including charges."""
-        return self.outcomes(self.judged) + self.owners[3][0]
+        """The total loss of each model so far, with the weights of the examples, including charges."""
+        return self.owners[5] + self.owners[3][0]
 
     def state(self):
-        """Return mistakes, losses, squared losses and weights per model, gap, mixed loss, and the state of sleep."""
-        state = {"outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed}
+        """Return outcomes, weighted losses and weights of the models, gap, mixed loss, and the state of sleep."""
+        state = {
+            "outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed,
+            "weighted": self.owners[5], "heaviest": self.heaviest,
+        }
         if self.groups is not None or self.owners[3][1].any():
             self.owners[3][5], self.owners[3][6] = self.owners[4], self.rounds
             state["naps"] = self.owners[3]
@@ -118,6 +125,11 @@ cdef class Hedge:
         fill(self.owners[0][0, :, :3], state, "outcomes")
         fill(self.owners[1], state, "weights")
         self.gap, self.mixed = state["gap"], state["mixed"]
+        self.heaviest = state.get("heaviest", 1.0)
+        if "weighted" in state:
+            fill(self.owners[5], state, "weighted")
+        else:  # a file of an earlier version, in which all mistakes counted the same
+            self.owners[5][...] = self.outcomes(self.judged)
         self.owners[3][...] = 0
         if "naps" in state:
             fill(self.owners[3], state, "naps")
@@ -137,6 +149,7 @@ cdef class Hedge:
     cdef void restart(self) noexcept nogil:
         """Reset the outcomes so far, which are the same for all models."""
         memset(self.total, 0, 2 * self.n * sizeof(Outcome))  # also those of the round
+        memset(self.weighted, 0, self.n * sizeof(double))
         self.mixed = self.rounds = 0
 
     cdef Py_ssize_t best(self) noexcept nogil:
@@ -148,12 +161,14 @@ cdef class Hedge:
         return best
 
     cdef double rate(self) noexcept nogil:
-        return min(self.ceiling, self.log_experts / self.gap) if self.gap > 0 else self.ceiling
+        cdef double ceiling = self.ceiling / self.heaviest if self.heaviest > 0 else self.ceiling
+        return min(ceiling, self.log_experts / self.gap) if self.gap > 0 else ceiling
 
-    cdef void weigh(self) noexcept nogil:
-        """Add the losses of the round, and update the weights."""
+    cdef void weigh(self, double weight) noexcept nogil:
+        """Add the losses of a round with an example of this weight, and update the weights of the votes."""
         cdef double low = INFINITY, high = 0, expected = 0, loss
         cdef Py_ssize_t m
+        self.weight = weight
         for m in range(self.n):
             if self.asleep[m]:
                 continue
@@ -168,6 +183,7 @@ cdef class Hedge:
             self.total[m].loss = finite(self.total[m].loss + self.now[m].loss)
             self.total[m].squared_loss = finite(self.total[m].squared_loss + self.now[m].squared_loss)
             self.total[m].cost = finite(self.total[m].cost + self.now[m].cost)
+            self.weighted[m] = finite(self.weighted[m] + loss)
         self.mixed = finite(self.mixed + expected)
         self.rounds += 1
         for m in range(self.n):
@@ -187,12 +203,16 @@ cdef class Hedge:
 
     cdef void reweigh(self, double low, double expected) noexcept nogil:
         """Set gap and weights after a round with the smallest loss `low` and the weighted mean loss `expected`."""
-        cdef double eta = self.rate(), least, sum = 0
+        cdef double eta, least, sum = 0
         cdef Py_ssize_t m
+        if self.heaviest == 0:  # so far all losses were equal: the bound holds for any rate
+            self.heaviest = self.weight
+        eta = self.rate()
         if eta < INFINITY:
             self.gap = finite(self.gap + max(expected - low + self.log_mean(eta, low, expected) / eta, 0))
         else:
             self.gap = finite(self.gap + max(expected - low, 0))
+        self.heaviest = max(self.heaviest, self.weight)
         least, eta = self.lost(self.leader), self.rate()
         for m in range(self.n):
             self.p[m] = fallen(eta, self.lost(m) - least)

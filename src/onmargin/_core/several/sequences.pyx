@@ -24,7 +24,7 @@ cdef inline void vote_for_path(const int32_t* path, const Round* r, double weigh
 
 
 cdef class SeveralSequences(Several):
-    """n models with the same task; the loss of a model is the cost of its labeling.
+    """n models with the same task; the loss of a model is the cost of its labeling, times the weight of the sequence.
 
     With `hedge`, every model votes for its label of each token. The votes are the scores of a chain whose transitions
     are all zero, which `judge` decodes: each token gets the label with the most votes, the first one in a tie.
@@ -92,7 +92,7 @@ cdef class SeveralSequences(Several):
                 vote_for_path(self.task.predicted, own, self.votes.v[m], self.tally)
         verdict = self.judgement(r) if self.hedge else r.sequence.models[self.votes.leader]
         r.mistake, r.loss, r.squared_loss, r.cost = verdict.mistake, verdict.loss, verdict.squared_loss, verdict.cost
-        self.votes.weigh()
+        self.votes.weigh(r.weight)
 
     cdef Round judgement(self, const Round* r) noexcept nogil:
         """Return the round of the vote."""

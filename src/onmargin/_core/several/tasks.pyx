@@ -21,8 +21,9 @@ cdef class Several(Task):
     """Combined models: model m has `width` scores from places[m] on and its own task; a half-space has its `model`.
 
     The prediction is that of the leader, the model with the smallest loss so far, or with `hedge` the vote of all,
-    weighted by `Hedge`. The loss of a model is 1 for a mistake, or with `by_loss` that of its task. `judge` is the task
-    that evaluates the prediction, and so defines the mistakes and losses of the rounds.
+    weighted by `Hedge`. The loss of a model is 1 for a mistake, or with `by_loss` that of its task, times the weight of
+    the example. `judge` is the task that evaluates the prediction, and so defines the mistakes and losses of the
+    rounds.
 
     With `groups`, models that cannot matter for now sleep: they are neither scored nor moved.
 
@@ -135,6 +136,11 @@ cdef class Several(Task):
         return self.votes.mixed
 
     @property
+    def heaviest(self):
+        """The largest weight of an example on which the losses of models differed; 0 before the first."""
+        return self.votes.heaviest
+
+    @property
     def from_first(self):
         """Whether models learn differences from the first target."""
         return self.targets.from_first
@@ -170,7 +176,7 @@ cdef class Several(Task):
         return self.votes.naps
 
     def losses(self):
-        """The total loss of each model so far, including charges."""
+        """The total loss of each model so far, with the weights of the examples, including charges."""
         return self.votes.losses()
 
     def regret_bound(self):
@@ -197,7 +203,7 @@ cdef class Several(Task):
         memset(votes, 0, self.width * sizeof(double))
         self.first.vote(s, self.place, self.width, self.votes.v, votes)
         if self.grading is not None:
-            self.grading.grade(s, self.votes.asleep, votes)
+            self.grading.grade(s, self.votes.asleep, self.votes.heaviest, votes)
 
     cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
         cdef Evidence found = Evidence(s + self.place[self.votes.leader], NULL, self.width)
@@ -248,7 +254,7 @@ cdef class Several(Task):
         if self.targets.tempered:
             distance = self.targets.temper(distance)
         self.first.constrain(r, &own, self.place, 0, self.votes.asleep, self.votes.now)
-        self.votes.weigh()
+        self.votes.weigh(r.weight)
         if self.votes.changed:
             self.mark()
             r.asleep = self.flags
@@ -283,4 +289,4 @@ cdef class Several(Task):
         else:
             for m in range(self.n):
                 self.votes.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
-        self.votes.weigh()
+        self.votes.weigh(r.weight)
