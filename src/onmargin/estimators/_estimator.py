@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from math import inf
 from operator import is_
@@ -252,9 +252,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return last
         self._check_parameters()
         plan = self.plan()
-        if CONSTANTS.issuperset(map(type, values[1:])):
-            vars(plan)["options"] = values  # it is frozen for all others
-        return plan
+        return replace(plan, options=values) if CONSTANTS.issuperset(map(type, values[1:])) else plan
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Plan]:
