@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, pairwise
-from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from onmargin._checks import check_classes
-from onmargin._core.geometries.chain import EdgePaths
-from onmargin._core.restore import whole
-from onmargin._core.rows import Rows
 from onmargin._core.text.names import Names
 from onmargin._core.turns import TakingTurns
+from onmargin.estimators._chain_learner import ChainLearner
 from onmargin.estimators._chain_probabilities import calibrate, labels_proba_one, predict_marginals
 from onmargin.estimators._checks import check_weight
-from onmargin.estimators._estimator import Estimator, RestorePoint, max_iter, tol
-from onmargin.estimators._sequences import (
-    LabelLists,
-    TokenRows,
-    check_kinds,
-    check_lengths,
-    is_matrix,
-    label_segments,
-    read_labels,
-    read_matrix,
-    read_named,
-)
+from onmargin.estimators._estimator import max_iter, tol
+from onmargin.estimators._sequences import TokenRows, read_labels, read_named
 from onmargin.features.records import RecordFeatures
-from onmargin.learner import Offsets, Vector
-from onmargin.models.chain import Chain, ChainStanding, TaggerOptions, transition_coef_of, transitions_of
-from onmargin.models.columns import check_known
+from onmargin.learner import Vector
+from onmargin.models.chain import Chain, ChainStanding, transition_coef_of, transitions_of
 from onmargin.models.described import described
-from onmargin.models.plan import Model, Plan, Shape
 from onmargin.models.rules import Number
 from onmargin.models.several import grid, names_of
 
 
 @described
 @dataclass(kw_only=True, eq=False, repr=False)
-class SequenceTagger(Estimator, TaggerOptions):
+class SequenceTagger(ChainLearner):
     r"""Sequence labeling with a passive-aggressive linear chain, trained online.
 
     A sequence :math:`x = (x_1, \dots, x_m)` of tokens with sparse features is labeled by
@@ -147,12 +129,6 @@ class SequenceTagger(Estimator, TaggerOptions):
 
     max_iter: int = max_iter(10)
     tol: float | None = tol(None)
-
-    if TYPE_CHECKING:
-        _names: Names | None = field(init=False)  # None if X is a matrix
-        _codes: dict[Any, int] = field(init=False)
-        _chosen_by: str | tuple[str, ...] | None = field(init=False)  # the transition_features at the start of training
-        _n_asked: int = field(init=False)  # number of features checked for being transition features
 
     def fit(self, X: Any, y: Any, *, lengths: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tagger to all sequences, in several passes; features are looked up once.
@@ -569,205 +545,3 @@ class SequenceTagger(Estimator, TaggerOptions):
         model.warn_if_alike()
         fixed = model.fixed
         return self._chain().standing(names_of(grid(self.C) if fixed is None else fixed["C"]), self.n_features_in_)
-
-    def _chain(self) -> Chain:
-        self._fitted()
-        return Chain(self._model)
-
-    def _edges(self) -> EdgePaths:
-        leader = self._chain().leader
-        if not isinstance(leader, EdgePaths):
-            raise AttributeError("no features weigh the transitions: set transition_features before learning")
-        return leader
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[Any]:
-        """Also remove new names if anything raises."""
-        with TakingTurns(self):
-            names = getattr(self, "_names", None)
-            known = 0 if names is None else len(names)
-            with super()._all_or_nothing() as plan:
-                try:
-                    yield plan
-                except BaseException:
-                    if names is not None:
-                        names.forget(known)
-                    raise
-
-    def _check_model(self, plan: Plan) -> None:
-        temperature = vars(self).get("temperature_", 1.0)
-        if not (isinstance(temperature, float) and 0 < temperature < inf):
-            raise ValueError(f"temperature_ must be a number greater than 0 and less than inf; got {temperature!r:.60}")
-        labels = check_known(self.classes_)
-        if self._codes != {label: code for code, label in enumerate(labels)}:
-            raise ValueError(f"codes must be those of the labels; got {self._codes!r:.200}")
-        if not isinstance(self._names, Names | None):
-            raise ValueError(f"names of features are a {type(self._names).__name__}")
-        begun = copy(self)  # with the transition features that it began with
-        begun.transition_features = self._chosen_by
-        begun._check_parameters()
-        self._model.check(begun.plan(), labels, meet=lambda twin: Chain(twin).meet([], len(labels)))
-
-    def _check_width(self, n_features: int) -> None:
-        known = whole(self.n_features_in_, "n_features_in_", most=n_features)
-        whole(self._n_asked, "_n_asked", most=n_features)
-        if self._names is not None and len(self._names) != known:
-            raise ValueError(f"there are {len(self._names)} names for {known} features")
-
-    @contextmanager
-    def _in_stretches(self) -> Iterator[Any]:
-        """Also remove names that were not learned if anything raises; without a label nothing was learned."""
-        with TakingTurns(self):
-            before = dict(vars(self))
-            try:
-                with super()._in_stretches() as both:
-                    yield both
-                self._drop_hidden()
-            except BaseException:
-                self._drop_hidden()
-                if not vars(self).get("_codes"):
-                    self.__dict__ = before
-                names = vars(self).get("_names")
-                if names is not None:
-                    names.forget(self.n_features_in_)
-                raise
-
-    def _begin_chain(self, X: Any, plan: Plan) -> None:
-        """Begin an untrained chain; features and labels are added as they appear."""
-        self._names = None if is_matrix(X) else Names()
-        self.n_features_in_ = 0
-        self.classes_ = np.array([], dtype=object)
-        self._codes = {}
-        self.__dict__.pop("temperature_", None)  # the temperature of the previous chain
-        self._chosen_by, self._n_asked = self.transition_features, 0
-        if self._names is None and self._chosen_by not in (None, "all"):
-            raise ValueError(
-                f"transition_features must be 'all' or None for a matrix, whose features have no names; got "
-                f"{self.transition_features!r}"
-            )
-        # There is one column without a label until the first label appears.
-        self._model = Model.begin(plan, Shape(0, np.float64, sparse=True))
-
-    def _read(self, X: Any, lengths: ArrayLike | None, *, grow: bool) -> tuple[Rows, Offsets]:
-        """Return the tokens as rows, and the offsets of the sequences; X must be of the same kind as the first X."""
-        self._check_kind(X)
-        if isinstance(X, TokenRows):
-            if X.names is not self._names:
-                raise ValueError("X was read by another tagger, or before this one was fitted again: read it again")
-            return X.rows.widened(len(X.names)), X.ends
-        if self._names is not None:
-            if lengths is not None:
-                raise ValueError(
-                    "lengths= belongs to a matrix of tokens; a list of sequences already has their lengths"
-                )
-            return read_named(X, self._names, grow=grow, separator=self.separator)
-        rows, ends = read_matrix(X, lengths)
-        if rows.n_features < self.n_features_in_ or (rows.n_features > self.n_features_in_ and not grow):
-            raise ValueError(f"X has {rows.n_features} features, and this tagger has {self.n_features_in_}")
-        return rows, ends
-
-    def _check_kind(self, X: Any) -> None:
-        if is_matrix(X) != (self._names is None):
-            learned = "a matrix of tokens" if self._names is None else "features by name"
-            raise TypeError(f"this tagger has learned from {learned}: X must be the same, got {type(X).__name__}")
-
-    def _read_examples(
-        self, X: Any, y: Any, lengths: ArrayLike | None, sample_weight: ArrayLike | None, named: Iterable[Any] = ()
-    ) -> tuple[Rows, Offsets, LabelLists, Vector | None]:
-        """Return the tokens, offsets, labels and weights of sequences to learn; `named` are labels given as classes."""
-        rows, ends = self._read(X, lengths, grow=True)
-        labels = self._check_labels(y, ends, named)
-        return rows, ends, labels, check_weight(sample_weight, len(labels))
-
-    def _check_labels(self, y: Any, ends: Offsets, named: Iterable[Any]) -> LabelLists:
-        """Return the labels of sequences; refuse labels that do not match the sequences or the known labels."""
-        known = getattr(self, "_codes", {})
-        labels = read_labels(y, ends, flat=getattr(self, "_names", Names()) is None)
-        check_kinds(chain(known, named, *labels))
-        if self.update == "max_loss" and self.cost == "hamming":
-            check_lengths(ends, len({*known, *named}.union(*labels)))
-        return labels
-
-    def _learn_in_order(
-        self, point: RestorePoint, rows: Rows, ends: Offsets, labels: LabelLists, weight: Vector | None
-    ) -> None:
-        """Play one round per sequence; labels and features get weights where they first occur."""
-        live = np.ones(len(labels), bool) if weight is None else weight > 0
-        segments = list(label_segments(labels, self._codes, live))
-        # The weights are copied once for all new labels of the call. No path uses a label before its first occurrence.
-        newcomers = {label for _, _, met in segments for label in met}
-        if not self._meet(newcomers):
-            self._model.arrange(self.classes_.tolist())
-        self._hide(newcomers)
-        for first, last, met in segments:
-            point.advance()
-            self._show(met)
-            for start, stop in self._learner.stretches(rows, first, last, ends):
-                point.advance()
-                part, offsets = rows.part(ends[start], ends[stop]), ends[start : stop + 1] - ends[start]
-                width = rows.n_features if self._names is None else part.width()
-                self._make_room(width)
-                self.n_features_in_ = max(self.n_features_in_, width)
-                self._learner.learn(
-                    part.widened(self._learner.geometry.n_features),
-                    self._targets(labels[start:stop]),
-                    None if weight is None else weight[start:stop],
-                    trials=offsets,
-                    targets=offsets,
-                )
-
-    def _meet(self, labels: Iterable[Any]) -> bool:
-        """Give new labels weights of zero; return whether there are any."""
-        known = self.classes_.tolist()
-        classes = sorted({*known, *labels})
-        if len(classes) == len(known):
-            return False
-        codes = {label: code for code, label in enumerate(classes)}
-        Chain(self._model).meet([codes[label] for label in known], len(classes))
-        self.classes_, self._codes = np.array(classes), codes
-        self._model.arrange(classes)
-        return True
-
-    def _hide(self, labels: set[Any]) -> None:
-        """Exclude labels from all paths that have weights but have not occurred yet."""
-        self._hidden = frozenset(labels)
-        Chain(self._model).hide([self._codes[label] for label in labels])
-
-    def _show(self, labels: set[Any]) -> None:
-        """Allow paths through labels that were hidden."""
-        self._hidden -= labels
-        Chain(self._model).show([self._codes[label] for label in labels])
-
-    def _drop_hidden(self) -> None:
-        """Remove the weights of labels that are still hidden, because the call ended before they occurred."""
-        hidden = self.__dict__.pop("_hidden", frozenset())
-        if hidden:
-            met = [label for label in self._codes if label not in hidden]
-            if met:
-                Chain(self._model).keep([self._codes[label] for label in met], len(self._codes))
-            self.classes_, self._codes = np.array(met), {label: code for code, label in enumerate(met)}
-            self._model.arrange(met)
-
-    def _ask_for_labels(self, call: str) -> None:
-        if not self._codes:
-            raise ValueError(
-                f"{call} got no labels: every sequence is empty or has weight 0. Pass at least one with tokens."
-            )
-
-    def _make_room(self, n_features: int) -> None:
-        """Allocate weights for `n_features` features, and some more."""
-        Chain(self._model).make_room(n_features)
-        if self._chosen_by is not None and n_features > self._n_asked:
-            self._learner.geometry.choose(self._n_asked, self._chosen(self._n_asked, n_features))
-            self._n_asked = n_features
-
-    def _chosen(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Return which of these features are also transition features."""
-        if self._names is None or self._chosen_by == "all":
-            return np.ones(stop - start, dtype=bool)
-        prefixes = tuple(self._chosen_by or ())
-        return np.array([name.startswith(prefixes) for name in self._names.names[start:stop]], dtype=bool)
-
-    def _targets(self, labels: LabelLists) -> Vector:
-        """Return the columns of the labels; unknown labels occur only in skipped sequences and do not matter."""
-        return np.array([self._codes.get(label, 0) for row in labels for label in row], dtype=np.float64)

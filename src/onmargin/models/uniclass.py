@@ -9,17 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from onmargin._core.geometries.ball import (
-    Ball,
-    BudgetedBall,
-    Center,
-    OldestBall,
-    PNormCenter,
-    ProjectedBall,
-    SimplexCenter,
-    SmallestBall,
-)
+from onmargin._core.geometries.center import Center
 from onmargin._core.geometries.geometry import Geometry
+from onmargin._core.geometries.kernel_ball import Ball, BudgetedBall, OldestBall, ProjectedBall, SmallestBall
+from onmargin._core.geometries.linked_center import PNormCenter, SimplexCenter
 from onmargin._core.steps.step import Optimal
 from onmargin._core.tasks.task import Uniclass
 from onmargin.learner import Learner
