@@ -5,10 +5,12 @@ import random
 import signal
 import time
 
+import numpy as np
 import pytest
 
 from onmargin.apps.chunks import Chunk, Digest
 from onmargin.io import load_with_notes
+from onmargin.io.svmlight import SparseRows
 from tests.apps.program import conll, jsonl, onmargin, report, start, svmlight
 
 
@@ -208,6 +210,33 @@ def test_digests_tell_examples_apart_and_not_how_they_are_cut():
         mixed._replace(weights=None),
     ]
     assert len({whole, *map(digest, others)}) == 5
+
+
+def test_digests_of_rows_tell_them_apart_and_not_how_they_are_cut():
+    rng = np.random.default_rng(0)
+    ends = np.cumsum([0, 3, 0, 5, 1, 2], dtype=np.int32)
+    X = SparseRows(rng.random(11).astype(np.float32), rng.integers(0, 9, 11, np.int32), ends, (5, 9))
+    rows = Chunk(X, np.arange(5.0))
+
+    def digest(*chunks):
+        made = Digest()
+        for chunk in chunks:
+            made.update(chunk)
+        return str(made)
+
+    whole = digest(rows)
+    assert all(digest(rows.part(0, k), rows.part(k, 5)) == whole for k in range(6))
+    others = {digest(Chunk(X, rows.y[::-1].copy())), digest(rows.part(0, 4))}
+    for k in range(11):
+        data, indices = X.data.copy(), X.indices.copy()
+        data[k] += 1
+        indices[k] += 1
+        others |= {digest(Chunk(X._replace(data=data), rows.y)), digest(Chunk(X._replace(indices=indices), rows.y))}
+    assert len(others) == 24
+    assert whole not in others
+    made = Digest()
+    made.update(rows)
+    assert made.agrees("0f5f4a5c69a1aa8e7d11d4b5e6e24b43")  # of version 0.1
 
 
 def test_a_checkpoint_with_a_digest_of_version_0_1_is_resumed():

@@ -6,6 +6,7 @@ import locale
 import math
 import threading
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -83,6 +84,45 @@ def test_many_numbers_of_all_lengths():
     _, _, _, _, values, _, _, problem = Parser().parse(text, len(text))
     assert problem is None
     assert values.tolist() == [float(t) for t in texts]
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_plain_numbers_of_all_lengths(portable):
+    """Digits before and after the point in all numbers, with both signs, across the windows of the parser."""
+    rng = np.random.default_rng(0)
+    texts = []
+    for before, after in rng.integers([1, -1], [9, 22], (20_000, 2)).tolist():
+        drawn = "".join(map(str, rng.integers(0, 10, before + max(0, after)).tolist()))
+        point = "." if after >= 0 else ""
+        texts.append("-" * int(rng.integers(2)) + drawn[:before] + point + drawn[before:])
+    rows = [texts[k : k + 50] for k in range(0, len(texts), 50)]
+    steps = rng.integers(1, 10 ** rng.integers(1, 7, (len(rows), 50)))
+    indices = np.cumsum(steps, axis=1)
+    text = "".join(
+        f"{k % 3 - 1} " + " ".join(f"{i}:{v}" for i, v in zip(places, row, strict=True)) + "\n"
+        for k, (places, row) in enumerate(zip(indices.tolist(), rows, strict=True))
+    ).encode()
+    labels, _, _, found, values, _, _, problem = Parser(portable=portable).parse(text, len(text))
+    assert problem is None
+    assert labels.tolist() == [k % 3 - 1 for k in range(len(rows))]
+    assert (found == indices.ravel() - 1).all()
+    assert [v.hex() for v in values.tolist()] == [float(t).hex() for t in texts]
+
+
+@given(
+    row=st.lists(st.from_regex(r"\A[0-9]{0,9}[:. ]-?[0-9.]{0,21}[eE+x]?[0-9]?\Z"), min_size=1, max_size=4).map(
+        " ".join
+    ),
+    portable=st.booleans(),
+)
+def test_what_is_nearly_plain_is_read_as_the_twin_reads_it(row, portable):
+    text = "1 1:1 2:0.5 3:-0.25\n" * 5 + f"1 {row}\n" + "1 1:1 2:0.5 3:-0.25\n" * 5
+    expected = list(twin(text))
+    data = text.encode()
+    _, _, ends, indices, values, _, _, problem = Parser(portable=portable).parse(data, len(data))
+    assert (problem is None) == (None not in expected)
+    pairs = list(zip(indices.tolist(), values.tolist(), strict=True))
+    assert [pairs[a:b] for a, b in pairwise(ends.tolist())] == [one[2] for one in expected if one is not None]
 
 
 @pytest.mark.parametrize(
@@ -355,13 +395,14 @@ def test_prefetch_stops_when_nobody_listens():
         unique_by=lambda feature: feature[0],
     ),
     gap=st.sampled_from([" ", "  ", "\t"]),
+    portable=st.booleans(),
 )
-def test_plain_features_are_read_as_any_others(features, gap):
+def test_plain_features_are_read_as_any_others(features, gap, portable):
     """Common features take the fast path of the parser, in rows that are far from both ends."""
     features.sort()
     row = gap.join(["1", *(f"{index}:{value}" for index, value in features)])
     text = "\n".join(["1 1:1 2:2"] * 8 + [row] + ["1 1:1 2:2"] * 8 + [""]).encode()
-    _, _, ends, indices, values, _, _, problem = Parser().parse(text, len(text))
+    _, _, ends, indices, values, _, _, problem = Parser(portable=portable).parse(text, len(text))
     assert problem is None
     assert indices[ends[8] : ends[9]].tolist() == [index - 1 for index, _ in features]
     assert values[ends[8] : ends[9]].tolist() == [float(value) for _, value in features]

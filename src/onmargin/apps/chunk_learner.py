@@ -158,8 +158,10 @@ class ChunkReader:
 
     def row_labels(self, chunk: Chunk) -> Any:
         """Return the labels of rows of numbers; class labels are integers."""
-        whole = self.task in {"classify", "ordinal"} and not (chunk.y % 1).any()
-        return chunk.y.astype("int64") if whole else chunk.y
+        if self.task not in {"classify", "ordinal"}:
+            return chunk.y
+        whole = chunk.y.astype("int64")
+        return whole if (whole == chunk.y).all() else chunk.y
 
 
 class ChunkLearner:

@@ -12,13 +12,15 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from onmargin._core.files.checksum import add_words
 from onmargin.apps.columns import RowFeatures
 from onmargin.apps.formats import Settings
 from onmargin.io import ReadError, prefetch
 from onmargin.io.grouping import grouped
 from onmargin.io.svmlight import SparseRows
 
-_SCHEME = "2:"  # digests of version 0.1 have no scheme
+# The schemes of digests: those of version 0.1 have none.
+_RECORDS, _ROWS = "2:", "3:"
 _FEW = 64  # texts that are added to a checksum at a time
 CHUNK = 1000  # records per chunk, for formats that are read one record at a time
 
@@ -101,8 +103,9 @@ def joined(chunks: list[Chunk]) -> Chunk:
 class Digest:
     """Checksums that detect changed examples, independent of how the examples are divided into chunks.
 
-    For rows of numbers there is one checksum each of the labels, lengths, indices and values, in order. For other
-    examples there is one each of the texts, the examples that are not texts, the labels and the weights.
+    For rows of numbers there is one checksum each of the labels, lengths, indices and values, in order; those of the
+    indices and values, which are many, are of a kind that is computed faster. For other examples there is one each of
+    the texts, the examples that are not texts, the labels and the weights.
     """
 
     checksums: tuple[int, ...] = (0, 0, 0, 0)
@@ -113,7 +116,14 @@ class Digest:
         X, y, n = chunk.X, chunk.y, len(chunk)
         if isinstance(X, SparseRows):
             labels: Any = y.data if isinstance(y, np.ndarray) else "".join(map(repr, y)).encode()
-            seen: tuple[Any, ...] = labels, np.diff(X.indptr).data, X.indices.data, X.data.data
+            of_labels, of_lengths, of_indices, of_values = self.checksums
+            self.checksums = (
+                crc32(labels, of_labels),
+                crc32(np.diff(X.indptr).data, of_lengths),
+                add_words(X.indices, of_indices),
+                add_words(X.data, of_values),
+            )
+            self.scheme = _ROWS
         else:
             # A text is added directly: its repr takes as long as reading it. A few at a time stay in the cache.
             texts = [x for x in X if type(x) is str]
@@ -122,10 +132,9 @@ class Digest:
             for k in range(0, len(texts), _FEW):
                 text_sum = crc32("\n".join([*texts[k : k + _FEW], ""]).encode("utf-8", "surrogatepass"), text_sum)
             parts = _shown(others), _shown(y or [None] * n), _shown(chunk.weights or [1.0] * n)
-            seen = b"", *(part.encode("utf-8", "surrogatepass") for part in parts)
-            self.checksums = text_sum, *sums
-            self.scheme = _SCHEME
-        self.checksums = tuple(map(crc32, seen, self.checksums))
+            seen = (part.encode("utf-8", "surrogatepass") for part in parts)
+            self.checksums = text_sum, *map(crc32, seen, sums)
+            self.scheme = _RECORDS
 
     def __str__(self) -> str:
         return self.scheme + "".join(f"{checksum:08x}" for checksum in self.checksums)

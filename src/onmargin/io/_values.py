@@ -387,7 +387,11 @@ CODECS: dict[str, Codec] = {
         _encode_random,
         _decode_random,
     ),
-    "part": Codec(lambda v: parts().get(type(v).__name__) is type(v), _encode_part, _decode_part),
+    "part": Codec(
+        lambda v: type(v).__module__.startswith("onmargin.") and parts().get(type(v).__name__) is type(v),
+        _encode_part,
+        _decode_part,
+    ),
     "estimator": Codec(
         lambda v: public_name(type(v)) is not None,
         lambda w, v, at: w.describe(v, f"{at}."),

@@ -4,7 +4,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 class Parser:
-    def __init__(self, zero_based: bool = False, multilabel: bool = False, n_features: int = -1) -> None: ...
+    def __init__(
+        self, zero_based: bool = False, multilabel: bool = False, n_features: int = -1, *, portable: bool = False
+    ) -> None: ...
     @property
     def width(self) -> int: ...
     def parse(

@@ -32,12 +32,23 @@ cdef extern from "svmlight.h" nogil:
     enum:
         PLAIN_BEFORE
 
+    ctypedef struct Marks:
+        int n, next
+
+    ctypedef struct Plain:
+        const char* end
+        int64_t first, limit
+        int32_t* indices
+        double* values
+        Py_ssize_t n_values
+        Marks marks
+
+    ctypedef const char* (*PlainFeatures)(Plain* plain, const char* p, int64_t* last) noexcept nogil
+
     const char* skip_blanks(const char* p)
     bint parts(char c)
-    const char* plain_features(
-        const char* p, const char* end, int64_t first, int64_t limit, int64_t* last, int32_t* indices, double* values,
-        Py_ssize_t* n_values,
-    )
+    const char* plain_features(Plain* plain, const char* p, int64_t* last)
+    PlainFeatures plain_features_here()
 
 
 cdef enum Fault:
@@ -65,23 +76,29 @@ cdef struct Block:
     double* labels
     int32_t* label_ends
     int32_t* row_ends
-    int32_t* indices
-    double* values
     int64_t* qids
-    Py_ssize_t n_rows, n_labels, n_values, n_lines
+    Py_ssize_t n_rows, n_labels, n_lines
+    Plain features  # the indices and values of the rows
 
 
 @cython.final
 cdef class Parser:
-    """A reader of consecutive blocks of text; `n_features` is -1 if any index is accepted."""
+    """A reader of consecutive blocks of text; `n_features` is -1 if any index is accepted.
 
+    With `portable`, no instructions are used that only some CPUs have.
+    """
+
+    cdef PlainFeatures plain_features
     cdef readonly Py_ssize_t width  # 1 + the largest index so far
     cdef Py_ssize_t n_features
     cdef bint zero_based, multilabel
     cdef tuple scratch
     cdef int grouped  # whether rows have a qid; -1 before the first one
 
-    def __init__(self, bint zero_based=False, bint multilabel=False, Py_ssize_t n_features=-1):
+    def __init__(
+        self, bint zero_based=False, bint multilabel=False, Py_ssize_t n_features=-1, *, bint portable=False
+    ):
+        self.plain_features = plain_features if portable else plain_features_here()
         self.zero_based = zero_based
         self.multilabel = multilabel
         self.n_features = n_features
@@ -102,12 +119,15 @@ cdef class Parser:
         b.labels = <double*>address(labels, "d", len(labels), True)
         b.label_ends = <int32_t*>address(label_ends, "i", len(label_ends), True)
         b.row_ends = <int32_t*>address(row_ends, "i", len(row_ends), True)
-        b.indices = <int32_t*>address(indices, "i", len(indices), True)
-        b.values = <double*>address(values, "d", len(values), True)
+        b.features.indices = <int32_t*>address(indices, "i", len(indices), True)
+        b.features.values = <double*>address(values, "d", len(values), True)
         b.qids = <int64_t*>address(qids, "lq", len(qids), True)
         b.start = b.p = <const char*>address(text, "B", len(text))
-        b.end = b.p + n
-        b.n_rows = b.n_labels = b.n_values = b.n_lines = 0
+        b.end = b.features.end = b.p + n
+        b.features.first = not self.zero_based
+        b.features.limit = INT32_MAX if self.n_features < 0 else self.n_features
+        b.features.n_values = b.features.marks.n = b.features.marks.next = 0
+        b.n_rows = b.n_labels = b.n_lines = 0
         b.label_ends[0] = b.row_ends[0] = 0
         with nogil:
             fault = self.rows(&b)
@@ -153,17 +173,16 @@ cdef class Parser:
         cdef Fault fault
         cdef bint has_qid = False
         cdef int64_t last = -1
-        cdef int64_t limit = INT32_MAX if self.n_features < 0 else self.n_features
         b.p = skip_blanks(b.p)
         if ends_line(b):
             return NO_FAULT
         b.n_labels = b.label_ends[b.n_rows]
-        b.n_values = b.row_ends[b.n_rows]
+        b.features.n_values = b.row_ends[b.n_rows]
         fault = self.targets(b, b.p > start)
         while fault == NO_FAULT:
             b.p = skip_blanks(b.p)
             if b.p - b.start >= PLAIN_BEFORE:
-                b.p = plain_features(b.p, b.end, not self.zero_based, limit, &last, b.indices, b.values, &b.n_values)
+                b.p = self.plain_features(&b.features, b.p, &last)
                 b.p = skip_blanks(b.p)
             if ends_line(b):
                 break
@@ -181,7 +200,7 @@ cdef class Parser:
         self.width = max(self.width, <Py_ssize_t>last + 1)
         b.n_rows += 1
         b.label_ends[b.n_rows] = <int32_t>b.n_labels
-        b.row_ends[b.n_rows] = <int32_t>b.n_values
+        b.row_ends[b.n_rows] = <int32_t>b.features.n_values
         return NO_FAULT
 
     cdef Fault targets(self, Block* b, bint indented) noexcept nogil:
@@ -228,13 +247,13 @@ cdef class Parser:
                 fault = ZERO_INDEX if index < 0 else INDEX_ORDER
             elif 0 <= self.n_features <= index:
                 fault = NEW_FEATURE
-            elif not number(b, b.values + b.n_values) or not parts(b.p[0]):
+            elif not number(b, b.features.values + b.features.n_values) or not parts(b.p[0]):
                 fault = VALUE
         if fault != NO_FAULT:
             b.p = start
             return fault
-        b.indices[b.n_values] = <int32_t>index
-        b.n_values += 1
+        b.features.indices[b.features.n_values] = <int32_t>index
+        b.features.n_values += 1
         last[0] = index
         return NO_FAULT
 
