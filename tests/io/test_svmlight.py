@@ -30,10 +30,17 @@ decimals = st.builds(
 ).filter(lambda text: any(c.isdigit() for c in text.lower().split("e")[0]))
 
 
+def parsed(text, **options):
+    """Return labels, ends of rows, indices, values, and an error or None."""
+    parser = Parser(**options)
+    problem = parser.parse(text, len(text))
+    labels, _, ends, indices, values, _, _ = parser.take()
+    return labels, ends, indices, values, problem
+
+
 def value_of(text):
     """Return the number that a value is read as; None if it is rejected."""
-    line = b"1 1:" + text.encode() + b"\n"
-    _, _, _, _, values, _, _, problem = Parser().parse(line, len(line))
+    _, _, _, values, problem = parsed(b"1 1:" + text.encode() + b"\n")
     assert (problem is None) == (len(values) == 1)
     return None if problem else values[0].item()
 
@@ -81,7 +88,7 @@ def test_many_numbers_of_all_lengths():
         )
     ]
     text = "".join(f"0 1:{t}\n" for t in texts).encode()
-    _, _, _, _, values, _, _, problem = Parser().parse(text, len(text))
+    _, _, _, values, problem = parsed(text)
     assert problem is None
     assert values.tolist() == [float(t) for t in texts]
 
@@ -102,7 +109,7 @@ def test_plain_numbers_of_all_lengths(portable):
         f"{k % 3 - 1} " + " ".join(f"{i}:{v}" for i, v in zip(places, row, strict=True)) + "\n"
         for k, (places, row) in enumerate(zip(indices.tolist(), rows, strict=True))
     ).encode()
-    labels, _, _, found, values, _, _, problem = Parser(portable=portable).parse(text, len(text))
+    labels, _, found, values, problem = parsed(text, portable=portable)
     assert problem is None
     assert labels.tolist() == [k % 3 - 1 for k in range(len(rows))]
     assert (found == indices.ravel() - 1).all()
@@ -118,8 +125,7 @@ def test_plain_numbers_of_all_lengths(portable):
 def test_what_is_nearly_plain_is_read_as_the_twin_reads_it(row, portable):
     text = "1 1:1 2:0.5 3:-0.25\n" * 5 + f"1 {row}\n" + "1 1:1 2:0.5 3:-0.25\n" * 5
     expected = list(twin(text))
-    data = text.encode()
-    _, _, ends, indices, values, _, _, problem = Parser(portable=portable).parse(data, len(data))
+    _, ends, indices, values, problem = parsed(text.encode(), portable=portable)
     assert (problem is None) == (None not in expected)
     pairs = list(zip(indices.tolist(), values.tolist(), strict=True))
     assert [pairs[a:b] for a, b in pairwise(ends.tolist())] == [one[2] for one in expected if one is not None]
@@ -318,6 +324,21 @@ def test_rows_are_those_of_scikit_learn(tmp_path, dtype, block):
     np.testing.assert_array_equal(np.concatenate([part.y for part in blocks]), y)
 
 
+@pytest.mark.parametrize("every", [1, 2, 7])
+def test_blocks_that_are_kept_stay_as_they_are(tmp_path, every):
+    """The parser uses the memory of a block again, once nobody refers to it."""
+    X, _ = make_file(tmp_path / "a.svm", 400)
+    kept, first = [], 0
+    for k, (rows, *_) in enumerate(read_svmlight(tmp_path / "a.svm", n_features=40, block=500)):
+        if k % every == 0:
+            kept.append((first, rows.shape[0], rows.data if k % 2 else rows.data[1:]))
+        first += rows.shape[0]
+    assert len(kept) > 10
+    for start, n_rows, data in kept:
+        expected = X[start : start + n_rows].data
+        assert np.allclose(data, expected[len(expected) - len(data) :], rtol=1e-15, atol=0)
+
+
 def test_width_without_n_features():
     widths = [X.shape[1] for X, _, _ in read_svmlight(io.BytesIO(b"1 1:1\n1 7:1\n1 2:1\n"), block=3)]
     assert widths[-1] == 7
@@ -402,7 +423,7 @@ def test_plain_features_are_read_as_any_others(features, gap, portable):
     features.sort()
     row = gap.join(["1", *(f"{index}:{value}" for index, value in features)])
     text = "\n".join(["1 1:1 2:2"] * 8 + [row] + ["1 1:1 2:2"] * 8 + [""]).encode()
-    _, _, ends, indices, values, _, _, problem = Parser(portable=portable).parse(text, len(text))
+    _, ends, indices, values, problem = parsed(text, portable=portable)
     assert problem is None
     assert indices[ends[8] : ends[9]].tolist() == [index - 1 for index, _ in features]
     assert values[ends[8] : ends[9]].tolist() == [float(value) for _, value in features]

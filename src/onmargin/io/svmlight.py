@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_PIECE = 1 << 18  # bytes that are read at once, few enough to stay in the cache until they are parsed
 # Largest index accepted if n_features is not given: a model with one column of weights takes 8 bytes per feature.
 MAX_FEATURES = 1 << 26
 
@@ -204,32 +205,46 @@ def read_rows(
     limit = -1 if hashed else n_features or MAX_FEATURES
 
     def blocks(stream: BinaryIO, at: Place) -> Iterator[tuple[SparseRows, Any, NDArray[np.int64] | None]]:
-        parser = Parser(zero_based, multilabel, limit)
-        at.max_record += block  # one block is read ahead
+        piece = min(block, _PIECE)
+        parser = Parser(zero_based, multilabel, limit, dtype, block + piece)
+        at.max_record += block + piece  # read ahead
         at.record = 1
-        for block_text, block_stop in _texts(stream, block):
-            text, stop = block_text, block_stop
-            while stop:
-                labels, label_ends, indptr, indices, values, qid, n_lines, problem = parser.parse(text, stop, dtype)
-                n_rows = len(indptr) - 1
-                at.record += n_rows
-                at.line += n_lines
-                if n_rows:
-                    X = SparseRows(values, indices, indptr, (n_rows, n_features or parser.width))
-                    X = X.hashed(n_features) if hashed and n_features is not None else X
-                    yield X, _label_sets(labels, label_ends) if multilabel else labels, qid
-                if not problem:
-                    break
-                at.line += 1
-                if "beyond n_features" in problem and n_features is None:
-                    problem += f". Indices go up to {limit}: set n_features to more, or hashed=True (--hash)"
-                if at.skip is None:
-                    raise RecordError(problem)
-                at.skip(RecordError(problem))
-                at.record += 1
-                # Continue after the skipped line.
-                start = next(islice(_END_OF_LINE.finditer(text, 0, stop), n_lines, None)).end()
-                text, stop = text[start:stop], stop - start
+
+        def collected() -> Iterator[tuple[SparseRows, Any, NDArray[np.int64] | None]]:
+            labels, label_ends, indptr, indices, values, qid, n_lines = parser.take()
+            n_rows = len(indptr) - 1
+            at.record = (at.record or 0) + n_rows
+            at.line += n_lines
+            if n_rows:
+                X = SparseRows(values, indices, indptr, (n_rows, n_features or parser.width))
+                X = X.hashed(n_features) if hashed and n_features is not None else X
+                yield X, _label_sets(labels, label_ends) if multilabel else labels, qid
+
+        try:
+            for piece_text, piece_stop in _texts(stream, piece):
+                text, stop = piece_text, piece_stop
+                if parser.n_characters and parser.n_characters + stop > parser.capacity:
+                    yield from collected()
+                while stop and (problem := parser.parse(text, stop)):
+                    yield from collected()
+                    at.line += 1
+                    if "beyond n_features" in problem and n_features is None:
+                        problem += f". Indices go up to {limit}: set n_features to more, or hashed=True (--hash)"
+                    if at.skip is None:
+                        raise RecordError(problem)
+                    at.skip(RecordError(problem))
+                    at.record += 1
+                    # Continue after the skipped line.
+                    start = next(_END_OF_LINE.finditer(text, parser.line_start, stop)).end()
+                    text, stop = text[start:stop], stop - start
+                if parser.n_characters >= block:
+                    yield from collected()
+        except RecordError:
+            if parser.n_characters:
+                yield from collected()
+            raise
+        if parser.n_characters:
+            yield from collected()
 
     return byte_reader(path, blocks)
 

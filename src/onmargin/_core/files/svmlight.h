@@ -27,12 +27,14 @@ typedef struct {
     uint16_t places[MARKS_WINDOW + 8]; /* eight are written at a time */
 } Marks;
 
-/* Rows that are being read: indices must be below `limit`, and the first feature has the index `first`. */
+/* Rows that are being read: indices must be below `limit`, and the first feature has the index `first`. Values are
+ * doubles, or floats if `single`. */
 typedef struct {
     const char *end;
     int64_t first, limit;
     int32_t *indices;
-    double *values;
+    void *values;
+    int single;
     ptrdiff_t n_values;
     Marks marks;
 } Plain;
@@ -40,6 +42,16 @@ typedef struct {
 /* Read the plain features from p on, whose indices increase from *last, and return where others, or the end of the
  * line, begin. */
 typedef const char *(*PlainFeatures)(Plain *plain, const char *p, int64_t *last);
+
+/* Append a feature. A value too large for a float becomes infinite. */
+static inline void append_feature(Plain *plain, int64_t index, double value) {
+    const ptrdiff_t k = plain->n_values++;
+    plain->indices[k] = (int32_t)index;
+    if (plain->single)
+        ((float *)plain->values)[k] = (float)value;
+    else
+        ((double *)plain->values)[k] = value;
+}
 
 static inline const char *skip_blanks(const char *p) {
     while (*p == ' ' || *p == '\t') p++;
@@ -96,20 +108,20 @@ static inline const char *plain_value(const char *p, double *value) {
 
 static const char *plain_features(Plain *plain, const char *p, int64_t *last) {
     const char *q;
-    ptrdiff_t k = plain->n_values;
     uint64_t digits;
+    double value;
     while (plain->end - p >= PLAIN_LENGTH) {
         int n = leading_digits(p, &digits);
         int64_t index = (int64_t)digits - plain->first;
         if (n == 0 || p[n] != ':' || index <= *last || index >= plain->limit) break;
-        q = plain_value(p + n + 1, &plain->values[k]);
+        q = plain_value(p + n + 1, &value);
         if (q == p + n + 1 || (*q != ' ' && *q != '\n')) break;
-        *last = plain->indices[k++] = (int32_t)index;
+        append_feature(plain, index, value);
+        *last = index;
         p = q;
         if (*p == '\n') break;
         p++;
     }
-    plain->n_values = k;
     return p;
 }
 
@@ -177,7 +189,6 @@ MARKS_TARGET static const char *plain_features_wide(Plain *plain, const char *p,
     const int64_t first = plain->first, limit = plain->limit;
     const char *start = marks->start;
     const uint16_t *place = marks->places + marks->next, *places_end = marks->places + marks->n;
-    ptrdiff_t k = plain->n_values;
     int64_t previous = *last;
     while (place < places_end && start + *place < p) place++;
     for (;;) {
@@ -186,6 +197,7 @@ MARKS_TARGET static const char *plain_features_wide(Plain *plain, const char *p,
         size_t n, n_index, negative, decimals = 32;
         int64_t index;
         uint64_t m;
+        double value;
         if (places_end - place < 4) {
             if (plain->end - p < PLAIN_LENGTH) break;
             marks_find(marks, p, plain->end);
@@ -211,8 +223,8 @@ MARKS_TARGET static const char *plain_features_wide(Plain *plain, const char *p,
         if (*stop != ' ' && *stop != '\n') break;
         index = (int64_t)two_numbers(colon, n_index, stop, n, decimals, &m) - first;
         if (index <= previous || index >= limit) break;
-        if (!plain_decimal(m, (int)decimals & 31, (int)negative, &plain->values[k])) break;
-        plain->indices[k++] = (int32_t)index;
+        if (!plain_decimal(m, (int)decimals & 31, (int)negative, &value)) break;
+        append_feature(plain, index, value);
         previous = index;
         place = next + 1;
         p = stop;
@@ -221,7 +233,6 @@ MARKS_TARGET static const char *plain_features_wide(Plain *plain, const char *p,
     }
     *last = previous;
     marks->next = (int)(place - marks->places);
-    plain->n_values = k;
     return p;
 }
 #endif

@@ -5,12 +5,26 @@ from numpy.typing import DTypeLike, NDArray
 
 class Parser:
     def __init__(
-        self, zero_based: bool = False, multilabel: bool = False, n_features: int = -1, *, portable: bool = False
+        self,
+        zero_based: bool = False,
+        multilabel: bool = False,
+        n_features: int = -1,
+        dtype: DTypeLike = ...,
+        capacity: int = 0,
+        *,
+        portable: bool = False,
     ) -> None: ...
     @property
     def width(self) -> int: ...
-    def parse(
-        self, text: bytes | bytearray, n: int, dtype: DTypeLike = ...
+    @property
+    def n_characters(self) -> int: ...
+    @property
+    def line_start(self) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    def parse(self, text: bytes | bytearray, n: int) -> str | None: ...
+    def take(
+        self,
     ) -> tuple[
         NDArray[np.float64],
         NDArray[np.int32],
@@ -19,5 +33,4 @@ class Parser:
         NDArray[Any],
         NDArray[np.int64] | None,
         int,
-        str | None,
     ]: ...

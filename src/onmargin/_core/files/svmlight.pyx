@@ -1,12 +1,13 @@
 """Rows of svmlight text, one per line: `label qid:group index:value index:value ... # comment`.
 
-A block of text is parsed in one call without the GIL, into arrays that are large enough for any text of its length.
+Text is parsed without the GIL, into arrays that are large enough for any text of its length.
 """
 
 import numpy as np
 
 cimport cython
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_REFCNT
 from libc.math cimport floor, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
 
@@ -39,16 +40,22 @@ cdef extern from "svmlight.h" nogil:
         const char* end
         int64_t first, limit
         int32_t* indices
-        double* values
+        void* values
+        bint single
         Py_ssize_t n_values
         Marks marks
 
     ctypedef const char* (*PlainFeatures)(Plain* plain, const char* p, int64_t* last) noexcept nogil
 
+    void append_feature(Plain* plain, int64_t index, double value)
     const char* skip_blanks(const char* p)
     bint parts(char c)
     const char* plain_features(Plain* plain, const char* p, int64_t* last)
     PlainFeatures plain_features_here()
+
+
+cdef enum:
+    POOLED = 6  # more blocks than are usually referred to at once, one of them being parsed
 
 
 cdef enum Fault:
@@ -70,7 +77,7 @@ cdef tuple FAULTS = (
 
 
 cdef struct Block:
-    const char* start
+    const char* start  # of the text
     const char* p  # the next character
     const char* end
     double* labels
@@ -83,85 +90,129 @@ cdef struct Block:
 
 @cython.final
 cdef class Parser:
-    """A reader of consecutive blocks of text; `n_features` is -1 if any index is accepted.
+    """A parser of rows, which collects those of consecutive texts until they are taken.
 
-    With `portable`, no instructions are used that only some CPUs have.
+    `n_features` is -1 if any index is accepted. `dtype` is the type of the values, float32 or float64. With `portable`,
+    no instructions are used that only some CPUs have.
     """
 
-    cdef PlainFeatures plain_features
     cdef readonly Py_ssize_t width  # 1 + the largest index so far
+    cdef readonly Py_ssize_t n_characters  # length of the texts whose rows are collected
+    cdef readonly Py_ssize_t line_start  # where the line of the last error starts in its text
+    cdef readonly Py_ssize_t capacity  # maximum length of those texts, if there are several
+    cdef Block block
+    cdef PlainFeatures plain_features
     cdef Py_ssize_t n_features
     cdef bint zero_based, multilabel
-    cdef tuple scratch
+    cdef object dtype
     cdef int grouped  # whether rows have a qid; -1 before the first one
+    cdef tuple scratch  # arrays of labels, their ends, ends of rows, and qids
+    cdef tuple features  # arrays of indices and values
+    cdef list pool  # pairs of such arrays, which are used again when nobody else refers to them
 
     def __init__(
-        self, bint zero_based=False, bint multilabel=False, Py_ssize_t n_features=-1, *, bint portable=False
+        self, bint zero_based=False, bint multilabel=False, Py_ssize_t n_features=-1, dtype=np.float64,
+        Py_ssize_t capacity=0, *, bint portable=False,
     ):
         self.plain_features = plain_features if portable else plain_features_here()
         self.zero_based = zero_based
         self.multilabel = multilabel
         self.n_features = n_features
+        self.dtype = np.dtype(dtype)
+        self.capacity = capacity
         self.grouped = -1
+        self.pool = []
+        self.block.features.first = not zero_based
+        self.block.features.limit = INT32_MAX if n_features < 0 else n_features
+        self.block.features.single = self.dtype == np.float32
 
-    def parse(self, text, Py_ssize_t n, dtype=np.float64):
-        """Return labels, ends of labels, ends of rows, indices, values, qids or None, number of lines, and an error or
-        None.
+    def parse(self, text, Py_ssize_t n):
+        """Collect the rows of the first n characters of a text; return an error or None.
 
-        The first n characters of the text, which is bytes or a bytearray, must end with the end of a line. If there is
-        an error, the arrays hold the rows before it, and it is in the line after those counted.
+        The text is bytes or a bytearray; those characters end with the end of a line. If there is an error, the rows
+        before it are collected, and it is in the line after those counted.
         """
-        cdef Block b
+        cdef Block* b = &self.block
         cdef Fault fault
         if not 0 < n <= min(len(text), INT32_MAX) or text[n - 1] not in b"\r\n":
             raise ValueError("expected whole lines of text, less than 2 GB")
-        labels, label_ends, row_ends, indices, values, qids = self.room(n)
-        b.labels = <double*>address(labels, "d", len(labels), True)
-        b.label_ends = <int32_t*>address(label_ends, "i", len(label_ends), True)
-        b.row_ends = <int32_t*>address(row_ends, "i", len(row_ends), True)
-        b.features.indices = <int32_t*>address(indices, "i", len(indices), True)
-        b.features.values = <double*>address(values, "d", len(values), True)
-        b.qids = <int64_t*>address(qids, "lq", len(qids), True)
+        if not self.n_characters:
+            self.make_room(n)
+        elif n > self.capacity - self.n_characters:
+            raise ValueError("there is no room for so much text: take the rows before it")
+        self.n_characters += n
         b.start = b.p = <const char*>address(text, "B", len(text))
         b.end = b.features.end = b.p + n
-        b.features.first = not self.zero_based
-        b.features.limit = INT32_MAX if self.n_features < 0 else self.n_features
-        b.features.n_values = b.features.marks.n = b.features.marks.next = 0
-        b.n_rows = b.n_labels = b.n_lines = 0
-        b.label_ends[0] = b.row_ends[0] = 0
+        b.features.marks.n = b.features.marks.next = 0
         with nogil:
-            fault = self.rows(&b)
-        n_labels, n_values = b.label_ends[b.n_rows], b.row_ends[b.n_rows]
-        with np.errstate(over="ignore"):  # too large for float32: becomes infinite, and is refused later
-            values = values[:n_values].astype(dtype)
+            fault = self.rows(b)
+        return None if fault == NO_FAULT else f"{FAULTS[fault]}; got {token_at(text[:n], b.p - b.start)!r}"
+
+    def take(self):
+        """Return labels, ends of labels, ends of rows, indices, values, qids or None, and the number of lines."""
+        cdef Block* b = &self.block
+        labels, label_ends, row_ends, qids = self.scratch
+        indices, values = self.features
+        n_values = b.row_ends[b.n_rows]
+        indices, values = indices[:n_values], values[:n_values]
+        if len(self.pool) == POOLED and self.features is self.pool[POOLED - 1]:
+            indices, values = indices.copy(), values.copy()
+        self.n_characters = 0
         return (
-            labels[:n_labels].copy(),
+            labels[:b.label_ends[b.n_rows]].copy(),
             label_ends[:b.n_rows + 1].copy(),
             row_ends[:b.n_rows + 1].copy(),
-            indices[:n_values].copy(),
+            indices,
             values,
             qids[:b.n_rows].copy() if self.grouped == 1 else None,
             b.n_lines,
-            None if fault == NO_FAULT else f"{FAULTS[fault]}; got {token_at(text[:n], b.p - b.start)!r}",
         )
 
-    cdef tuple room(self, Py_ssize_t n):
-        """Allocate arrays for n characters: a label takes two with its separator, a row two and
-        a feature four. They are kept for the next block, because fresh memory costs as much as parsing."""
-        if self.scratch is None or len(self.scratch[0]) <= n // 2:
-            n += n // 8
-            two, four = n // 2 + 2, n // 4 + 2
-            self.scratch = (
-                np.empty(two), np.empty(two, np.int32), np.empty(two, np.int32),
-                np.empty(four, np.int32), np.empty(four), np.empty(two, np.int64),
-            )
-        return self.scratch
+    cdef int make_room(self, Py_ssize_t n) except -1:
+        """Start a block with room for n characters: a label takes two with its separator, a row two and a feature four.
+
+        Arrays are used again, because fresh memory costs as much as parsing.
+        """
+        cdef Block* b = &self.block
+        if self.scratch is None or n > self.capacity:
+            self.capacity = max(self.capacity, n)
+            two = self.capacity // 2 + 2
+            self.scratch = np.empty(two), np.empty(two, np.int32), np.empty(two, np.int32), np.empty(two, np.int64)
+            self.pool = []
+        labels, label_ends, row_ends, qids = self.scratch
+        b.labels = <double*>address(labels, "d", len(labels), True)
+        b.label_ends = <int32_t*>address(label_ends, "i", len(label_ends), True)
+        b.row_ends = <int32_t*>address(row_ends, "i", len(row_ends), True)
+        b.qids = <int64_t*>address(qids, "lq", len(qids), True)
+        self.features = self.unused_pair()
+        indices, values = self.features
+        b.features.indices = <int32_t*>address(indices, "i", len(indices), True)
+        b.features.values = address(values, "fd", len(values), True)
+        b.n_rows = b.n_lines = b.label_ends[0] = b.row_ends[0] = 0
+        return 0
+
+    cdef tuple unused_pair(self):
+        """Return arrays of indices and values that no block refers to any more.
+
+        If all blocks are kept, it is the last pair, from which `take` copies.
+        """
+        for pair in self.pool:
+            indices, values = pair
+            if Py_REFCNT(indices) == 2 and Py_REFCNT(values) == 2:  # the pair, and the variable here
+                return pair
+        if len(self.pool) < POOLED:
+            four = self.capacity // 4 + 2
+            self.pool.append((np.empty(four, np.int32), np.empty(four, self.dtype)))
+        return self.pool[len(self.pool) - 1]
 
     cdef Fault rows(self, Block* b) noexcept nogil:
         cdef Fault fault
+        cdef const char* start
         while b.p < b.end:
+            start = b.p
             fault = self.row(b)
             if fault != NO_FAULT:
+                self.line_start = start - b.start
                 return fault
             b.p += 2 if b.p[0] == b"\r" and b.p[1] == b"\n" else 1
             b.n_lines += 1
@@ -233,6 +284,7 @@ cdef class Parser:
         cdef const char* start = b.p
         cdef uint64_t digits = 0
         cdef int64_t index
+        cdef double value
         cdef Fault fault = NO_FAULT
         b.p = decimal_digits(start, b.end, &digits)
         index = <int64_t>digits
@@ -247,13 +299,12 @@ cdef class Parser:
                 fault = ZERO_INDEX if index < 0 else INDEX_ORDER
             elif 0 <= self.n_features <= index:
                 fault = NEW_FEATURE
-            elif not number(b, b.features.values + b.features.n_values) or not parts(b.p[0]):
+            elif not number(b, &value) or not parts(b.p[0]):
                 fault = VALUE
         if fault != NO_FAULT:
             b.p = start
             return fault
-        b.features.indices[b.features.n_values] = <int32_t>index
-        b.features.n_values += 1
+        append_feature(&b.features, index, value)
         last[0] = index
         return NO_FAULT
 
