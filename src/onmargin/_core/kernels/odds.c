@@ -1,25 +1,8 @@
 /* The primitives of odds.h, compiled once for the whole library. */
 #include "odds.h"
 
-#define REAL double
-
-#define TARGET
-#define WIDTH narrow
-#define BYTES VEC_NARROW
-#include "odds_body.h"
-#undef BYTES
-#undef WIDTH
-#undef TARGET
-
-#ifdef VEC_HAS_WIDE
-#define TARGET __attribute__((target("avx2,fma")))
-#define WIDTH wide
-#define BYTES 32
-#include "odds_body.h"
-#undef BYTES
-#undef WIDTH
-#undef TARGET
-#endif
+#define BODY "odds_body.h"
+#include "each_width.h"
 
 const Odds *odds_for(void)
 {

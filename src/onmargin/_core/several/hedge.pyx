@@ -5,12 +5,13 @@ import numpy as np
 from onmargin._core.restore import fill
 
 from libc.math cimport INFINITY, exp, expm1, log, log1p
-from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from onmargin._core.round cimport finite
 from onmargin._core.rows cimport address
-from onmargin._core.several.task_list cimport COST, LOSS, MISTAKE, Outcome
+from onmargin._core.several.votes cimport OUTCOMES, Naps, Spread, Votes, votes_for, votes_padded
+
+cdef const Votes* votes = votes_for()
 
 # Models sleep while the sum of the weights that they could have is below this.
 cdef double NEGLIGIBLE_WEIGHT = 0.01
@@ -66,79 +67,91 @@ cdef class Hedge:
         self.n, self.voting, self.ceiling = n, voting, ceiling
         self.judged = JUDGED[judged]
         self.experts = max(experts, n)
-        self.log_experts = log(self.experts)
-        self.owners = (
-            np.zeros((2, n, 4)), np.full(n, 1.0 / n), np.full(n, 1.0 / n), np.zeros((7, n)), np.zeros(n, np.uint8),
-            np.zeros(n),
+        self.log_experts, self.log_negligible = log(self.experts), log(self.experts / NEGLIGIBLE_WEIGHT)
+        cdef Py_ssize_t padded = votes_padded(n)
+        self.padded = padded
+        self.owners = np.zeros((2, OUTCOMES, padded)), np.zeros((5, padded)), np.zeros((7, padded)), np.zeros(padded)
+        self.total = <double*>address(self.owners[0], "d", 2 * OUTCOMES * padded, writable=True)
+        self.now = self.total + OUTCOMES * padded
+        self.p = <double*>address(self.owners[1], "d", 5 * padded, writable=True)
+        self.v, self.l, self.L = self.p + padded, self.p + 2 * padded, self.p + 3 * padded
+        self.weighted = self.p + 4 * padded
+        cdef double* charged = <double*>address(self.owners[2], "d", 7 * padded, writable=True)
+        cdef double* awake = <double*>address(self.owners[3], "d", padded, writable=True)
+        self.naps_of = Naps(
+            awake, charged, charged + padded, charged + 2 * padded, charged + 3 * padded, charged + 4 * padded
         )
-        self.total = <Outcome*>address(self.owners[0], "d", 8 * n, writable=True)
-        self.now = self.total + n
-        self.p = <double*>address(self.owners[1], "d", n, writable=True)
-        self.v = <double*>address(self.owners[2], "d", n, writable=True)
-        self.charged = <double*>address(self.owners[3], "d", 7 * n, writable=True)
-        self.slept, self.before = self.charged + n, self.charged + 2 * n
-        self.since, self.behind = self.charged + 3 * n, self.charged + 4 * n
-        self.asleep = <uint8_t*>address(self.owners[4], "B", n, writable=True)
-        self.weighted = <double*>address(self.owners[5], "d", n, writable=True)
+        self.owners[1][:2, :n] = 1.0 / n
+        self.owners[3][:n] = 1
+        # Padding never leads, and is never due.
+        self.owners[2][[0, 2], n:] = INFINITY
+        self.owners[2][3, n:] = -INFINITY
+        self.add_up()
         if groups is not None:
             if np.shape(groups) != (n,):
                 raise ValueError(f"groups must be one number per model, {n}; got shape {np.shape(groups)}")
             numbers = {}
             self.groups = np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.intp)
-            self.group = <Py_ssize_t*>address(self.groups, "lq", n)
+            borders = np.flatnonzero(np.diff(self.groups, append=-1)) + 1
+            self.ends = borders[np.searchsorted(borders, np.arange(n), side="right")].astype(np.intp)
+            self.end = <Py_ssize_t*>address(self.ends, "lq", n)
 
     @property
     def weights(self):
         """The weights of the votes."""
-        return self.owners[2]
+        return self.owners[1][1, :self.n]
 
     @property
     def sleeping(self):
         """Which models sleep."""
-        return self.owners[4].astype(bool)
+        return self.owners[3][:self.n] == 0
 
     @property
     def naps(self):
         """The charged loss of each model for the rounds it slept, and their number."""
-        return self.owners[3][:2]
+        return self.owners[2][:2, :self.n]
 
     def outcomes(self, Py_ssize_t which):
         """Return one of the outcomes so far, per model, in which all examples count the same."""
-        return self.owners[0][0, :, which]
+        return self.owners[0][0, which, :self.n]
 
     def losses(self):
         """The total loss of each model so far, with the weights of the examples, including charges."""
-        return self.owners[5] + self.owners[3][0]
+        return self.owners[1][4, :self.n] + self.naps[0]
 
     def state(self):
         """Return outcomes, weighted losses and weights of the models, gap, mixed loss, and the state of sleep."""
+        outcomes, naps = self.owners[0][0, :COST, :self.n].T, self.owners[2][:, :self.n]
         state = {
-            "outcomes": self.owners[0][0, :, :3], "weights": self.owners[1], "gap": self.gap, "mixed": self.mixed,
-            "weighted": self.owners[5], "heaviest": self.heaviest,
+            "outcomes": outcomes, "weights": self.owners[1][0, :self.n], "gap": self.gap, "mixed": self.mixed,
+            "weighted": self.owners[1][4, :self.n], "heaviest": self.heaviest,
         }
-        if self.groups is not None or self.owners[3][1].any():
-            self.owners[3][5], self.owners[3][6] = self.owners[4], self.rounds
-            state["naps"] = self.owners[3]
+        if self.groups is not None or naps[1].any():
+            naps[5], naps[6] = self.sleeping, self.rounds
+            state["naps"] = naps
         return state
 
     def __setstate__(self, state):
-        fill(self.owners[0][0, :, :3], state, "outcomes")
-        fill(self.owners[1], state, "weights")
+        naps = self.owners[2][:, :self.n]
+        fill(self.owners[0][0, :COST, :self.n].T, state, "outcomes")
+        fill(self.owners[1][0, :self.n], state, "weights")
         self.gap, self.mixed = state["gap"], state["mixed"]
         self.heaviest = state.get("heaviest", 1.0)
         if "weighted" in state:
-            fill(self.owners[5], state, "weighted")
+            fill(self.owners[1][4, :self.n], state, "weighted")
         else:  # a file of an earlier version, in which all mistakes counted the same
-            self.owners[5][...] = self.outcomes(self.judged)
-        self.owners[3][...] = 0
+            self.owners[1][4, :self.n] = self.outcomes(self.judged)
+        naps[...] = 0
         if "naps" in state:
-            fill(self.owners[3], state, "naps")
+            fill(naps, state, "naps")
         if self.groups is None:
-            self.owners[3][2:6] = 0
-        self.owners[4][...] = self.owners[3][5] > 0
-        self.rounds = self.owners[3][6, 0]
-        self.leader = self.best()
-        if self.asleep[self.leader]:
+            naps[2:6] = 0
+        self.owners[3][:self.n] = naps[5] <= 0
+        self.sleepers = self.sleeping.sum()
+        self.rounds = naps[6, 0]
+        self.add_up()
+        self.leader = votes.least(self.L, self.padded)
+        if self.naps_of.awake[self.leader] == 0:
             raise ValueError("naps must leave the model with the smallest loss awake")
         self.share()
 
@@ -148,142 +161,108 @@ cdef class Hedge:
 
     cdef void restart(self) noexcept nogil:
         """Reset the outcomes so far, which are the same for all models."""
-        memset(self.total, 0, 2 * self.n * sizeof(Outcome))  # also those of the round
-        memset(self.weighted, 0, self.n * sizeof(double))
+        memset(self.total, 0, 2 * OUTCOMES * self.padded * sizeof(double))  # also those of the round
+        memset(self.weighted, 0, self.padded * sizeof(double))
         self.mixed = self.rounds = 0
-
-    cdef Py_ssize_t best(self) noexcept nogil:
-        """Return the model with the smallest loss; a sleeping model never has it."""
-        cdef Py_ssize_t m, best = 0
-        for m in range(1, self.n):
-            if self.lost(m) < self.lost(best):
-                best = m
-        return best
+        self.add_up()
 
     cdef double rate(self) noexcept nogil:
         cdef double ceiling = self.ceiling / self.heaviest if self.heaviest > 0 else self.ceiling
         return min(ceiling, self.log_experts / self.gap) if self.gap > 0 else ceiling
 
+    cdef void add_up(self) noexcept nogil:
+        """Set the total losses with charges."""
+        cdef Py_ssize_t m
+        for m in range(self.padded):
+            self.L[m] = self.weighted[m] + self.naps_of.charged[m]
+
     cdef void weigh(self, double weight) noexcept nogil:
         """Add the losses of a round with an example of this weight, and update the weights of the votes."""
-        cdef double low = INFINITY, high = 0, expected = 0, loss
-        cdef Py_ssize_t m
-        self.weight = weight
-        for m in range(self.n):
-            if self.asleep[m]:
-                continue
-            self.now[m].loss = finite(self.now[m].loss)
-            self.now[m].squared_loss = finite(self.now[m].squared_loss)
-            loss = self.lost_now(m)
-            high = max(high, loss)
-            if self.v[m] > 0:
-                low = min(low, loss)
-                expected = finite(expected + self.v[m] * loss)
-            self.total[m].mistake += self.now[m].mistake
-            self.total[m].loss = finite(self.total[m].loss + self.now[m].loss)
-            self.total[m].squared_loss = finite(self.total[m].squared_loss + self.now[m].squared_loss)
-            self.total[m].cost = finite(self.total[m].cost + self.now[m].cost)
-            self.weighted[m] = finite(self.weighted[m] + loss)
-        self.mixed = finite(self.mixed + expected)
+        cdef Spread round = votes.suffer(
+            self.now, self.total, self.judged, weight, self.naps_of.awake, self.v, self.padded, self.l
+        )
+        self.mixed = finite(self.mixed + round.expected)
         self.rounds += 1
-        for m in range(self.n):
-            self.since[m] += 1
-            if self.asleep[m]:
-                self.charged[m] = finite(self.charged[m] + expected)
-                self.slept[m] += 1
-            else:
-                self.behind[m] = finite(self.behind[m] + self.lost_now(m) - expected)
-        if low < high:  # if all losses are equal, nothing changes
-            self.leader = self.best()
+        votes.charge(&self.naps_of, round.expected, self.padded, self.l, self.weighted, self.L)
+        if round.low < round.high:  # if all losses are equal, nothing changes
+            self.leader = votes.least(self.L, self.padded)  # a sleeping model never has it
             if self.voting:
-                self.reweigh(low, expected)
+                self.reweigh(round.low, round.expected, weight)
         self.changed = False
-        if self.group != NULL and self.voting and self.rounds >= FIRST_ROUNDS:
+        if self.end != NULL and self.voting and self.rounds >= FIRST_ROUNDS:
             self.look()
 
-    cdef void reweigh(self, double low, double expected) noexcept nogil:
+    cdef void reweigh(self, double low, double expected, double weight) noexcept nogil:
         """Set gap and weights after a round with the smallest loss `low` and the weighted mean loss `expected`."""
-        cdef double eta, least, sum = 0
-        cdef Py_ssize_t m
+        cdef double eta
         if self.heaviest == 0:  # so far all losses were equal: the bound holds for any rate
-            self.heaviest = self.weight
+            self.heaviest = weight
         eta = self.rate()
         if eta < INFINITY:
-            self.gap = finite(self.gap + max(expected - low + self.log_mean(eta, low, expected) / eta, 0))
+            self.gap = finite(self.gap + max(expected - low + self.log_mean(eta, low) / eta, 0))
         else:
             self.gap = finite(self.gap + max(expected - low, 0))
-        self.heaviest = max(self.heaviest, self.weight)
-        least, eta = self.lost(self.leader), self.rate()
-        for m in range(self.n):
-            self.p[m] = fallen(eta, self.lost(m) - least)
-            sum += self.p[m]
-        for m in range(self.n):
-            self.p[m] /= sum
+        self.heaviest = max(self.heaviest, weight)
+        votes.weigh(self.L, self.L[self.leader], self.rate(), self.n, self.padded, self.p)
         self.share()
 
-    cdef double log_mean(self, double eta, double low, double expected) noexcept nogil:
+    cdef double log_mean(self, double eta, double low) noexcept nogil:
         """Return ln <p, exp(-eta (l - low))>, exact both near 0 and far below."""
-        cdef double shrunk = 0, left = 0, loss, last = low, fell = 0
+        cdef double shrunk = 0, left = 0, last = low, fell = 0
         cdef Py_ssize_t m
         for m in range(self.n):
-            loss = expected if self.asleep[m] else self.lost_now(m)
-            if loss != last:  # mistakes have few values
-                last, fell = loss, fall(eta, loss - low)
+            if self.l[m] != last:  # mistakes have few values
+                last, fell = self.l[m], fall(eta, self.l[m] - low)
             shrunk += self.p[m] * fell
         if shrunk > -0.5:
             return log1p(shrunk)
         for m in range(self.n):
-            left += self.p[m] * fallen(eta, (expected if self.asleep[m] else self.lost_now(m)) - low)
+            left += self.p[m] * fallen(eta, self.l[m] - low)
         return log(left)
 
     cdef void share(self) noexcept nogil:
         """Set the weights of the votes, those of the awake models with a sum of 1."""
-        cdef double sum = 0
-        cdef Py_ssize_t m, awake = 0
-        memcpy(self.v, self.p, self.n * sizeof(double))
-        for m in range(self.n):
-            if self.asleep[m]:
-                self.v[m] = 0
-            else:
-                sum += self.v[m]
-                awake += 1
-        if awake < self.n and sum > 0:
-            for m in range(self.n):
-                self.v[m] /= sum
-
-    cdef bint far_behind(self, double lost) noexcept nogil:
-        """Return whether a model with this loss has a negligible weight."""
-        return fallen(self.rate(), lost - self.lost(self.leader)) * self.experts < NEGLIGIBLE_WEIGHT
+        if self.sleepers > 0:
+            votes.share(self.p, self.naps_of.awake, self.padded, self.v)
+        else:
+            memcpy(self.v, self.p, self.padded * sizeof(double))
 
     cdef void look(self) noexcept nogil:
         """Wake models that may matter, and put models to sleep that cannot."""
-        cdef Py_ssize_t first = 0, end, m
-        cdef double least = self.lost(self.leader)
+        cdef Py_ssize_t first = 0, m
+        cdef double least = self.L[self.leader]
+        cdef double eta = self.rate()
+        # A model that is farther behind the leader has a negligible weight.
+        cdef double far = self.log_negligible / eta if eta > 0 else INFINITY
+        cdef Naps* naps = &self.naps_of
         cdef bint asleep
+        if not votes.due(naps, least, far, MIN_AWAKE, MAX_ASLEEP, self.padded):
+            return
         while first < self.n:
-            end = first + 1
-            while end < self.n and self.group[end] == self.group[first]:
-                end += 1
             asleep = True
-            if self.asleep[first]:
-                for m in range(first, end):
-                    asleep = asleep and self.since[m] < MAX_ASLEEP and self.far_behind(self.before[m])
+            if naps.awake[first] == 0:
+                for m in range(first, self.end[first]):
+                    asleep = asleep and naps.since[m] < MAX_ASLEEP and naps.before[m] - least > far
                 if not asleep:
-                    self.send(first, end, False)
-            elif self.since[first] >= MIN_AWAKE:
-                for m in range(first, end):
-                    asleep = asleep and self.behind[m] >= 0 and self.far_behind(self.lost(m)) \
-                        and self.lost(m) - least >= MIN_BEHIND * least / self.rounds
-                self.send(first, end, asleep)
-            first = end
+                    self.send(first, False)
+            elif naps.since[first] >= MIN_AWAKE:
+                for m in range(first, self.end[first]):
+                    asleep = asleep and naps.behind[m] >= 0 and self.L[m] - least > far \
+                        and self.L[m] - least >= MIN_BEHIND * least / self.rounds
+                self.send(first, asleep)
+            first = self.end[first]
         if self.changed:
             self.share()
 
-    cdef void send(self, Py_ssize_t first, Py_ssize_t end, bint asleep) noexcept nogil:
+    cdef void send(self, Py_ssize_t first, bint asleep) noexcept nogil:
         """Put a group to sleep or wake it up, and restart its counters."""
         cdef Py_ssize_t m
-        self.changed |= self.asleep[first] != asleep
-        for m in range(first, end):
-            self.asleep[m] = asleep
-            self.before[m] = self.lost(m) if asleep else 0
-            self.since[m] = self.behind[m] = 0
+        cdef Naps* naps = &self.naps_of
+        cdef bint changed = (naps.awake[first] == 0) != asleep
+        self.changed |= changed
+        if changed:
+            self.sleepers += (self.end[first] - first) * (1 if asleep else -1)
+        for m in range(first, self.end[first]):
+            naps.awake[m] = not asleep
+            naps.before[m] = self.L[m] if asleep else 0
+            naps.since[m] = naps.behind[m] = 0

@@ -11,8 +11,9 @@ from libc.string cimport memset
 
 from onmargin._core.round cimport Round
 from onmargin._core.rows cimport address
-from onmargin._core.several.task_list cimport COST, Outcome, clear
+from onmargin._core.several.task_list cimport clear
 from onmargin._core.several.tasks cimport Several
+from onmargin._core.several.votes cimport COST
 from onmargin._core.tasks.sequence cimport Sequence
 
 
@@ -87,7 +88,7 @@ cdef class SeveralSequences(Several):
             if own.n_halfspaces > 0:  # one, then
                 own.halfspaces.model = <uint16_t>m
                 r.n_halfspaces += 1
-            self.votes.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
+            self.votes.record(m, own)
             if self.hedge:
                 vote_for_path(self.task.predicted, own, self.votes.v[m], self.tally)
         verdict = self.judgement(r) if self.hedge else r.sequence.models[self.votes.leader]

@@ -1,21 +1,8 @@
 """The tasks of several models that learn from the same examples."""
 
-from libc.stdint cimport uint8_t
-
 from onmargin._core.round cimport Round
+from onmargin._core.several.hedge cimport Hedge
 from onmargin._core.tasks.task cimport Task
-
-
-cdef struct Outcome:
-    double mistake
-    double loss
-    double squared_loss
-    double cost
-
-
-# Its numbers, in their order.
-cdef enum:
-    MISTAKE, LOSS, SQUARED_LOSS, COST
 
 
 cdef inline void clear(Round* r) noexcept nogil:
@@ -30,8 +17,8 @@ cdef class TaskList:
     cdef TaskList rest
 
     cdef void vote(
-        self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
+        self, const double* s, Py_ssize_t first, Py_ssize_t width, const double* p, double* votes
     ) noexcept nogil
     cdef void constrain(
-        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, const uint8_t* asleep, Outcome* now
+        self, Round* r, Round* own, const double* s, const Py_ssize_t* place, Py_ssize_t first, Hedge votes
     ) noexcept nogil

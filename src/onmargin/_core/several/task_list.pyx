@@ -2,10 +2,18 @@
 
 import numpy as np
 
+from libc.math cimport exp, fabs, log1p
 from libc.stdint cimport uint8_t, uint16_t
+from libc.string cimport memset
 
 from onmargin._core.round cimport HalfSpace, Round
-from onmargin._core.tasks.task import Binary
+from onmargin._core.rows cimport address
+from onmargin._core.several.hedge cimport Hedge
+from onmargin._core.several.votes cimport LOSS, SQUARED_LOSS, Votes, votes_for, votes_padded
+from onmargin._core.tasks.task cimport LEAST
+from onmargin._core.tasks.task import Binary, Indicators, Softmax
+
+cdef const Votes* kernels = votes_for()
 
 
 # Lists of tasks, steps and geometries are nested one level per model: more levels would fill the stack.
@@ -21,25 +29,29 @@ def check_models(models):
 
 
 cdef class TaskList:
-    """A linked list of the tasks of several models, because the loop over rounds has no Python lists."""
+    """A linked list of the tasks of several models, because the loop over rounds has no Python lists.
+
+    The scores s of model m start at s + m * width, and in the round at place[m].
+    """
 
     def __init__(self, tasks):
         self.task = tasks[0]
         self.n = next((m for m, task in enumerate(tasks) if task is not self.task), len(tasks))
-        self.rest = list_tasks(tasks[self.n:]) if self.n < len(tasks) else None
+        self.rest = TaskList(tasks[self.n:]) if self.n < len(tasks) else None
 
     cdef void vote(
-        self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
+        self, const double* s, Py_ssize_t first, Py_ssize_t width, const double* p, double* votes
     ) noexcept nogil:
+        """Add the votes of the models, from the first on, with weights p."""
         cdef Py_ssize_t m
-        for m in range(self.n):
+        for m in range(first, first + self.n):
             if p[m] > 0:
-                self.task.vote(s + place[m], width, p[m], votes)
+                self.task.vote(s + m * width, width, p[m], votes)
         if self.rest is not None:
-            self.rest.vote(s, place + self.n, width, p + self.n, votes)
+            self.rest.vote(s, first + self.n, width, p, votes)
 
     cdef void constrain(
-        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, const uint8_t* asleep, Outcome* now
+        self, Round* r, Round* own, const double* s, const Py_ssize_t* place, Py_ssize_t first, Hedge votes
     ) noexcept nogil:
         """Compute half-spaces and outcomes of the awake models, from the first on.
 
@@ -48,9 +60,9 @@ cdef class TaskList:
         cdef Py_ssize_t m, i
         cdef HalfSpace* h
         for m in range(first, first + self.n):
-            if asleep[m]:
+            if votes.naps_of.awake[m] == 0:
                 continue
-            own.s = r.s + place[m]
+            own.s = <double*>s + m * own.n_scores
             own.halfspaces = r.halfspaces + r.n_halfspaces
             clear(own)
             self.task.constrain(own)
@@ -60,51 +72,83 @@ cdef class TaskList:
                 h.down += <int>place[m] if h.down >= 0 else 0
                 h.model = <uint16_t>m
             r.n_halfspaces += own.n_halfspaces
-            now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
+            votes.record(m, own)
         if self.rest is not None:
-            self.rest.constrain(r, own, place, first + self.n, asleep, now)
+            self.rest.constrain(r, own, s, place, first + self.n, votes)
 
 
-cdef class Margins(TaskList):
-    """The same for `Binary` in one loop without branches on the losses, which could not be predicted."""
+cdef class TwoClasses(TaskList):
+    """The same for models of two classes with one score each: `Binary`, `Softmax` and `Indicators`.
 
-    cdef double[2] asked
-    cdef bint eager
+    Margins of all models are computed together. There is no branch on the losses, which could not be predicted.
+    """
+
+    cdef tuple owners
+    cdef double* asked        # margins per class and model
+    cdef double* slack        # the loss of the half-space of each model in the round
+    cdef double* floor        # half-spaces of larger losses are emitted
+    cdef Py_ssize_t* smooth   # the models with `Softmax`, then those with `Indicators`
+    cdef Py_ssize_t logistic  # number of models with `Softmax`
+    cdef Py_ssize_t curved    # number of these models
+    cdef uint8_t* falls       # whether the score of each model must fall
 
     def __init__(self, tasks):
-        super().__init__(tasks)
-        self.asked = np.broadcast_to(tasks[0].margin, 2)
-        self.eager = tasks[0].eager
+        self.n = len(tasks)
+        cdef Py_ssize_t padded = votes_padded(self.n)
+        logistic, squared = ([m for m, task in enumerate(tasks) if type(task) is kind] for kind in (Softmax, Indicators))
+        self.logistic, self.curved = len(logistic), len(logistic) + len(squared)
+        self.owners = np.zeros((4, padded)), np.array([*logistic, *squared], dtype=np.intp), np.zeros(padded, np.uint8)
+        for m, task in enumerate(tasks):
+            if type(task) is Binary:
+                self.owners[0][:2, m] = task.margin
+                self.owners[0][3, m] = -np.inf if task.eager else 0
+        self.owners[0][3, logistic] = LEAST
+        self.owners[0][3, squared] = -np.inf
+        self.asked = <double*>address(self.owners[0], "d", 4 * padded, writable=True)
+        self.slack, self.floor = self.asked + 2 * padded, self.asked + 3 * padded
+        self.smooth = <Py_ssize_t*>address(self.owners[1], "lq", self.curved)
+        self.falls = <uint8_t*>address(self.owners[2], "B", padded, writable=True)
 
     cdef void vote(
-        self, const double* s, const Py_ssize_t* place, Py_ssize_t width, const double* p, double* votes
+        self, const double* s, Py_ssize_t first, Py_ssize_t width, const double* p, double* votes
     ) noexcept nogil:
-        cdef Py_ssize_t m
-        for m in range(self.n):
-            votes[0] += p[m] * (1 - 2 * (s[place[m]] < 0))
-        if self.rest is not None:
-            self.rest.vote(s, place + self.n, width, p + self.n, votes)
+        votes[0] += kernels.tally(s, p, votes_padded(self.n))
 
     cdef void constrain(
-        self, Round* r, Round* own, const Py_ssize_t* place, Py_ssize_t first, const uint8_t* asleep, Outcome* now
+        self, Round* r, Round* own, const double* s, const Py_ssize_t* place, Py_ssize_t first, Hedge votes
     ) noexcept nogil:
-        cdef double y = r.y[0], asked = self.asked[y > 0], margin, loss
-        cdef Py_ssize_t m, n = r.n_halfspaces
+        cdef double y = r.y[0]
+        cdef Py_ssize_t m, n = r.n_halfspaces, padded = votes.padded
+        cdef bint falls = y <= 0
         cdef HalfSpace* h
-        for m in range(first, first + self.n):
-            margin = y * r.s[place[m]]
-            loss = asked - margin
-            h = &r.halfspaces[n]  # always written, and kept if violated
-            h.up, h.down = <int>place[m] if y > 0 else -1, -1 if y > 0 else <int>place[m]
-            h.loss, h.part, h.model, h.mistaken = loss, 0, <uint16_t>m, margin <= 0
-            n += ((loss > 0) | self.eager) & (not asleep[m])
-            loss = max(loss, 0)
-            now[m].mistake, now[m].loss, now[m].squared_loss = margin <= 0, loss, loss * loss
+        kernels.margins(s, y, self.asked + (0 if falls else padded), padded, self.slack, votes.now)
+        memset(self.falls, falls, self.n)
+        self.smooth_losses(s, y, votes.now, padded)
+        for m in range(self.n):
+            h = &r.halfspaces[n]  # always written, and kept if it is needed
+            h.up, h.down = <int>place[m] if not self.falls[m] else -1, <int>place[m] if self.falls[m] else -1
+            h.loss, h.part, h.model, h.mistaken = self.slack[m], 0, <uint16_t>m, votes.now[m] > 0
+            n += (self.slack[m] > self.floor[m]) & (votes.naps_of.awake[m] > 0)
         r.n_halfspaces = n
-        if self.rest is not None:
-            self.rest.constrain(r, own, place, first + self.n, asleep, now)
+
+    cdef void smooth_losses(self, const double* s, double y, double* now, Py_ssize_t padded) noexcept nogil:
+        """Set the losses of models with logistic and with squared losses."""
+        cdef Py_ssize_t i, m
+        cdef double margin, wrong, loss
+        for i in range(self.curved):
+            m = self.smooth[i]
+            margin = y * s[m]
+            if i < self.logistic:
+                wrong = exp(-fabs(margin))  # the probability of the less probable class, up to a factor
+                loss = log1p(wrong) + max(-margin, 0)
+                self.slack[m] = (wrong if margin > 0 else 1) / (1 + wrong)
+            else:
+                loss = self.slack[m] = fabs(y - s[m])
+                self.falls[m] = y <= s[m]
+            now[LOSS * padded + m], now[SQUARED_LOSS * padded + m] = loss, loss * loss
 
 
-def list_tasks(tasks):
-    """Return the list of the tasks of several models."""
-    return (Margins if type(tasks[0]) is Binary else TaskList)(tasks)
+def list_tasks(tasks, Py_ssize_t width):
+    """Return the list of the tasks of several models, each with `width` scores."""
+    together = width == 1 and {type(task) for task in tasks} <= {Binary, Softmax, Indicators}
+    return (TwoClasses if together else TaskList)(tasks)

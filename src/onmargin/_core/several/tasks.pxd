@@ -25,11 +25,13 @@ cdef class Several(Task):
     cdef TaskList first
     cdef tuple owners
     cdef Py_ssize_t* place
+    cdef double* s           # the scores of the models, one after the other
     cdef double* polled
     cdef object dozing       # one flag per score of the geometry: whether its model sleeps
     cdef uint8_t* flags
     cdef HalfSpace* spare
 
+    cdef void gather(self, const double* s) noexcept nogil
     cdef void poll(self, const double* s, double* votes) noexcept nogil
     cdef void mark(self) noexcept nogil
     cdef void begin(self, Round* r, Round* own) noexcept nogil

@@ -13,7 +13,8 @@ from libc.string cimport memcpy, memmove, memset
 
 from onmargin._core.round cimport Evidence, HalfSpace, Round, finite
 from onmargin._core.rows cimport address
-from onmargin._core.several.task_list cimport Outcome, clear
+from onmargin._core.several.task_list cimport clear
+from onmargin._core.several.votes cimport votes_padded
 from onmargin._core.tasks.task cimport Task
 
 
@@ -60,18 +61,21 @@ cdef class Several(Task):
             self.n, voting=hedge, judged=self.judged_by(), ceiling=ceiling, experts=experts, groups=groups
         )
         self.targets = Origin(from_first=from_first, tempered=tempered)
-        self.grading = Grading(self.places, width) if hedge and self.judged_by() == "mistake" else None
+        self.grading = Grading(self.n, width) if hedge and self.judged_by() == "mistake" else None
         self.scale = Units(per_norm, in_targets) if per_norm > 0 or in_targets else None
-        self.first = list_tasks(self.tasks)
+        self.first = list_tasks(self.tasks, width)
         if groups is not None:
             if len(self.places) and not (self.places >= 0).all():
                 raise ValueError(f"places must be at least 0; got {self.places.min()}")
             self.dozing = zeros(int(self.places.max()) + width, np.uint8)
             self.flags = <uint8_t*>address(self.dozing, "B", self.dozing.size, writable=True)
         self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
-        self.owners = zeros(width), zeros((width + 1) * sizeof(HalfSpace), np.uint8)
+        self.owners = (
+            zeros(width), zeros((width + 1) * sizeof(HalfSpace), np.uint8), zeros(votes_padded(self.n) * width)
+        )
         self.polled = <double*>address(self.owners[0], "d", width, writable=True)
         self.spare = <HalfSpace*>address(self.owners[1], "B", self.owners[1].size, writable=True)
+        self.s = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
 
     def judged_by(self):
         """The loss that models are compared by: "mistake", "loss" or "cost"."""
@@ -198,12 +202,22 @@ cdef class Several(Task):
             self.poll(s + i * n_scores, votes + i * self.width)
         return out + self.offset if self.from_first else out
 
+    cdef void gather(self, const double* s) noexcept nogil:
+        """Collect the scores of the models."""
+        cdef Py_ssize_t m
+        for m in range(self.n):
+            if self.width == 1:
+                self.s[m] = s[self.place[m]]
+            else:
+                memcpy(self.s + m * self.width, s + self.place[m], self.width * sizeof(double))
+
     cdef void poll(self, const double* s, double* votes) noexcept nogil:
         """Set the scores of the vote, graded if possible."""
         memset(votes, 0, self.width * sizeof(double))
-        self.first.vote(s, self.place, self.width, self.votes.v, votes)
+        self.gather(s)
+        self.first.vote(self.s, 0, self.width, self.votes.v, votes)
         if self.grading is not None:
-            self.grading.grade(s, self.votes.asleep, self.votes.heaviest, votes)
+            self.grading.grade(self.s, self.votes.naps_of.awake, self.votes.heaviest, votes)
 
     cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
         cdef Evidence found = Evidence(s + self.place[self.votes.leader], NULL, self.width)
@@ -240,11 +254,12 @@ cdef class Several(Task):
                 return
             distance = finite(r.y[0] - self.targets.value)
             own.y = &distance
+        self.gather(r.s)
         if self.hedge:
             memset(self.polled, 0, self.width * sizeof(double))
-            self.first.vote(r.s, self.place, self.width, self.votes.v, self.polled)
+            self.first.vote(self.s, 0, self.width, self.votes.v, self.polled)
         if self.grading is not None:
-            self.grading.observe(r, self.votes.asleep)
+            self.grading.observe(r, self.s, self.votes.naps_of.awake)
         if self.scale is not None:
             self.scale.measure(r)
             r.unit = self.scale.unit()
@@ -253,7 +268,7 @@ cdef class Several(Task):
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
         if self.targets.tempered:
             distance = self.targets.temper(distance)
-        self.first.constrain(r, &own, self.place, 0, self.votes.asleep, self.votes.now)
+        self.first.constrain(r, &own, self.s, self.place, 0, self.votes)
         self.votes.weigh(r.weight)
         if self.votes.changed:
             self.mark()
@@ -267,7 +282,7 @@ cdef class Several(Task):
         cdef Py_ssize_t m
         if self.flags != NULL:
             for m in range(self.n):
-                memset(self.flags + self.place[m], self.votes.asleep[m], self.width)
+                memset(self.flags + self.place[m], self.votes.naps_of.awake[m] == 0, self.width)
 
     cdef void begin(self, Round* r, Round* own) noexcept nogil:
         """Play the first round: every model predicts 0, and the target becomes the origin.
@@ -288,5 +303,5 @@ cdef class Several(Task):
             self.votes.restart()
         else:
             for m in range(self.n):
-                self.votes.now[m] = Outcome(own.mistake, own.loss, own.squared_loss, own.cost)
+                self.votes.record(m, own)
         self.votes.weigh(r.weight)

@@ -4,6 +4,9 @@ from libc.stdint cimport uint8_t
 
 from onmargin._core.round cimport Evidence, Round
 
+# A class with a smaller probability is not moved: that would cost as much as moving a probable one.
+cdef double LEAST
+
 
 cdef class Task:
     cdef reserve(self, Py_ssize_t rows, Py_ssize_t scores)

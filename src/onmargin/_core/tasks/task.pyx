@@ -332,8 +332,7 @@ cdef class Structured(Task):
         return scores[:, 0]
 
 
-# A class with a smaller probability is not moved: that would cost as much as moving a probable one.
-cdef double LEAST = 1e-3
+LEAST = 1e-3
 
 
 cdef class Softmax(Task):

@@ -1,0 +1,5 @@
+/* The end of lanes.h. */
+#undef PICK
+#undef LANES
+#undef I
+#undef V
