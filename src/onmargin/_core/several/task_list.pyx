@@ -88,15 +88,17 @@ cdef class TwoClasses(TaskList):
     cdef double* slack        # the loss of the half-space of each model in the round
     cdef double* floor        # half-spaces of larger losses are emitted
     cdef Py_ssize_t* smooth   # the models with `Softmax`, then those with `Indicators`
-    cdef Py_ssize_t logistic  # number of models with `Softmax`
-    cdef Py_ssize_t curved    # number of these models
+    cdef Py_ssize_t logistic  # the number of the former
+    cdef Py_ssize_t n_smooth  # the number of both
     cdef uint8_t* falls       # whether the score of each model must fall
 
     def __init__(self, tasks):
         self.n = len(tasks)
         cdef Py_ssize_t padded = votes_padded(self.n)
-        logistic, squared = ([m for m, task in enumerate(tasks) if type(task) is kind] for kind in (Softmax, Indicators))
-        self.logistic, self.curved = len(logistic), len(logistic) + len(squared)
+        logistic, squared = (
+            [m for m, task in enumerate(tasks) if type(task) is kind] for kind in (Softmax, Indicators)
+        )
+        self.logistic, self.n_smooth = len(logistic), len(logistic) + len(squared)
         self.owners = np.zeros((4, padded)), np.array([*logistic, *squared], dtype=np.intp), np.zeros(padded, np.uint8)
         for m, task in enumerate(tasks):
             if type(task) is Binary:
@@ -106,7 +108,7 @@ cdef class TwoClasses(TaskList):
         self.owners[0][3, squared] = -np.inf
         self.asked = <double*>address(self.owners[0], "d", 4 * padded, writable=True)
         self.slack, self.floor = self.asked + 2 * padded, self.asked + 3 * padded
-        self.smooth = <Py_ssize_t*>address(self.owners[1], "lq", self.curved)
+        self.smooth = <Py_ssize_t*>address(self.owners[1], "lq", self.n_smooth)
         self.falls = <uint8_t*>address(self.owners[2], "B", padded, writable=True)
 
     cdef void vote(
@@ -135,7 +137,7 @@ cdef class TwoClasses(TaskList):
         """Set the losses of models with logistic and with squared losses."""
         cdef Py_ssize_t i, m
         cdef double margin, wrong, loss
-        for i in range(self.curved):
+        for i in range(self.n_smooth):
             m = self.smooth[i]
             margin = y * s[m]
             if i < self.logistic:
