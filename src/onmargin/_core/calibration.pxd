@@ -11,6 +11,14 @@ cdef enum:
     KNOTS = 4
 
 
+cdef struct Centered:
+    # Evidence with one score per class, also for two classes, and the means of the scores and of the votes.
+    const double* s
+    const double* v
+    Py_ssize_t n
+    double s_mean, v_mean
+
+
 cdef class Calibration:
     cdef readonly Py_ssize_t n_classes
     cdef readonly long long rounds, judged
@@ -41,9 +49,10 @@ cdef class Calibration:
     cdef Py_ssize_t next_due(self, Py_ssize_t n_scores) noexcept nogil
     cdef take(self, memory)
     cdef void observe(self, Task task, Geometry geometry, Round* r, Py_ssize_t weight) noexcept nogil
-    cdef bint infer(self, const Evidence* e, double* p) noexcept nogil
-    cdef void settle(self, const Evidence* e, double* p, Py_ssize_t right=*) noexcept nogil
-    cdef void adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil
+    cdef void show(self, const Evidence* evidence, double* p) noexcept nogil
+    cdef bint infer(self, const Centered* e, double* p) noexcept nogil
+    cdef Py_ssize_t settle(self, const Centered* e, double* p, Py_ssize_t right=*) noexcept nogil
+    cdef double adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil
     cdef void keep_increasing(self) noexcept nogil
-    cdef void judge(self, Py_ssize_t right, double weight) noexcept nogil
-    cdef void learn(self, const Evidence* e, Py_ssize_t right) noexcept nogil
+    cdef void judge(self, Py_ssize_t best, Py_ssize_t right, double weight) noexcept nogil
+    cdef void learn(self, const Centered* e, Py_ssize_t right) noexcept nogil

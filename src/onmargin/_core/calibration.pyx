@@ -26,10 +26,11 @@ the stream has disproved that: `doubt` is the log likelihood ratio of the p befo
 on nothing is raised. If the raised p were true, the ratio would be a martingale and reach 1000 with probability at
 most 1/1000.
 
-Rounds of a single model may take less time than a few exponentials. The first 8192 rounds are all used, then on average
-one of 2, and half as many each time the rounds double: in the end one of 64, or one of 16 if several models learn
-side by side. A round represents the skipped ones, so that the noise of the reported values stays the same. A hash of
-the round number determines how many are skipped after it, so that the choice is independent of patterns in the stream.
+Rounds of a single model may take less time than a few exponentials. The first 4096 rounds are all used, then on average
+one of 2, and half as many each time the rounds double: in the end one of 64. If several models learn side by side, it
+is the first 8192, and in the end one of 16. A round represents the skipped ones, so that the noise of the reported
+values stays the same. A hash of the round number determines how many are skipped after it, so that the choice is
+independent of patterns in the stream.
 """
 
 import numpy as np
@@ -49,9 +50,9 @@ cdef double RATE = 1.0, FIRST_SQUARES = 4.0
 # The smallest factor of scores, the longest memory of their deviation in rounds, and the largest number of deviations
 # used in a gradient.
 cdef double LEAST_FACTOR = 0.01, MEMORY = 1024, MOST_DEVIATIONS = 8
-# Number of first rounds that are all used, and the largest number that one represents, with one model and with several.
-cdef double THOROUGH = 8192
-cdef uint64_t LONG = 64, SHORT = 16
+# Number of first rounds that are all used, and the largest number that one represents: with one model, with several.
+cdef double[2] THOROUGH = [4096, 8192]
+cdef uint64_t[2] MOST = [64, 16]
 # Where the log odds of the best class bend, and the rate of their adjustment.
 cdef double KNEE = 1.5, SLOW = 0.3
 # Log odds at which lifts are learned; in between they are interpolated, and beyond them they are constant.
@@ -86,19 +87,19 @@ cdef extern from "odds.h" nogil:
 cdef const Odds* odds = odds_for()
 
 
-cdef inline Evidence by_class(const Evidence* e, double* room) noexcept nogil:
-    """Evidence with a score for each class: the one score s of two classes stands for -s / 2 and s / 2."""
-    if e.n != 1:
-        return e[0]
-    room[0], room[1] = -e.s[0] / 2, e.s[0] / 2
-    if e.v == NULL:
-        return Evidence(room, NULL, 2)
-    room[2], room[3] = -e.v[0] / 2, e.v[0] / 2
-    return Evidence(room, room + 2, 2)
-
-
 cdef inline double mean_of(const double* s, Py_ssize_t n) noexcept nogil:
     return odds.sum(s, n) / n
+
+
+cdef inline Centered centered(const Evidence* e, double* room) noexcept nogil:
+    """Evidence with a score for each class: the one score s of two classes stands for -s / 2 and s / 2."""
+    if e.n != 1:
+        return Centered(e.s, e.v, e.n, mean_of(e.s, e.n), 0 if e.v == NULL else mean_of(e.v, e.n))
+    room[0], room[1] = -e.s[0] / 2, e.s[0] / 2
+    if e.v == NULL:
+        return Centered(room, NULL, 2, 0, 0)
+    room[2], room[3] = -e.v[0] / 2, e.v[0] / 2
+    return Centered(room, room + 2, 2, 0, 0)
 
 
 cdef inline double sum_but(const double* p, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
@@ -124,33 +125,27 @@ cdef inline double unit_of(double square) noexcept nogil:
     return 1 / sqrt(square) if square > 0 else 0
 
 
-cdef inline double followed(double before, const double* s, Py_ssize_t n, double n_seen) noexcept nogil:
+cdef inline double followed(double before, const double* s, Py_ssize_t n, double mean, double n_seen) noexcept nogil:
     """Return the running mean square after these scores, clipped at 100 times the usual size."""
-    cdef double square = finite(odds.squares(s, n, mean_of(s, n)) / n)
+    cdef double square = finite(odds.squares(s, n, mean) / n)
     if before > 0:
         square = min(square, 1e4 * before)
     return before + (square - before) / min(n_seen, MEMORY)
 
 
-cdef inline void raise_best(double* p, Py_ssize_t n, Py_ssize_t best) noexcept nogil:
-    """Make a class the most probable one."""
+cdef inline double raise_best(double* p, Py_ssize_t n, Py_ssize_t best, double top) noexcept nogil:
+    """Make a class the most probable one, if its p is not above `top`, the largest of the others; return their new top.
+    """
     cdef Py_ssize_t k
-    cdef double top = largest_but(p, n, best), sum
-    if p[best] <= top:
-        sum = sum_but(p, n, best)
-        p[best] = top + AHEAD * p[best]  # which still grows with the score
-        sum += p[best]
-        for k in range(n):
-            p[k] /= sum
-
-
-cdef inline double raised(const double* p, Py_ssize_t n, Py_ssize_t best, Py_ssize_t k) noexcept nogil:
-    """Return the probability of class k if another class were made the most probable one."""
-    cdef double top = largest_but(p, n, best), high
+    cdef double sum
     if p[best] > top:
-        return p[k]
-    high = top + AHEAD * p[best]
-    return (high if k == best else p[k]) / (1 - p[best] + high)
+        return top
+    sum = sum_but(p, n, best)
+    p[best] = top + AHEAD * p[best]  # which still grows with the score
+    sum += p[best]
+    for k in range(n):
+        p[k] /= sum
+    return top / sum
 
 
 cdef inline void descend(double* value, double* squares, double g) noexcept nogil:
@@ -268,8 +263,9 @@ cdef class Calibration:
 
     cdef Py_ssize_t next_due(self, Py_ssize_t n_scores) noexcept nogil:
         """Return how many rounds a used round represents; also set how many are skipped after it."""
-        cdef uint64_t h, stands_for = 1, most = SHORT if n_scores > self.n_classes else LONG
-        cdef double until = THOROUGH
+        cdef bint several = n_scores > self.n_classes
+        cdef uint64_t h, stands_for = 1, most = MOST[several]
+        cdef double until = THOROUGH[several]
         if self.n_classes < 2:
             return 0
         self.rounds += 1
@@ -292,30 +288,35 @@ cdef class Calibration:
         if geometry.averages():
             geometry.mean_scores(r.x, r.predicted, r.change)
             s = r.predicted
-        cdef Evidence e = task.evidence(s, r.n_scores, r.change)
+        cdef Evidence found = task.evidence(s, r.n_scores, r.change)
         cdef double[4] room
-        if e.n != (1 if self.n_classes == 2 else self.n_classes):
+        cdef Centered e
+        if found.n != (1 if self.n_classes == 2 else self.n_classes):
             return
-        e = by_class(&e, room)
+        e = centered(&found, room)
         if not self.infer(&e, self.p):
             return
         if self.learning:
             self.judged += 1
             self.learn(&e, right)
-            self.settle(&e, self.p, right)
-            self.judge(right, weight)
-        self.s_square = followed(self.s_square, e.s, e.n, self.judged)
+            self.judge(self.settle(&e, self.p, right), right, weight)
+        self.s_square = followed(self.s_square, e.s, e.n, e.s_mean, self.judged)
         if e.v != NULL:
-            self.v_square = followed(self.v_square, e.v, e.n, self.judged)
+            self.v_square = followed(self.v_square, e.v, e.n, e.v_mean, self.judged)
 
-    cdef bint infer(self, const Evidence* evidence, double* p) noexcept nogil:
-        """Set p; return False, with equal probabilities, if the scores are not finite."""
+    cdef void show(self, const Evidence* evidence, double* p) noexcept nogil:
+        """Set p to the probabilities of the classes."""
         cdef double[4] room
-        cdef Evidence e = by_class(evidence, room)
+        cdef Centered e = centered(evidence, room)
+        self.infer(&e, p)
+        self.settle(&e, p)
+
+    cdef bint infer(self, const Centered* e, double* p) noexcept nogil:
+        """Set p, before it is settled; return False, with equal probabilities, if the scores are not finite."""
         cdef Py_ssize_t k
-        odds.blend(self.c, e.s, e.n, mean_of(e.s, e.n), self.a * unit_of(self.s_square), p)
+        odds.blend(self.c, e.s, e.n, e.s_mean, self.a * unit_of(self.s_square), p)
         if e.v != NULL:
-            odds.blend(p, e.v, e.n, mean_of(e.v, e.n), self.b * unit_of(self.v_square), p)
+            odds.blend(p, e.v, e.n, e.v_mean, self.b * unit_of(self.v_square), p)
         if not isfinite(odds.sum(p, e.n)):
             for k in range(e.n):
                 p[k] = 1.0 / e.n
@@ -323,36 +324,37 @@ cdef class Calibration:
         odds.softmax(p, e.n, odds.largest(p, e.n), DEPTH)
         return True
 
-    cdef void settle(self, const Evidence* evidence, double* p, Py_ssize_t right=-1) noexcept nogil:
+    cdef Py_ssize_t settle(self, const Centered* e, double* p, Py_ssize_t right=-1) noexcept nogil:
         """Make the predicted class the most probable one, unless disproved, and adjust the odds of the best class.
 
-        If the `right` class is given, learn the adjustment.
+        Return the best class, the most probable one. If the `right` class is given, learn the adjustment.
         """
-        cdef double[4] room
-        cdef Evidence e = by_class(evidence, room)
         cdef const double* s = e.s if e.v == NULL else e.v
         cdef Py_ssize_t best = s[1] >= s[0] if e.n == 2 else first_largest(s, e.n)
+        cdef double top = largest_but(p, e.n, best), high = p[best]
         cdef bint agrees = self.doubt < PROVEN
-        cdef double high
-        if right >= 0:
-            high = raised(p, self.n_classes, best, right)
-            if high != p[right]:
+        if p[best] <= top:
+            if right >= 0:
+                high = top + AHEAD * p[best]
+                high = (high if right == best else p[right]) / (1 - p[best] + high)
                 self.doubt += log(p[right] / high)
-        if agrees:
-            raise_best(p, self.n_classes, best)
-        else:
-            best = first_largest(p, self.n_classes) if p[best] < largest_but(p, self.n_classes, best) else best
-        self.adjust(p, best, right)
-        raise_best(p, self.n_classes, best)
+            if agrees:
+                top = raise_best(p, e.n, best, top)
+            elif p[best] < top:
+                best = first_largest(p, e.n)
+                top = largest_but(p, e.n, best)
+        top *= self.adjust(p, best, right)
+        raise_best(p, e.n, best, top)
+        return best
 
-    cdef void adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil:
-        """Adjust the odds of the best class."""
+    cdef double adjust(self, double* p, Py_ssize_t best, Py_ssize_t right) noexcept nogil:
+        """Adjust the odds of the best class; return the factor of the other probabilities."""
         cdef Py_ssize_t k, side = KNOTS if self.n_classes == 2 and best == 1 else 0, j = 0
         cdef double rest = max(sum_but(p, self.n_classes, best), LEAST_REST), z, beyond, w, share, factor, g
         z = log(p[best] / rest)
         beyond = max(z - KNEE, 0)
-        while j < KNOTS - 2 and z >= KNOT[j + 1]:
-            j += 1
+        for k in range(1, KNOTS - 1):
+            j += z >= KNOT[k]
         w = min(max((z - KNOT[j]) / (KNOT[j + 1] - KNOT[j]), 0), 1)
         j += side
         share = self.slope * z + self.shift + self.bend * beyond + (1 - w) * self.lifts[j] + w * self.lifts[j + 1]
@@ -371,6 +373,7 @@ cdef class Calibration:
         for k in range(self.n_classes):
             p[k] *= factor
         p[best] = share
+        return factor
 
     cdef void keep_increasing(self) noexcept nogil:
         """Raise lifts that fall by more than the rest of the map grows."""
@@ -381,9 +384,11 @@ cdef class Calibration:
             self.lifts[j] = max(self.lifts[j], self.lifts[j - 1] - fall)
             self.lifts[KNOTS + j] = max(self.lifts[KNOTS + j], self.lifts[KNOTS + j - 1] - fall)
 
-    cdef void judge(self, Py_ssize_t right, double weight) noexcept nogil:
-        cdef Py_ssize_t best = 1 if self.n_classes == 2 else first_largest(self.p, self.n_classes), place
+    cdef void judge(self, Py_ssize_t best, Py_ssize_t right, double weight) noexcept nogil:
+        cdef Py_ssize_t place
         cdef double likelihood = self.p[right], square
+        if self.n_classes == 2:
+            best = 1
         self.p[right] -= 1
         square = odds.squares(self.p, self.n_classes, 0)
         self.p[right] = likelihood
@@ -395,12 +400,12 @@ cdef class Calibration:
         self.bins[BINS + place] += weight * self.p[best]
         self.bins[2 * BINS + place] += weight * (best == right)
 
-    cdef void learn(self, const Evidence* e, Py_ssize_t right) noexcept nogil:
+    cdef void learn(self, const Centered* e, Py_ssize_t right) noexcept nogil:
         cdef double s_gradient, v_gradient = 0, likelihood = self.p[right]
         self.p[right] -= 1  # the gradient of the log loss
-        s_gradient = odds.slope(self.p, e.s, e.n, mean_of(e.s, e.n), unit_of(self.s_square), MOST_DEVIATIONS)
+        s_gradient = odds.slope(self.p, e.s, e.n, e.s_mean, unit_of(self.s_square), MOST_DEVIATIONS)
         if e.v != NULL:
-            v_gradient = odds.slope(self.p, e.v, e.n, mean_of(e.v, e.n), unit_of(self.v_square), MOST_DEVIATIONS)
+            v_gradient = odds.slope(self.p, e.v, e.n, e.v_mean, unit_of(self.v_square), MOST_DEVIATIONS)
         odds.descend(self.p, e.n, RATE, self.c, self.c_squares)
         self.p[right] = likelihood
         self.a_squares += s_gradient * s_gradient
@@ -423,6 +428,5 @@ cdef class Calibration:
                 e = task.evidence(s + i * n_scores, n_scores, room)
                 if e.n != (1 if self.n_classes == 2 else self.n_classes):
                     raise ValueError(f"{e.n} scores are not those of {self.n_classes} classes")
-                self.infer(&e, p + i * self.n_classes)
-                self.settle(&e, p + i * self.n_classes)
+                self.show(&e, p + i * self.n_classes)
         return out

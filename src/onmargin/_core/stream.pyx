@@ -412,8 +412,7 @@ cdef class Player:
             self.receive(x, self.outward, False)
             self.geometry.mean_scores(&self.x, self.stage.r.s, self.stage.r.change)
             e = self.task.evidence(self.stage.r.s, self.geometry.n_columns, self.stage.r.change)
-            calibration.infer(&e, calibration.p)
-            calibration.settle(&e, calibration.p)
+            calibration.show(&e, calibration.p)
             return [calibration.p[k] for k in range(calibration.n_classes)]
         finally:
             self.turns.leave()

@@ -20,8 +20,8 @@ class Reliability:
     rounds : int
         Rounds with at least two classes.
     judged : int
-        Rounds that were evaluated: the first 8192, then about one of 2, and half as many each time the rounds double,
-        down to one of 64, or one of 16 if several models learn side by side.
+        Rounds that were evaluated: the first 4096, then about one of 2, and half as many each time the rounds double,
+        down to one of 64. If several models learn side by side, it is the first 8192, and down to one of 16.
     log_loss : float
         Mean of ``-ln p`` of the right class; nan if nothing was evaluated.
     brier_score : float

@@ -122,13 +122,13 @@ class Calibration:
 def calibrate(scores: Matrix, y: NDArray[np.intp], n_classes: int, votes: Matrix | None = None) -> Calibration:
     """Calibrate the scores of a stream, one row per example; y are class indices from 0.
 
-    The first 8192 rows are all used, then about one in 2. The fraction halves each time the number of rows doubles,
-    down to one in 64, or one in 16 with votes.
+    The first 4096 rows are all used, then about one in 2. The fraction halves each time the number of rows doubles,
+    down to one in 64. With votes it is the first 8192 rows, and down to one in 16.
     """
     calibration, due = Calibration(n_classes), 1
     for t, (s, right) in enumerate(zip(scores, y, strict=True), 1):
         if t == due:
-            stands_for, until = 1, 8192
+            stands_for, until = 1, 4096 if votes is None else 8192
             while stands_for < (64 if votes is None else 16) and calibration.weight >= until:
                 stands_for, until = 2 * stands_for, 2 * until
             due += gap(t, 2 * stands_for - 1)

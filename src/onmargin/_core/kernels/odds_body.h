@@ -78,9 +78,9 @@ TARGET static void NAME(softmax)(double *p, ptrdiff_t n, double top, double dept
         for (ptrdiff_t l = k; l < n; l++)
             p[l] = last[l - k];
     }
-    total = NAME(sum)(p, n);
+    total = 1 / NAME(sum)(p, n);
     for (k = 0; k < n; k++)
-        p[k] /= total;
+        p[k] *= total;
 }
 
 TARGET static double NAME(slope)(const double *g, const double *s, ptrdiff_t n, double mean, double unit, double most)

@@ -4,7 +4,9 @@
 #define V NAME(vector)
 #if BYTES
 #define LANES ((ptrdiff_t)(BYTES / sizeof(REAL)))
+#define INDICES ((ptrdiff_t)(BYTES / sizeof(int32_t)))
 typedef REAL V __attribute__((vector_size(BYTES)));
+typedef int32_t NAME(indices) __attribute__((vector_size(BYTES)));
 #else
 #define LANES ((ptrdiff_t)1)
 typedef REAL V;
@@ -39,11 +41,11 @@ TARGET VEC_INLINE V NAME(joined)(const int ways, const V *chain)
     return ways == 4 ? (chain[0] + chain[1]) + (chain[2] + chain[3]) : ways == 2 ? chain[0] + chain[1] : chain[0];
 }
 
-/* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains; returns the squared norm of the row, if
-   requested, from the same pass. Equal columns must have equal scores, so that ties are exact: all columns of a
+/* Dense scores of `columns` columns, `gap` apart, each summed in `ways` chains. Intercepts b are added,
+   unless NULL. Returns the squared norm of the row, if requested, from the same pass. Equal columns must have equal scores, so that ties are exact: all columns of a
    model are summed in the same number of chains. */
 TARGET VEC_INLINE double NAME(dots)(const int columns, const int ways, const int norm, const REAL *v, ptrdiff_t n,
-                                    const REAL *w, ptrdiff_t gap, double *s)
+                                    const REAL *w, ptrdiff_t gap, const double *b, double *s)
 {
     V chain[VEC_CHAINS] = {{0}}, square[4] = {{0}};
     double rest = 0;
@@ -74,7 +76,8 @@ TARGET VEC_INLINE double NAME(dots)(const int columns, const int ways, const int
         rest = 0;
         for (ptrdiff_t l = k; l < n; l++)
             rest += (double)v[l] * w[c * gap + l];
-        s[c] = rest + NAME(sum)(NAME(joined)(ways, chain + c * ways));
+        rest += NAME(sum)(NAME(joined)(ways, chain + c * ways));
+        s[c] = b ? rest + b[c] : rest;
     }
     if (!norm)
         return 0;
@@ -95,10 +98,24 @@ TARGET VEC_INLINE double NAME(ranged)(double total, const REAL *v, ptrdiff_t n)
     return total;
 }
 
+/* The squares of sparse rows are summed in four chains, as in `gather`: a model has the same norms alone and among
+   others. */
 TARGET static double NAME(squared_norm)(const Row *x)
 {
+    const REAL *v = x->values;
+    REAL square[4] = {0, 0, 0, 0};
+    ptrdiff_t k = 0;
     double total;
-    NAME(dots)(1, 4, 0, x->values, x->n, x->values, 0, &total);
+    if (x->indices) {
+        for (; k + 4 <= x->n; k += 4)
+            VEC_UNROLL
+            for (int u = 0; u < 4; u++)
+                square[u] += v[k + u] * v[k + u];
+        for (; k < x->n; k++)
+            square[0] += v[k] * v[k];
+        return NAME(ranged)(square[0] + square[1] + square[2] + square[3], v, x->n);
+    }
+    NAME(dots)(1, 4, 0, x->values, x->n, x->values, 0, NULL, &total);
     return NAME(ranged)(total, x->values, x->n);
 }
 
@@ -127,7 +144,7 @@ TARGET static double NAME(dot)(const Row *a, const Row *b)
     double total;
     if (a->indices)
         return NAME(merge)(0, a, b);
-    NAME(dots)(1, 4, 0, a->values, a->n, b->values, 0, &total);
+    NAME(dots)(1, 4, 0, a->values, a->n, b->values, 0, NULL, &total);
     return total;
 }
 
@@ -156,13 +173,13 @@ TARGET static double NAME(squared_distance)(const Row *a, const Row *b)
     return total;
 }
 
-/* Sparse x.w: each weight is likely a cache miss, so prefetch it. Summed as in `block` with four chains:
-   a column has the same score alone and among others. */
-TARGET VEC_INLINE double NAME(gather)(const Row *x, const REAL *w)
+/* Sparse x.w: each weight is likely a cache miss, so prefetch it. Summed as in `block` with four chains: a column has
+   the same score alone and among others. With `norm`, the squares of the values are summed in the same pass. */
+TARGET VEC_INLINE double NAME(gather)(const int norm, const Row *x, const REAL *w, double *squares)
 {
     const REAL *v = x->values;
     const int32_t *j = x->indices;
-    REAL chain[4] = {0, 0, 0, 0};
+    REAL chain[4] = {0, 0, 0, 0}, square[4] = {0, 0, 0, 0};
     ptrdiff_t k = 0, n = x->n, safe = x->ahead - VEC_AHEAD;
     for (; k + 4 <= n; k += 4) {
         if (k + 4 <= safe)
@@ -170,11 +187,19 @@ TARGET VEC_INLINE double NAME(gather)(const Row *x, const REAL *w)
             for (int u = 0; u < 4; u++)
                 VEC_PREFETCH(w + j[k + u + VEC_AHEAD]);
         VEC_UNROLL
-        for (int u = 0; u < 4; u++)
+        for (int u = 0; u < 4; u++) {
             chain[u] += v[k + u] * w[j[k + u]];
+            if (norm)
+                square[u] += v[k + u] * v[k + u];
+        }
     }
-    for (; k < n; k++)
+    for (; k < n; k++) {
         chain[0] += v[k] * w[j[k]];
+        if (norm)
+            square[0] += v[k] * v[k];
+    }
+    if (norm)
+        *squares = square[0] + square[1] + square[2] + square[3];
     return chain[0] + chain[1] + chain[2] + chain[3];
 }
 
@@ -256,37 +281,38 @@ TARGET VEC_INLINE void NAME(feature_major)(const int sparse, const Row *x, const
 }
 
 /* A single column in four chains, a few in two, many in one. */
-TARGET VEC_INLINE double NAME(column_major)(const int norm, const Row *x, const Weights *w, double *s)
+TARGET VEC_INLINE double NAME(column_major)(const int norm, const Row *x, const Weights *w, const double *b,
+                                            double *s)
 {
     const REAL *W = w->W, *v = x->values;
     const ptrdiff_t n = x->n, gap = w->gap, columns = w->columns;
     double total = 0;
     switch (columns) {
-    case 1: return NAME(dots)(1, 4, norm, v, n, W, gap, s);
-    case 2: return NAME(dots)(2, 2, norm, v, n, W, gap, s);
-    case 3: return NAME(dots)(3, 2, norm, v, n, W, gap, s);
-    case 4: return NAME(dots)(4, 2, norm, v, n, W, gap, s);
+    case 1: return NAME(dots)(1, 4, norm, v, n, W, gap, b, s);
+    case 2: return NAME(dots)(2, 2, norm, v, n, W, gap, b, s);
+    case 3: return NAME(dots)(3, 2, norm, v, n, W, gap, b, s);
+    case 4: return NAME(dots)(4, 2, norm, v, n, W, gap, b, s);
     }
     for (ptrdiff_t c = 0, passes = (columns + VEC_CHAINS - 1) / VEC_CHAINS; c < columns; passes--) {
         const ptrdiff_t width = (columns - c + passes - 1) / passes;
         const REAL *from = W + c * gap;
         if (norm && c == 0)
             switch (width) {
-            case 5: total = NAME(dots)(5, 1, 1, v, n, from, gap, s); break;
-            case 6: total = NAME(dots)(6, 1, 1, v, n, from, gap, s); break;
-            case 7: total = NAME(dots)(7, 1, 1, v, n, from, gap, s); break;
-            case 8: total = NAME(dots)(8, 1, 1, v, n, from, gap, s); break;
-            case 9: total = NAME(dots)(9, 1, 1, v, n, from, gap, s); break;
-            default: total = NAME(dots)(10, 1, 1, v, n, from, gap, s); break;
+            case 5: total = NAME(dots)(5, 1, 1, v, n, from, gap, b, s); break;
+            case 6: total = NAME(dots)(6, 1, 1, v, n, from, gap, b, s); break;
+            case 7: total = NAME(dots)(7, 1, 1, v, n, from, gap, b, s); break;
+            case 8: total = NAME(dots)(8, 1, 1, v, n, from, gap, b, s); break;
+            case 9: total = NAME(dots)(9, 1, 1, v, n, from, gap, b, s); break;
+            default: total = NAME(dots)(10, 1, 1, v, n, from, gap, b, s); break;
             }
         else
             switch (width) {
-            case 5: NAME(dots)(5, 1, 0, v, n, from, gap, s + c); break;
-            case 6: NAME(dots)(6, 1, 0, v, n, from, gap, s + c); break;
-            case 7: NAME(dots)(7, 1, 0, v, n, from, gap, s + c); break;
-            case 8: NAME(dots)(8, 1, 0, v, n, from, gap, s + c); break;
-            case 9: NAME(dots)(9, 1, 0, v, n, from, gap, s + c); break;
-            default: NAME(dots)(10, 1, 0, v, n, from, gap, s + c); break;
+            case 5: NAME(dots)(5, 1, 0, v, n, from, gap, b ? b + c : NULL, s + c); break;
+            case 6: NAME(dots)(6, 1, 0, v, n, from, gap, b ? b + c : NULL, s + c); break;
+            case 7: NAME(dots)(7, 1, 0, v, n, from, gap, b ? b + c : NULL, s + c); break;
+            case 8: NAME(dots)(8, 1, 0, v, n, from, gap, b ? b + c : NULL, s + c); break;
+            case 9: NAME(dots)(9, 1, 0, v, n, from, gap, b ? b + c : NULL, s + c); break;
+            default: NAME(dots)(10, 1, 0, v, n, from, gap, b ? b + c : NULL, s + c); break;
             }
         c += width;
     }
@@ -299,7 +325,7 @@ TARGET VEC_INLINE void NAME(sparse_scores)(const Row *x, const Weights *w, doubl
         NAME(feature_major)(1, x, w, s);
     else
         for (ptrdiff_t c = 0; c < w->columns; c++)
-            s[c] = NAME(gather)(x, (const REAL *)w->W + c * w->gap);
+            s[c] = NAME(gather)(0, x, (const REAL *)w->W + c * w->gap, NULL);
 }
 
 TARGET static void NAME(scores)(const Row *x, const Weights *w, double *s)
@@ -309,34 +335,50 @@ TARGET static void NAME(scores)(const Row *x, const Weights *w, double *s)
     else if (w->stride > 1)
         NAME(feature_major)(0, x, w, s);
     else
-        NAME(column_major)(0, x, w, s);
+        NAME(column_major)(0, x, w, NULL, s);
 }
 
 TARGET static double NAME(scores_and_norm)(const Row *x, const Weights *w, const double *b, double *s)
 {
     double squares;
     if (!x->indices && w->stride == 1)
-        squares = NAME(ranged)(NAME(column_major)(1, x, w, s), x->values, x->n);
-    else {
-        NAME(scores)(x, w, s);
-        squares = NAME(squared_norm)(x);
+        return NAME(ranged)(NAME(column_major)(1, x, w, b, s), x->values, x->n);
+    if (x->indices && w->columns == 1 && w->stride == 1) {
+        s[0] = NAME(gather)(1, x, w->W, &squares) + b[0];
+        return NAME(ranged)(squares, x->values, x->n);
     }
+    NAME(scores)(x, w, s);
     for (ptrdiff_t c = 0; c < w->columns; c++)
         s[c] += b[c];
-    return squares;
+    return NAME(squared_norm)(x);
 }
 
 TARGET static int NAME(is_canonical)(const Row *x, ptrdiff_t n_features)
 {
     const int32_t *j = x->indices;
+    const ptrdiff_t n = x->n;
     int bad = 0;
-    if (!j || x->n == 0)
+    if (!j || n == 0)
         return 1;
-    if (x->n < 0 || x->n > x->ahead)
+    if (n < 0 || n > x->ahead)
         return 0;
-    for (ptrdiff_t k = 1; k < x->n; k++)
-        bad |= j[k - 1] >= j[k];
-    return !bad && j[0] >= 0 && j[x->n - 1] < n_features;
+#if BYTES
+    if (n > INDICES) { /* the last vector may overlap the one before */
+        NAME(indices) before, after, fallen = {0};
+        for (ptrdiff_t k = 1; k < n; k += INDICES) {
+            const int32_t *from = j + (k + INDICES <= n ? k : n - INDICES);
+            memcpy(&before, from - 1, sizeof before);
+            memcpy(&after, from, sizeof after);
+            fallen |= before >= after;
+        }
+        VEC_UNROLL
+        for (ptrdiff_t l = 0; l < INDICES; l++)
+            bad |= fallen[l];
+    } else
+#endif
+        for (ptrdiff_t k = 1; k < n; k++)
+            bad |= j[k - 1] >= j[k];
+    return !bad && j[0] >= 0 && j[n - 1] < n_features;
 }
 
 /* One column: W[j] += a x_j. */
@@ -468,6 +510,7 @@ static const Vec NAME(table) = {
     NAME(add), NAME(add_all), NAME(is_canonical),
 };
 
+#undef INDICES
 #undef LANES
 #undef V
 #undef NAME
