@@ -370,7 +370,7 @@ class AutoClassifier(Classifier, AutoClassifierOptions):
     >>> from onmargin.river import AutoClassifier
     >>> model = preprocessing.StandardScaler() | AutoClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 90.47%
+    Accuracy: 90.71%
     """
 
     learner = stream.AutoClassifier

@@ -369,7 +369,8 @@ def test_several_models_are_compared_with_the_best_of_them(model, target, factor
     assert certificate.theorem == "[ADAHEDGE] Thm. 8"
     assert certificate.counted == counted
     best = getattr(standing, counted).min()
-    assert certificate.bound == pytest.approx(factor * (best + standing.regret_bound))
+    more = 10 if counted == "mistakes" else 0  # by which the mean of scaled scores may be worse than the vote
+    assert certificate.bound == pytest.approx(factor * (best + standing.regret_bound) + more)
     assert certificate.competitor.loss == pytest.approx(best)
     assert certificate.along()[-1] == pytest.approx(certificate.bound)
     assert "the best of its models" in str(certificate)

@@ -123,7 +123,7 @@ def test_the_leader_is_what_is_shown():
 
 
 def graded(model, rows):
-    """Votes and graded scores, from the scores of all models."""
+    """Votes, or the mean of scaled scores if that predicts, and graded scores, from the scores of all models."""
     task, learner = model._learner.task, model._learner
     each = learner.scores(as_rows(rows))[:, task.places[:, None] + np.arange(task.width)]
     state = task.state()
@@ -134,6 +134,7 @@ def graded(model, rows):
     ranks = state["ranks"][: len(units)]
     shares = np.exp(-0.2 * (ranks - ranks.min()))
     shares /= shares.sum()
+    votes = votes if state["behind"][0] > 0 else z / (1 + abs(z))
     return np.tensordot(votes, state["weights"], (1, 0)), np.tensordot(z / (1 + abs(z)), shares, (1, 0))
 
 

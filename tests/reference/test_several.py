@@ -22,7 +22,7 @@ from onmargin import (
 from onmargin._core.geometries.geometry import Euclidean
 from onmargin._core.several.steps import Projections
 from onmargin._core.several.tasks import Several
-from onmargin._core.tasks.task import Regression
+from onmargin._core.tasks.task import Binary, Regression
 from onmargin.learner import Learner, as_rows
 from onmargin.models import experts, several
 from onmargin.models.several import joined, keep_best
@@ -287,6 +287,26 @@ def test_experts_that_lie_together_sleep_one_by_one(monkeypatch):
     np.testing.assert_array_equal(apart.mistakes, together.mistakes)
     for one, other in zip(apart.coef, together.coef, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@examples(50)
+@given(seed=st.integers(0, 10**6), sure=st.sampled_from([0.0, 0.5, 1.0]), weighted=st.booleans())
+def test_the_mean_of_scaled_scores_makes_few_mistakes_more_than_the_vote(seed, sure, weighted):
+    """Whatever the scores are, and however much those that are wrong are larger."""
+    random = np.random.default_rng(seed)
+    y, weight = random.choice([-1.0, 1.0], 200), random.choice([0.5, 2.0], 200) if weighted else np.ones(200)
+    wrong = random.uniform(size=(200, 3)) < [0.4, 0.3, 0.2]
+    scores = np.where(wrong, -random.uniform(1, 9, (200, 3)), random.uniform(1, 9 - 8 * sure, (200, 3))) * y[:, None]
+    task, behind = Several([Binary()] * 3, range(3), 1, Binary(), hedge=True), 0.0
+    for t in range(200):
+        geometry = Euclidean(1, 3, np.float64)
+        geometry.weights[:, 0] = scores[t]
+        learner = Learner(task, Projections([0.0] * 3, [0.0] * 3), geometry)
+        vote = task.weights @ np.sign(scores[t])
+        learner.learn(as_rows(np.ones((1, 1))), y[t : t + 1], weight[t : t + 1])
+        behind += weight[t] * (learner.totals.mistakes - float(y[t] * vote <= 0))
+        assert behind <= 10 * weight.max()
+    assert task.state()["behind"][1] == pytest.approx(behind)
 
 
 @pytest.mark.parametrize("n", [0, 1001])

@@ -23,7 +23,9 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     random Fourier features, for smooth boundaries, and logistic regression on random ferns, for boundaries that are
     parallel to the axes. The first rows decide which experts are used. The vote of an expert has the weight
     :math:`p_m \propto \exp(-\eta M_m)`, where :math:`M_m` is its number of mistakes so far and :math:`\eta \le 0.2`
-    decreases as slowly as the stream allows (AdaHedge): if one expert is clearly best, it decides alone.
+    decreases as slowly as the stream allows (AdaHedge): if one expert is clearly best, it decides alone. The class with
+    the highest mean of the experts' scaled scores, with the same weights, predicts instead if it was wrong less often
+    so far.
 
     Use it first, and as the baseline for models that you tune yourself; tables need not be scaled. The nonlinear
     experts take most of the time: leave them out with ``experts="linear"`` if speed matters more than nonlinear
@@ -57,12 +59,12 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     Notes
     -----
     On any stream, the mistakes of the experts, weighted by their votes, exceed those of the best expert by at most
-    ``regret_bound`` ([ADAHEDGE] theorem 8, plus the cost of the bound on :math:`\eta`); the vote itself makes at most
-    twice as many mistakes, and in practice fewer. For an expert that is suspended at times, this holds for the rounds
-    in which it was active ([SLEEPING]). There is no such bound for ``combine="leader"``. Standardized values of the row
-    after t others are clipped to :math:`\pm\sqrt t`. Example and class weights multiply the steps and the mistakes
-    that determine the votes, so the bound is one on weighted mistakes; :math:`\eta` is then at most 0.2 divided by the
-    largest weight.
+    ``regret_bound`` ([ADAHEDGE] theorem 8, plus the cost of the bound on :math:`\eta`); the prediction makes at
+    most twice as many mistakes and ten more, and in practice fewer. For an expert that is suspended at times, this
+    holds for the rounds in which it was active ([SLEEPING]). There is no such bound for ``combine="leader"``.
+    Standardized values of the row after t others are clipped to :math:`\pm\sqrt t`. Example and class weights
+    multiply the steps and the mistakes that determine the votes, so the bound is one on weighted mistakes;
+    :math:`\eta` is then at most 0.2 divided by the largest weight.
 
     References
     ----------
@@ -81,7 +83,7 @@ class AutoClassifier(ClassifierMixin, LinearClassifier, AutoClassifierOptions): 
     >>> model.experts_.names[model.experts_.leader]
     'AROW that forgets little, standardized'
     >>> model.totals_.mistakes, PassiveAggressiveClassifier().partial_fit(X, y).totals_.mistakes
-    (95, 205)
+    (91, 205)
     """
 
     experts_ = experts_

@@ -151,10 +151,18 @@ def graded(scores: Matrix, losses: Vector, squares: Vector, heaviest: float = 1.
     `losses` are the ranking losses (see `ranking_losses`), and `squares` the mean squared scores, one per model.
     `heaviest` is the largest weight of an example on which some models were right and others wrong.
     """
-    z = _centered(scores) / np.sqrt(squares)[:, np.newaxis]
     shares = np.exp(-0.2 / heaviest * (losses - losses.min()))
-    grades: Matrix = np.einsum("imc,m->ic", z / (1 + np.abs(z)), shares / shares.sum())
-    return grades
+    return blended(scores, squares, shares / shares.sum())
+
+
+def blended(scores: Matrix, squares: Vector, weights: Vector) -> Matrix:
+    """Return the weighted mean of z / (1 + |z|) over models, from scores of examples x models x columns.
+
+    z are the centered scores divided by the root of their mean square; models whose scores were all zero count as 0.
+    """
+    z = _centered(scores) / np.sqrt(np.where(squares > 0, squares, inf))[:, np.newaxis]
+    found: Matrix = np.einsum("imc,m->ic", z / (1 + np.abs(z)), weights)
+    return found
 
 
 def ranking_losses(scores: Matrix, labels: NDArray[np.intp], kept: int = 8, weight: Vector | None = None) -> Vector:
@@ -241,17 +249,29 @@ def several(
 ) -> Several:
     """Combine classifiers that learned the same examples independently: one column for two classes, otherwise K.
 
-    The model with the fewest mistakes so far (the leader) predicts; with `hedge`, the vote weighted by `adahedge`.
-    Mistakes count as much as the `weight` of their example, by default 1.
+    The model with the fewest mistakes so far (the leader) predicts. With `hedge`, it is the vote weighted by `adahedge`
+    or the mean of scaled scores with the same weights (see `blended`): the one with fewer mistakes so far, but where
+    the mean predicted it makes at most 10 mistakes more than the vote. Mistakes count as much as the `weight` of their
+    example, by default 1.
     """
     scores = np.array([run.scores for run in runs]).swapaxes(0, 1)  # rounds x models x columns
     lost = np.array([[_wrong(own, target) for own in row] for row, target in zip(scores, y, strict=True)])
     hedged, mistakes = adahedge(lost.astype(np.float64), ceiling, weight), 0
-    weighted = lost * _weights(lost, weight)[:, np.newaxis]
+    own = _weights(lost, weight)
+    weighted = lost * own[:, np.newaxis]
+    squares = np.square(_centered(scores)).mean(axis=2)
+    behind, behind_now, heaviest = 0.0, 0.0, 0.0
     for t, target in enumerate(y):
         votes = scores[t, weighted[:t].sum(axis=0).argmin()]
         if hedge:
-            votes = sum((p * _ballot(own) for p, own in zip(hedged.weights[t], scores[t], strict=True)), 0 * votes)
+            votes = sum((p * _ballot(s) for p, s in zip(hedged.weights[t], scores[t], strict=True)), 0 * votes)
+        if hedge and t:
+            mean = blended(scores[t : t + 1], squares[:t].mean(axis=0), hedged.weights[t])[0]
+            more = own[t] * (float(_wrong(mean, target)) - float(_wrong(votes, target)))
+            if behind <= 0 and behind_now <= 9 * heaviest:
+                behind_now, votes = behind_now + more, mean
+            behind += more
+        heaviest = max(heaviest, own[t] * (lost[t].min() < lost[t].max()))
         mistakes += _wrong(votes, target)
     return Several(mistakes, lost.sum(axis=0), hedged)
 

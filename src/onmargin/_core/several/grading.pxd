@@ -26,4 +26,5 @@ cdef class Grading:
     cdef Py_ssize_t compare(self, const double* s, Py_ssize_t label) noexcept nogil
     cdef void keep(self, const double* s, Py_ssize_t label) noexcept nogil
     cdef void refresh(self, double heaviest) noexcept nogil
+    cdef bint blend(self, const double* s, const double* awake, const double* v, double* out) noexcept nogil
     cdef void grade(self, const double* s, const double* awake, double heaviest, double* votes) noexcept nogil

@@ -180,6 +180,26 @@ cdef class Grading:
         votes_of.weigh(self.ranks, least, rate, self.n, self.padded, self.shares)
         self.stale, self.heaviest = False, heaviest
 
+    cdef bint blend(self, const double* s, const double* awake, const double* v, double* out) noexcept nogil:
+        """Set the mean of the scaled scores z / (1 + |z|), weighted like votes; return whether units are known."""
+        cdef Py_ssize_t m, c
+        cdef double mean, unit, z
+        if self.count == 0:
+            return False
+        if self.width == 1:
+            out[0] = votes_of.grade(s, awake, v, self.squares, self.count, self.padded)
+            return True
+        memset(out, 0, self.width * sizeof(double))
+        for m in range(self.n):
+            if v[m] == 0 or self.squares[m] == 0:
+                continue
+            unit = sqrt(self.count / self.squares[m])
+            mean = self.mean_of(s + m * self.width)
+            for c in range(self.width):
+                z = (s[m * self.width + c] - mean) * unit
+                out[c] += v[m] * (z / (1 + fabs(z)))
+        return True
+
     cdef void grade(self, const double* s, const double* awake, double heaviest, double* votes) noexcept nogil:
         """Replace votes by graded scores; the class with the most votes stays the best.
 

@@ -27,11 +27,17 @@ cdef class Several(Task):
     cdef Py_ssize_t* place
     cdef double* s           # the scores of the models, one after the other
     cdef double* polled
+    cdef double* blended     # the mean of scaled scores
+    # Weighted mistakes of the class with the best mean of scaled scores, minus those of the voted class: in all rounds,
+    # and in those in which the mean predicted.
+    cdef double* behind
     cdef object dozing       # one flag per score of the geometry: whether its model sleeps
     cdef uint8_t* flags
     cdef HalfSpace* spare
 
     cdef void gather(self, const double* s) noexcept nogil
     cdef void poll(self, const double* s, double* votes) noexcept nogil
+    cdef bint blends(self) noexcept nogil
+    cdef void compare(self, const Round* r, Round* own) noexcept nogil
     cdef void mark(self) noexcept nogil
     cdef void begin(self, Round* r, Round* own) noexcept nogil

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from onmargin._core.restore import whole, zeros
+from onmargin._core.restore import fill, whole, zeros
 from onmargin._core.several.task_list import check_models, list_tasks
 
 from libc.math cimport INFINITY, isnan
@@ -18,6 +18,10 @@ from onmargin._core.several.votes cimport votes_padded
 from onmargin._core.tasks.task cimport Task
 
 
+# Votes predict once the mean of scaled scores has made this many mistakes more where it predicted, less one.
+cdef double MOST_BEHIND = 10
+
+
 cdef class Several(Task):
     """Combined models: model m has `width` scores from places[m] on and its own task; a half-space has its `model`.
 
@@ -28,7 +32,11 @@ cdef class Several(Task):
 
     With `groups`, models that cannot matter for now sleep: they are neither scored nor moved.
 
-    Votes decide the predicted class. The scores that users see are graded (see `Grading`).
+    Of classes, two are candidates: the one with the most votes, and the one with the best mean of the scores of all
+    models, each in units of its own and weighted like its vote (see `Grading.blend`). The candidate predicts that has
+    made fewer mistakes so far. Where the mean predicted, it has made at most MOST_BEHIND mistakes more than the votes
+    at any time, times the largest weight: so its bound is that of the votes and this number. The scores that users
+    see are graded, so that the predicted class is the best.
 
     With `per_norm` above 0, the C of all steps is in units of 1 / M, where M is the mean of |x|^2, to that power; with
     `in_targets` also in units of the deviation of the targets (see `Units`).
@@ -71,9 +79,12 @@ cdef class Several(Task):
             self.flags = <uint8_t*>address(self.dozing, "B", self.dozing.size, writable=True)
         self.place = <Py_ssize_t*>address(self.places, "lq", self.n)
         self.owners = (
-            zeros(width), zeros((width + 1) * sizeof(HalfSpace), np.uint8), zeros(votes_padded(self.n) * width)
+            zeros(width), zeros((width + 1) * sizeof(HalfSpace), np.uint8), zeros(votes_padded(self.n) * width),
+            zeros(width), np.zeros(2),
         )
         self.polled = <double*>address(self.owners[0], "d", width, writable=True)
+        self.blended = <double*>address(self.owners[3], "d", width, writable=True)
+        self.behind = <double*>address(self.owners[4], "d", 2, writable=True)
         self.spare = <HalfSpace*>address(self.owners[1], "B", self.owners[1].size, writable=True)
         self.s = <double*>address(self.owners[2], "d", self.owners[2].size, writable=True)
 
@@ -97,12 +108,14 @@ cdef class Several(Task):
         state = self.votes.state() | self.targets.state()
         for part in (self.grading, self.scale):
             state |= {} if part is None else part.state()
-        return state
+        return state if self.grading is None else state | {"behind": self.owners[4]}
 
     def __setstate__(self, state):
         for part in (self.votes, self.targets, self.grading, self.scale):
             if part is not None:
                 part.__setstate__(state)
+        if "behind" in state:
+            fill(self.owners[4], state, "behind")
         self.mark()
 
     def units(self):
@@ -217,6 +230,8 @@ cdef class Several(Task):
         self.gather(s)
         self.first.vote(self.s, 0, self.width, self.votes.v, votes)
         if self.grading is not None:
+            if self.blends() and self.grading.blend(self.s, self.votes.naps_of.awake, self.votes.v, self.blended):
+                memcpy(votes, self.blended, self.width * sizeof(double))
             self.grading.grade(self.s, self.votes.naps_of.awake, self.votes.heaviest, votes)
 
     cdef Evidence evidence(self, const double* s, Py_ssize_t n, double* room) noexcept nogil:
@@ -258,13 +273,14 @@ cdef class Several(Task):
         if self.hedge:
             memset(self.polled, 0, self.width * sizeof(double))
             self.first.vote(self.s, 0, self.width, self.votes.v, self.polled)
+        clear(&own)
+        self.judge.constrain(&own)
         if self.grading is not None:
+            self.compare(r, &own)
             self.grading.observe(r, self.s, self.votes.naps_of.awake)
         if self.scale is not None:
             self.scale.measure(r)
             r.unit = self.scale.unit()
-        clear(&own)
-        self.judge.constrain(&own)
         r.mistake, r.cost, r.loss, r.squared_loss = own.mistake, own.cost, own.loss, own.squared_loss
         if self.targets.tempered:
             distance = self.targets.temper(distance)
@@ -273,6 +289,26 @@ cdef class Several(Task):
         if self.votes.changed:
             self.mark()
             r.asleep = self.flags
+
+    cdef bint blends(self) noexcept nogil:
+        """Return whether the mean of scaled scores predicts, not the vote."""
+        return self.behind[0] <= 0 and self.behind[1] <= (MOST_BEHIND - 1) * self.votes.heaviest
+
+    cdef void compare(self, const Round* r, Round* own) noexcept nogil:
+        """Judge the mean of scaled scores, too; `own` is the round of the vote, and becomes that of the prediction."""
+        cdef Round mean = own[0]
+        cdef bint predicts = self.blends()
+        cdef double more
+        if not self.grading.blend(self.s, self.votes.naps_of.awake, self.votes.v, self.blended):
+            return
+        mean.s = self.blended
+        clear(&mean)
+        self.judge.constrain(&mean)
+        more = r.weight * (<double>mean.mistake - <double>own.mistake)
+        self.behind[0] = finite(self.behind[0] + more)
+        if predicts:
+            self.behind[1] = finite(self.behind[1] + more)
+            own[0] = mean
 
     cdef const uint8_t* asleep(self) noexcept nogil:
         return self.flags
