@@ -85,12 +85,12 @@ def state(learner):
 
 
 def size(learner):
-    """Of theta, for a tolerance."""
+    """Return the magnitude of theta, for a tolerance."""
     return float(np.abs(learner.geometry.theta).max())
 
 
 def linked(learner, kind):
-    """The weights as NumPy takes them from theta; balanced ones without a difference of two that are nearly equal."""
+    """Return the weights that NumPy computes from theta; balanced ones without cancellation."""
     theta = learner.geometry.theta[:, : learner.geometry.n_columns]
     if kind != "balanced":
         return LINKS[kind].weights(theta.ravel()).reshape(theta.shape).T
@@ -178,7 +178,7 @@ def test_dense_is_sparse(stream, setting):
 
 @given(some_streams, settings, st.integers(1, 3))
 def test_features_that_no_row_has(stream, setting, more):
-    """They change nothing for p-norms; on the simplex they have their share."""
+    """They change nothing for p-norms; on the simplex they take part of the weight."""
     wider = replace(stream, X=np.column_stack([stream.X, np.zeros((len(stream.X), more))]))
     learner = setting.learned(wider)
     assert not learner.geometry.theta[-more:].any()
@@ -194,8 +194,8 @@ def test_features_that_no_row_has(stream, setting, more):
 
 
 @given(some_streams, settings, containers)
-def test_what_is_kept_beside_theta_is_its_link(stream, setting, container):
-    """Slopes and their sum are cached; three passes, so that they are old."""
+def test_cached_slopes_are_the_link_of_theta(stream, setting, container):
+    """The slopes and their sum are updated incrementally over three passes."""
     learner = setting.learner(stream)
     for _ in range(3):
         learner.learn(as_rows(container(stream.X)), stream.y)
@@ -215,8 +215,8 @@ def test_what_is_kept_beside_theta_is_its_link(stream, setting, container):
 
 
 @given(streams("multiclass"), st.sampled_from(list(GEOMETRIES)), containers)
-def test_classes_that_learned_alike_tie(stream, kind, container):
-    """Columns that no example named nor rivalled have the same scores bit for bit, and the first of them wins."""
+def test_classes_with_equal_updates_tie(stream, kind, container):
+    """Columns that were never updated have the same scores bit for bit, and the first of them wins."""
     columns = stream.columns + 3
     learner = Learner(Multiclass(0.5), Fixed(0.3), GEOMETRIES[kind](stream.X.shape[1], columns))
     learner.learn(as_rows(container(stream.X)), stream.y)
@@ -243,7 +243,7 @@ def test_opposite_examples_tie(kind):
 
 @given(some_streams, st.sampled_from(list(GEOMETRIES)), st.data())
 def test_the_dual_never_falls(stream, kind, data):
-    """For "optimal" and the bounded step ever, for "aggressive" where the curvature is at most 1 (section 7)."""
+    """This holds always for "optimal" and the bounded step, and for "aggressive" if the curvature is at most 1."""
     step = data.draw(st.sampled_from(["aggressive", "bounded"] + ["optimal"] * (stream.task != "regression")))
     if step == "aggressive":
         blocks = {"regression": 1, "binary": 1, "multiclass": 2}[stream.task]
@@ -261,26 +261,26 @@ def test_the_dual_never_falls(stream, kind, data):
 
 @given(streams("binary"), st.sampled_from(list(GEOMETRIES)), st.sampled_from([0.05, 1.0, 20.0]))
 def test_no_step_gains_more_than_the_optimal_one(stream, kind, C):
-    """On the first row that has any loss."""
+    """The steps are compared on the first row with a loss."""
     rows, y = as_rows(stream.X[:1]), stream.y[:1]
     learners = {step: Learner(Binary(0.3), STEPS[step](C), GEOMETRIES[kind](stream.X.shape[1], 1)) for step in STEPS}
     for step, learner in learners.items():
         if step != "proportional":
             learner.learn(rows, y)
     best = learners["optimal"].totals.dual_value
-    # A constant row only moves theta on the simplex, by as much as one likes.
+    # A constant row moves theta but not the weights on the simplex, so its step is arbitrary.
     assume(kind != "entropic" or np.ptp(stream.X[0]) > 0)
     for learner in learners.values():
         assert learner.totals.dual_value <= best + 1e-12 * (1 + size(learner))
 
 
-# Numbers that would leave their range.
+# Numbers that would overflow.
 
 
 @pytest.mark.parametrize("step", ["fixed", "optimal"])
 @pytest.mark.parametrize("kind", ["entropic", "balanced"])
 def test_a_million_rounds(kind, step):
-    """The sum is kept up by differences all the while."""
+    """The sum is updated by differences in every round."""
     random = np.random.default_rng(0)
     X = random.standard_normal((1000, 4))
     y = random.choice([-1.0, 1.0], 1000)
@@ -300,7 +300,7 @@ def test_a_million_rounds(kind, step):
 @pytest.mark.parametrize("container", [np.ascontiguousarray, sparse.csr_array])
 @pytest.mark.parametrize("kind", list(GEOMETRIES))
 def test_theta_swings(kind, container, columns):
-    """Moves by 2000 up and down, where exponentials overflow: weights that underflowed come back."""
+    """Theta moves by 2000 up and down, where exponentials overflow: weights that underflowed recover."""
     task = Binary(1e9) if columns == 1 else Multiclass(1e9)
     geometry = GEOMETRIES[kind](4, columns, threshold=0.0)
     learner = Learner(task, Aggressive(1.0), geometry)
@@ -308,7 +308,7 @@ def test_theta_swings(kind, container, columns):
     for t in range(300):
         x = np.zeros((1, 4))
         x[0, random.integers(4)] = random.choice([-2000.0, 2000.0, 1.0, 1e-3, 700.0, -650.0])
-        if t % 10 == 9:  # and back to within reach of each other
+        if t % 10 == 9:  # and back, so that the weights are comparable again
             x[0] = -geometry.theta[:, 0] * random.integers(0, 2) + random.normal(size=4)
         y = np.array([1.0 if columns == 1 else 0.0])
         learner.learn(as_rows(container(x)), y)
@@ -323,7 +323,7 @@ def test_theta_swings(kind, container, columns):
 @pytest.mark.parametrize("step", ["fixed", "optimal", "bounded"])
 @pytest.mark.parametrize("kind", GEOMETRIES)
 def test_rows_of_all_sizes(kind, step):
-    """1e8 and 1e-8 in one stream."""
+    """One stream has rows of size 1e8 and 1e-8."""
     random = np.random.default_rng(3)
     X = random.standard_normal((200, 5)) * 10.0 ** random.choice([-8.0, 0.0, 8.0], (200, 1))
     learner = Learner(Binary(1.0), STEPS[step](1.0), GEOMETRIES[kind](5, 1))
@@ -341,7 +341,7 @@ def test_p_norms_do_not_see_a_power_of_two(kind, data):
     """Predictions of the fixed step do not depend on C, and the weights are in proportion (section 7)."""
     stream = data.draw(streams("binary", scales=(-1, 1)))
     factor = 2.0 ** data.draw(st.integers(-2 if kind == "p=50" else -60, 60))
-    # A score that is zero but for rounding is on either side, as powers are rounded at either level.
+    # A score that is zero up to rounding may have either sign, since powers are rounded differently at each level.
     X = stream.X + 1e-3 * np.random.default_rng(0).standard_normal(stream.X.shape)
     one, other = (Learner(Binary(), Fixed(C), GEOMETRIES[kind](X.shape[1], 1)) for C in (1.0, factor))
     for learner in (one, other):
@@ -361,7 +361,7 @@ def test_p_norms_do_not_see_a_power_of_two(kind, data):
     ],
 )
 def test_small_numbers_and_a_large_p(x):
-    """One feature: w = theta, whatever p is. The level is 1 at first."""
+    """With one feature w = theta for any p. The level is 1 at the start."""
     learner = Learner(Binary(), Fixed(1.0), PNorm(1, 1, 50.0))
     learner.learn(as_rows(np.array([[x]])), np.array([1.0]))
     assert learner.geometry.weights()[0, 0] == pytest.approx(x, rel=1e-10, abs=0)
@@ -376,7 +376,7 @@ def test_the_largest_p(p):
 
 @pytest.mark.parametrize("size", [299, 301, 354, 356, 599, 601, 2000])
 def test_balanced_weights_of_one_large_number(size):
-    """Just below where a new level is chosen."""
+    """The number is just below the threshold for a new level."""
     learner = Learner(Binary(), Fixed(1.0), Balanced(2, 1))
     learner.learn(as_rows(np.array([[float(size), 0.0]])), np.array([1.0]))
     np.testing.assert_allclose(learner.geometry.weights(), [[1.0, 0.0]])
@@ -384,7 +384,7 @@ def test_balanced_weights_of_one_large_number(size):
 
 
 def test_one_feature_alone():
-    """The simplex of one has one point."""
+    """The simplex in one dimension is a single point."""
     learner = Learner(Binary(0.1), Fixed(1.0), Entropic(1, 1))
     learner.learn(as_rows(np.array([[-3.0], [5.0], [-700.0]])), np.array([1.0, -1.0, 1.0]))
     assert learner.geometry.weights().tolist() == [[1.0]]

@@ -10,7 +10,7 @@ from tests.streams import containers, current, dtypes, geometries, rules, stream
 
 @given(streams(), rules, geometries, dtypes, st.data())
 def test_mean_of_the_weights_from_a_round_on(stream, rule, geometry, dtype, data):
-    """As long as that round has not come, the current weights."""
+    """Before that round, the mean is the current weights."""
     stream, start = stream.cast(dtype), data.draw(st.integers(1, 15))
     plain = stream.learner(rule, **geometry | {"average": 0})
     trail = [current(plain) for _ in stream.rounds(plain)]

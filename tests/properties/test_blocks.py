@@ -30,18 +30,18 @@ streams = st.builds(
 
 
 def weights_of(n_trials: int) -> st.SearchStrategy:
-    """One of them at least above zero."""
+    """Return weights of trials, at least one of them above zero."""
     return integers(n_trials).map(lambda picks: np.array([1.0, 0.25, 3.0, 0.0])[picks % 4]).filter(np.any)
 
 
 def columns(trials: Trials) -> list:
-    """y, groups and sets."""
+    """Return y, groups and sets."""
     groups = np.repeat(np.arange(len(trials.ends) - 1), np.diff(trials.ends))
     return [np.sign(trials.y), groups, np.abs(trials.y)]
 
 
 def distinct(trials: Trials) -> np.ndarray:
-    """Rows of which none comes twice: a score or loss that is zero but for rounding decides which instances count."""
+    """Return distinct rows: a score or loss that is zero up to rounding would decide which instances count."""
     noise = 0.1 * np.random.default_rng(0).standard_normal(trials.X.shape)
     return trials.X + np.where((trials.X != 0) | ~trials.X.any(axis=1, keepdims=True), noise, 0)
 
@@ -88,7 +88,7 @@ def test_containers(trials, parameters, container):
 @pytest.mark.parametrize("container", ["dense", "csr_array"])
 @pytest.mark.parametrize("update", UPDATES)
 def test_precisions(update, container):
-    """Of seeds and no hypothesis: of very many scores one is zero but for rounding."""
+    """Fixed seeds instead of hypothesis: among very many scores one would be zero up to rounding."""
     parameters = {"update": update, "C": 0.3, "fit_intercept": True}
     for seed in range(10):
         trials = some_trials(seed, most_sets=3)
@@ -102,7 +102,7 @@ def test_precisions(update, container):
 
 @given(streams, options, st.randoms(use_true_random=False))
 def test_order_of_the_rows_of_a_trial(trials, parameters, random):
-    """From weights at which no two losses are equal: of equal ones "max" takes the first."""
+    """At weights where no two losses are equal, because "max" takes the first of equal ones."""
     order = np.arange(len(trials.X))
     for start, stop in pairwise(trials.ends):
         rows = order[start:stop].tolist()
@@ -129,7 +129,7 @@ def test_names_of_trials_and_sets(trials, parameters, names):
 
 @given(streams, options)
 def test_trial_in_the_margin_moves_nothing(trials, parameters):
-    """And if all trials were perfect, the totals would say so."""
+    """The totals record that such trials have no loss."""
     X, y = trials.X, np.sign(trials.y)
     model = learned(trials, parameters | {"average": False})
     right = y * model.decision_function(X) >= parameters["margin"] + 1e-9
@@ -141,7 +141,7 @@ def test_trial_in_the_margin_moves_nothing(trials, parameters):
 
 @given(streams, options)
 def test_instance_of_the_largest_loss_meets_the_margin(trials, parameters):
-    """An uncapped step of "max" leaves the margin of that row exactly as asked for."""
+    """After an uncapped step of "max" that row has exactly the required margin."""
     parameters = parameters | {"C": np.inf, "update": "max", "average": False}
     model = learned(trials, parameters)
     X, y = np.random.default_rng(0).standard_normal((5, 9)), np.array([1, -1, 1, 1, -1])

@@ -22,7 +22,7 @@ aggressiveness = st.sampled_from([0.03, 0.4, 3.0])
 
 @st.composite
 def rows(draw, most=20):
-    """Few rows of a few features: of a lattice, of all scales, some repeated, some zero; dense or sparse."""
+    """Draw a few rows with few features: on a lattice or of any scale, some repeated, some zero; dense or sparse."""
     n, d = draw(st.integers(1, most)), draw(st.integers(1, 4))
     random = np.random.default_rng(draw(st.integers(0, 2**31)))
     X = random.standard_normal((n, d))
@@ -39,12 +39,12 @@ def rows(draw, most=20):
 
 
 def labels(random, n, k):
-    """All classes, in any order, without any relation to the rows."""
+    """Draw labels that contain all classes, in any order, independent of the rows."""
     return random.integers(0, k, n)
 
 
 def checked(model, X, y=None, competitors=(), **given):
-    """The best competitor and the given ones: all hold unless a condition says why not; the best is the least."""
+    """Check the certificates of the best and of given competitors: each holds or names the condition that fails."""
     certificate = certify(model, X, y, **given)
     unmet = [condition for condition in certificate.conditions if not condition.met]
     assert certificate.holds or unmet, certificate
@@ -299,7 +299,7 @@ def runs(draw):
 
 
 @given(runs(), st.sampled_from(["mistakes", "loss", "squared_loss", "dual_value", "rounds"]), st.sampled_from([-1, 1]))
-def test_altered_totals_are_found(case, name, change):
+def test_altered_totals_are_detected(case, name, change):
     model, X, y = case
     before = certify(model, X, y)
     assert before.holds
@@ -314,7 +314,7 @@ def test_altered_totals_are_found(case, name, change):
 
 
 @given(runs())
-def test_another_c_is_found(case):
+def test_a_changed_c_is_detected(case):
     model, X, y = case
     updates = model.totals_.updates
     model.set_params(C=1e-6)  # shorter than any step
@@ -331,7 +331,7 @@ def test_certifying_changes_nothing(case):
 
 
 def test_more_mistakes_than_the_bound_are_refused():
-    """Where the conditions are met and the totals are not those of such a run, the bound itself says so."""
+    """If the conditions are met but the totals are wrong, the bound itself fails."""
     X, y = np.eye(3), np.array([0, 1, 0])
     certificate = certify(onmargin.PassiveAggressiveClassifier(C=1.0), X, y)
     assert certificate.holds

@@ -9,7 +9,7 @@ from onmargin.stream import PassiveAggressiveClassifier as OneByOne
 from tests.streams import PA, Rule, containers, dtypes, parameters, public_state, rules, streams
 
 CLASSES = streams("binary", "multiclass", "one_vs_rest")
-# Powers of two, since those scale without rounding.
+# Powers of two scale without rounding.
 POWERS = st.sampled_from([2.0**-30, 0.5, 4.0, 2.0**30])
 margins = st.lists(st.sampled_from([0.125, 0.75, 1.0, 3.0, 50.0]), min_size=5, max_size=5)
 
@@ -19,7 +19,7 @@ def labelled(stream, values):
 
 
 @given(CLASSES, rules, parameters, dtypes, containers)
-def test_margins_of_one_are_none(stream, rule, options, dtype, container):
+def test_margins_of_one_equal_no_margins(stream, rule, options, dtype, container):
     """Bit for bit."""
     X, y = container(stream.X.astype(dtype)), stream.y.astype(int)
     plain, ones = (
@@ -30,7 +30,7 @@ def test_margins_of_one_are_none(stream, rule, options, dtype, container):
 
 
 @given(streams("multiclass"), st.sampled_from(["conproj", "simproj", "simopt", "conopt", "exact"]))
-def test_margins_of_one_are_none_for_all_rivals(stream, update):
+def test_margins_of_one_equal_no_margins_for_all_rivals(stream, update):
     plain, ones = (
         PassiveAggressiveClassifier(update=update, class_margin=given).partial_fit(stream.X, stream.y.astype(int))
         for given in (None, dict.fromkeys(range(5), 1.0))
@@ -54,7 +54,7 @@ def test_step_without_cap_leaves_exactly_the_margin(stream, values, bias, dtype)
 
 
 def won_by(stream, before, after, label):
-    """The margin of an example that moved the weights: over the rival it had, or in one-vs-rest the least of all."""
+    """Return the margin of an example after its update: over its rival, or the smallest one in one-vs-rest."""
     if np.ndim(after) == 0:
         return after if label == 1 else -after
     others = np.arange(len(after)) != label
@@ -65,7 +65,7 @@ def won_by(stream, before, after, label):
 
 @given(CLASSES, margins, POWERS, st.sampled_from([0.3, np.inf]), st.booleans())
 def test_margins_in_other_units_are_weights_in_other_units(stream, values, unit, C, squared):
-    """With the cap in the same units; the price of squared slack has none."""
+    """The cap has the same units; the price of squared slack has none."""
     models = [
         stream.estimator(
             Rule(C if squared else C * scale, squared), class_margin=labelled(stream, scale * np.array(values))
@@ -78,7 +78,7 @@ def test_margins_in_other_units_are_weights_in_other_units(stream, values, unit,
 
 @given(CLASSES, margins, rules, st.booleans())
 def test_streams_have_the_same_weights(stream, values, rule, average):
-    """One example after the other, classes as they come."""
+    """Examples are learned one at a time, and classes appear during the stream."""
     assume(len(np.unique(stream.y)) > 1)
     margin, options = labelled(stream, values), {"average": average, "fit_intercept": False}
     matrix = stream.estimator(rule, class_margin=margin, **options).partial_fit(stream.X, stream.y.astype(int))

@@ -43,8 +43,8 @@ def test_estimator(duplicate, stream, rule, options, container):
 
 
 @given(streams(), rules, parameters, containers)
-def test_sparse_weights_predict_alike_and_learn_on(stream, rule, options, container):
-    """Averaged weights are all that is kept, so learning goes on as if nothing had happened without averaging only."""
+def test_sparse_weights_predict_and_continue_alike(stream, rule, options, container):
+    """Only averaged weights are kept, so training continues unchanged only without averaging."""
     X = container(stream.X)
     dense, thinned = (stream.estimator(rule, **options).partial_fit(X, stream.y, **stream.classes) for _ in range(2))
     thinned.sparsify().sparsify()

@@ -68,7 +68,7 @@ sizes = st.floats(-300, 300).map(lambda exponent: 10.0**exponent) | st.sampled_f
 @pytest.mark.parametrize("case", LEARNERS, ids=str)
 @examples(25)
 @given(st.data())
-def test_model_stays_finite_and_learns_on(case, data):
+def test_model_stays_finite_and_keeps_learning(case, data):
     X, y = case.half(0)
     container = sparse.csr_matrix if case.sparse else np.asarray
     model = case.model().partial_fit(X, y)
@@ -94,7 +94,7 @@ def test_model_stays_finite_and_learns_on(case, data):
 
 
 def test_average_over_many_rounds_stays_finite():
-    """The step is 1e307, which has a number, and forty times as much has none."""
+    """The step of 1e307 is finite, and forty times as much is not."""
     model = onmargin.PassiveAggressiveClassifier(C=np.inf, average=True, fit_intercept=False)
     model.partial_fit(np.tile([[1.0, 0.0], [-1.0, 0.0]], (20, 1)), [0, 1] * 20)
     model.partial_fit([[0.0, 3e-154]], [0])
@@ -165,7 +165,7 @@ def test_sequences_of_any_size(data):
 @pytest.mark.parametrize("name", stream.__all__)
 @examples(15)
 @given(st.data())
-def test_stream_stays_finite_and_learns_on(name, data):
+def test_stream_stays_finite_and_keeps_learning(name, data):
     X, y = map(list, zip(*stream_examples(name, 30), strict=True))
     needs = dict(NEEDS.get(name, {}))
     if name in SIZED:
@@ -204,7 +204,7 @@ def test_options_of_any_size(case, data):
     try:
         model = case.model(**{name: value})
         with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of a margin that rows cannot have
+            warnings.simplefilter("ignore", UserWarning)  # a margin that no row can have
             model.partial_fit(X, y)
     except ValueError:
         return

@@ -63,10 +63,10 @@ def test_a_call_with_a_bad_row_changes_nothing(name, is_sparse, bad):
     with pytest.raises(ValueError, match="contains"):
         model.partial_fit(spoiled, y)
     assert anatomy(vars(model)) == before
-    np.testing.assert_array_equal(weights, model.coef_)  # what was shown before is shown still
+    np.testing.assert_array_equal(weights, model.coef_)  # arrays that were read before have not changed
 
 
-def test_indices_out_of_order_are_brought_into_order():
+def test_unsorted_indices_are_sorted():
     X, y = examples(2, is_sparse=True)
     mixed = X.copy()
     for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
@@ -87,14 +87,14 @@ def test_indices_outside_the_features_are_refused(index):
     assert anatomy(vars(model)) == before
 
 
-def test_offsets_that_go_back_are_refused():
+def test_decreasing_offsets_are_refused():
     X, y = examples(2, is_sparse=True)
     X.indptr[5] = X.indptr[-1] + 7
     with pytest.raises(ValueError, match="not a valid CSR matrix"):
         PassiveAggressiveClassifier().partial_fit(X, y)
 
 
-def test_numbers_whose_squares_leave_the_range_are_finite():
+def test_numbers_whose_squares_overflow_are_accepted():
     X, y = examples(None, is_sparse=False)
     X[3] = 1e200
     model = PassiveAggressiveRegressor().partial_fit(X, y)
@@ -141,7 +141,7 @@ def test_the_short_round_is_the_round(task, cap, damping, is_sparse, average):
     from onmargin._core.tasks import task as tasks
 
     class Other(Projection):
-        """The same step, which the short round does not know."""
+        """The same step, for which there is no short round."""
 
     X, y = examples(None, is_sparse=is_sparse)
     target = np.sign(y) if task == "Binary" else y

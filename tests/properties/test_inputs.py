@@ -32,13 +32,13 @@ def unsorted(X):
 
 
 def halved(X):
-    """Every value stored twice, as two halves."""
+    """Return a matrix that stores every value twice, as two halves."""
     X = sparse.csr_array(X)
     return sparse.csr_array((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), X.shape)
 
 
 def roomy(X):
-    """CSR in arrays that are longer than its data."""
+    """Return a CSR matrix in arrays that are longer than its data."""
     X = sparse.csr_array(X)
     X.data, X.indices = np.append(X.data, np.ones(9, X.dtype)), np.append(X.indices, np.zeros(9, X.indices.dtype))
     return X
@@ -62,7 +62,7 @@ SPARSE |= {"unsorted": unsorted, "duplicates": halved, "roomy": roomy, "indptr_i
 
 
 def raw(X):
-    """The numbers as they are stored."""
+    """Return the stored numbers."""
     return [part.tolist() for part in ([X.data, X.indices, X.indptr] if sparse.issparse(X) else [X])]
 
 
@@ -83,7 +83,7 @@ def test_container_makes_no_difference_bit_for_bit(container, stream, rule, dtyp
 
 
 def explicit_zeros(X):
-    """CSR that stores every entry, zero or not."""
+    """Return a CSR matrix that stores every entry, also zeros."""
     n_rows, n = X.shape
     return sparse.csr_array((X.ravel(), np.tile(np.arange(n), n_rows), n * np.arange(n_rows + 1)), X.shape)
 
@@ -102,7 +102,7 @@ ORDERS = {
 @examples(50)
 @given(stream=streams(), rule=rules, geometry=geometries)
 def test_order_of_columns_makes_no_difference(order, stream, rule, geometry):
-    """To rounding: projections never drive two sequences of weights apart, unless a tie is decided otherwise."""
+    """Weights agree up to rounding: projections never move two sequences of weights apart, except after a tie."""
     size = largest_weight(stream, rule, geometry)
     X, place = ORDERS[order](stream.X)
     expected, actual = stream.learned(rule, **geometry), replace(stream, X=X).learned(rule, **geometry)
@@ -123,7 +123,7 @@ def test_single_precision_agrees_with_double(stream, rule):
 
 
 def largest_weight(stream: Stream, rule, geometry) -> float:
-    """Of all rounds, as that is what rounding is relative to. Streams are left out in which rivals tie to rounding."""
+    """Return the largest weight of all rounds, which rounding is relative to; skip streams whose rivals nearly tie."""
     size = 0.0
     for r in stream.rounds(stream.learner(rule, **geometry | {"average": 0})):
         best = np.sort(np.delete(r.scores[0], int(r.y)))[-2:] if stream.task == "multiclass" else r.scores[0][:1]
@@ -134,7 +134,7 @@ def largest_weight(stream: Stream, rule, geometry) -> float:
 
 @pytest.mark.parametrize("index", [-1, 3, 2**32 + 1])
 def test_index_out_of_range_is_refused(index):
-    """Also one that would be in range if its upper half were cut off."""
+    """This includes an index that would be in range if its upper half were cut off."""
     X = wide_indices(np.eye(3))
     X.indices[1] = index
     with pytest.raises(ValueError, match="indices"):

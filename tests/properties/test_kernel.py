@@ -42,7 +42,7 @@ CUT = [
 @pytest.mark.parametrize("options", CUT, ids=str)
 @given(cuts=st.lists(st.integers(0, 150), max_size=6), container=containers, kernel=st.sampled_from(["rbf", "poly"]))
 def test_cuts_make_no_difference(options, cuts, container, kernel):
-    """Beyond rounding: classes appear during the stream, and calls are cut anywhere."""
+    """Up to rounding; classes appear during the stream, and calls are split anywhere."""
     stream = gaussian("multiclass", 4, n_rows=150, n_features=9)
     X = container(stream.X)
     how = {"kernel": kernel, "gamma": 0.1, "coef0": 1.0, "C": 0.3, **options}
@@ -68,7 +68,7 @@ def test_blocks_make_no_difference(block, tile, budget):
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 @given(stream=streams(), rule=rules, kernel=kernels, budget=budgets, policy=st.sampled_from(POLICIES), X=containers)
-def test_copies_go_on_alike_and_alone(duplicate, stream, rule, *, kernel, budget, policy, X):
+def test_copies_continue_alike_and_independently(duplicate, stream, rule, *, kernel, budget, policy, X):
     rows = X(stream.X)
     model = stream.estimator(rule, kernel=kernel, budget=budget, budget_policy=policy, fit_intercept=True, **HOW)
     model.partial_fit(rows, stream.y)
@@ -84,11 +84,11 @@ def test_copies_go_on_alike_and_alone(duplicate, stream, rule, *, kernel, budget
 
 
 @pytest.mark.parametrize("budget", [None, 30])
-def test_shallow_copies_do_not_share_what_comes_later(budget):
+def test_shallow_copies_do_not_share_later_changes(budget):
     stream = gaussian("multiclass", 3, n_rows=300, n_features=5)
     parts = [(stream.X[start : start + 100], stream.y[start : start + 100]) for start in (0, 100, 200)]
     model = PassiveAggressiveClassifier(kernel="rbf", budget=budget).partial_fit(*parts[0])
-    model.partial_fit(stream.X[:5], stream.y[:5])  # into memory that has room for more
+    model.partial_fit(stream.X[:5], stream.y[:5])  # into memory with unused space
     other, alone = copy.copy(model), copy.deepcopy(model)
     model.partial_fit(*parts[1])
     other.partial_fit(*parts[2])
@@ -177,7 +177,7 @@ def test_budget_is_never_exceeded(policy, stream, rule, budget, cut):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_memory_is_bounded(policy):
-    """Whatever the stream: what a model holds after many rounds is no more than after some."""
+    """The size of a model does not grow after the first rounds, for any stream."""
     random = np.random.default_rng(0)
     model = PassiveAggressiveClassifier(kernel="rbf", budget=30, budget_policy=policy)
     sizes = []
@@ -220,7 +220,7 @@ BALL_POLICIES = ["oldest", "smallest", "projection"]
     init=st.sampled_from(["first", "zero"]),
 )
 def test_budget_of_a_ball_is_never_exceeded(policy, seed, budget, *, cuts, kernel, init):
-    """Nor is its norm anything but that of the center, wherever the stream is cut. There are rows of zeros."""
+    """Its stored norm is that of the center, however the stream is split. Some rows are zero."""
     X = np.random.default_rng(seed).integers(-1, 2, (60, 3)).astype(float)
     how = {"kernel": kernel, "budget": budget, "budget_policy": policy, "init": init, "C": 0.3, **HOW}
     whole, pieces = PassiveAggressiveUniclass(**how).partial_fit(X), PassiveAggressiveUniclass(**how)
@@ -255,7 +255,7 @@ def test_memory_of_a_ball_is_bounded(policy):
 
 @pytest.mark.parametrize("policy", BALL_POLICIES)
 def test_norm_of_a_ball_stays_right(policy):
-    """The steps are short, so that shares handed over grow: so would what rounding makes of the norm."""
+    """Steps are short, so that redistributed coefficients grow, and with them the rounding errors of the norm."""
     X = np.random.default_rng(0).standard_normal((2000, 4))
     model = PassiveAggressiveUniclass(kernel="rbf", C=0.03, budget=10, budget_policy=policy, gamma=0.2).partial_fit(X)
     c, K = model.dual_coef_[0], rbf_kernel(model.support_vectors_, gamma=0.2)
@@ -263,14 +263,14 @@ def test_norm_of_a_ball_stays_right(policy):
 
 
 def test_ball_on_a_budget_moves_with_its_rows():
-    """A linear kernel far from the origin: what goes leaves the center among the rows, and "projection" nearly so."""
+    """With a linear kernel far from the origin, removals leave the center among the rows, "projection" nearly so."""
     X = np.random.default_rng(0).normal(size=(500, 3)) + 1000
     for policy in BALL_POLICIES:
         model = PassiveAggressiveUniclass(kernel="linear", C=0.1, budget=10, budget_policy=policy).partial_fit(X)
         assert np.linalg.norm(model.center_ - 1000) < 2
 
 
-def test_ranker_learns_labels_that_turn_up():
+def test_ranker_learns_new_labels():
     X = np.random.default_rng(0).standard_normal((200, 3))
     Y = [{"in"} if x @ x < 1 else {"out", "far"} if x @ x > 4 else {"out"} for x in X]
     model = LabelRanker(kernel="rbf", C=10.0).partial_fit(X, Y)

@@ -16,7 +16,7 @@ from tests.trials import STEPS
 
 SCHEMES = ["simperc", "conproj", "simproj", "simopt", "conopt"]
 UPDATES = ["max", *SCHEMES, "exact"]
-# What a model may be, without what does not go together.
+# Options of a model, without combinations that are refused.
 KINDS = [
     *({"update": update, "calibrate": calibrate} for update in ["max", *SCHEMES] for calibrate in (True, False)),
     {"update": "exact", "calibrate": False},
@@ -28,7 +28,7 @@ NAMES = np.array(["ash", "birch", "elm", "fir", "oak", "yew"])
 
 
 def examples(seed, n=60, n_features=7, labels=5, dtype=np.float64):
-    """Noisy data with empty and full sets among them."""
+    """Return noisy data; some label sets are empty or full."""
     random = np.random.default_rng(seed)
     X = random.standard_normal((n, n_features)) * (random.random((n, n_features)) < 0.8)
     Y = X @ random.standard_normal((n_features, labels)) + 0.5 * random.standard_normal((n, labels)) > 0.3
@@ -42,7 +42,7 @@ def sets_of(Y, names=None):
 
 
 def twin(kind, C, X, Y, weight):
-    """The same rounds in plain NumPy, over a list of all pairs: columns by features, and those of the mean."""
+    """Return the weights and averaged weights of the same rounds in NumPy, over a list of all pairs."""
     update, calibrated = kind.get("update", "max"), kind.get("calibrate", True)
     y = [np.flatnonzero(row).astype(float) for row in Y]
     if update == "exact":
@@ -69,7 +69,7 @@ def test_twin(kind, C, weighted, scaling, average):
     extended = reference.with_intercept(X[live], {None: 0.0, "auto": None}.get(scaling, scaling))
     run, weights, mean = twin(kind, C, extended, Y[live], weight[live])
     columns, n = mean if average else weights, Y.shape[1]
-    expected = columns[:n] - columns[n:].sum(axis=0)  # less the calibration label, if there is one
+    expected = columns[:n] - columns[n:].sum(axis=0)  # without the calibration label, if there is one
     np.testing.assert_allclose(model.coef_, expected[:, :-1], atol=1e-9)
     np.testing.assert_allclose(model.intercept_, extended[-1, -1] * expected[:, -1], atol=1e-9)
     for name in ("rounds", "mistakes", "updates", "loss", "squared_loss", "dual_value"):
@@ -78,10 +78,10 @@ def test_twin(kind, C, weighted, scaling, average):
 
 @given(st.integers(0, 1000), st.sampled_from([0.05, 0.7, inf]))
 def test_closed_form_of_exact_projections_solves_their_problem(seed, C):
-    """The twin is the solution that a solver for any half-spaces finds."""
+    """The reference equals the solution of a general solver."""
     X, Y = (part[:6] for part in examples(seed, n=12))
     trials, y = [np.kron(np.eye(5), x) for x in X], [np.flatnonzero(row).astype(float) for row in Y]
-    kept = [t for t in range(len(X)) if 0 < len(y[t]) < 5 and X[t].any()]  # that solver wants pairs in every trial
+    kept = [t for t in range(len(X)) if 0 < len(y[t]) < 5 and X[t].any()]  # that solver needs pairs in every trial
     if kept:
         solved = reference.play_trials(
             [trials[t] for t in kept], [y[t] for t in kept], reference.label_pairs(), reference.joint(C)
@@ -93,7 +93,7 @@ def test_closed_form_of_exact_projections_solves_their_problem(seed, C):
 
 @every_kind
 def test_forms_of_labels_agree(kind):
-    """Zeros and ones, dense or sparse, and sets, lists, tuples and arrays of numbers or names."""
+    """Indicators, dense or sparse, and sets, lists, tuples and arrays of numbers or names give equal results."""
     X, Y = examples(2, labels=6)
     expected = LabelRanker(**kind).partial_fit(X, Y)
     sets = sets_of(Y)
@@ -135,7 +135,7 @@ def test_containers_and_precisions_agree(kind, container):
 
 @st.composite
 def label_streams(draw):
-    """Few points and many ties; labels appear in any order."""
+    """Draw streams with few points and many ties; labels appear in any order."""
     n, n_features = draw(st.integers(1, 10)), draw(st.integers(1, 4))
     values = st.sampled_from([0.0, 1.0, -1.0, 0.5, 2.0])
     X = np.array(draw(st.lists(st.lists(values, min_size=n_features, max_size=n_features), min_size=n, max_size=n)))
@@ -148,7 +148,7 @@ def label_streams(draw):
     label_streams(), st.sampled_from(KINDS), st.sampled_from([0.1, 1.0]), st.sampled_from([False, True, 3]), st.data()
 )
 def test_partial_fit_in_pieces(stream, kind, C, average, data):
-    """Also where labels appear during the stream, bit for bit."""
+    """Results are equal bit for bit, also where labels appear during the stream."""
     X, Y, weight = stream
     ends = sorted(data.draw(st.sets(st.integers(0, len(X)))) | {0, len(X)})
     form = data.draw(st.sampled_from([np.ascontiguousarray, sparse.csr_array]))
@@ -161,8 +161,8 @@ def test_partial_fit_in_pieces(stream, kind, C, average, data):
 
 
 @given(label_streams(), st.sampled_from(KINDS))
-def test_weight_zero_is_as_if_the_example_were_not_there(stream, kind):
-    """It does not make a class of its labels either."""
+def test_examples_of_weight_zero_are_ignored(stream, kind):
+    """Their labels do not become classes either."""
     X, Y, weight = stream
     expected = LabelRanker(**kind).partial_fit(X, Y, sample_weight=weight)
     more = [{"unheard of"}, {"zebrano"}]
@@ -178,7 +178,7 @@ def test_meeting_a_label_keeps_every_margin_between_the_others(stream, kind, ave
     scores = []
     for names in (NAMES, ["aspen", *NAMES, "cedar", "zebrano"]):
         model = LabelRanker(average=average, fit_intercept=False, **kind).partial_fit(X, Y, classes=NAMES)
-        model.partial_fit(np.zeros_like(X[:1]), [set()], classes=names)  # a row that teaches nothing
+        model.partial_fit(np.zeros_like(X[:1]), [set()], classes=names)  # a row without effect on the weights
         scores.append(model.decision_function(X))
     assert model.classes_.tolist() == sorted([*NAMES, "aspen", "cedar", "zebrano"])
     assert (scores[1][:, np.searchsorted(model.classes_, NAMES)] == scores[0]).all()
@@ -189,7 +189,7 @@ def test_meeting_a_label_keeps_every_margin_between_the_others(stream, kind, ave
     ("update", "C"),
     [(update, C) for update in UPDATES for C in (0.05, 1.0, inf) if (update, C) != ("simperc", inf)],
 )
-def test_one_relevant_label_an_example_is_multiclass(update, C, labels):
+def test_one_relevant_label_per_example_is_multiclass(update, C, labels):
     random = np.random.default_rng(labels)
     X = random.standard_normal((80, 6))
     y = (X @ random.standard_normal((6, labels)) + random.standard_normal((80, labels))).argmax(axis=1)
@@ -202,7 +202,7 @@ def test_one_relevant_label_an_example_is_multiclass(update, C, labels):
 
 
 @every_kind
-def test_passes_of_fit_are_so_many_partial_fits(kind):
+def test_passes_of_fit_equal_calls_of_partial_fit(kind):
     X, Y = examples(4)
     fitted = LabelRanker(max_iter=3, tol=None, shuffle=False, **kind).fit(X, Y)
     streamed = LabelRanker(max_iter=3, tol=None, shuffle=False, **kind)
@@ -215,7 +215,7 @@ def test_passes_of_fit_are_so_many_partial_fits(kind):
 
 @pytest.mark.parametrize(("update", "labels"), [("max", 2), ("exact", 5)])
 def test_after_a_step_without_cap_every_pair_has_its_margin(update, labels):
-    """The worst pair alone has it after "max": with two labels there is no other."""
+    """After "max" only the worst pair has it; with two labels there is no other pair."""
     model = LabelRanker(C=inf, update=update, calibrate=False)
     for x, y in zip(*examples(5, labels=labels), strict=True):
         scores = model.partial_fit(x[None], y[None]).decision_function(x[None])[0]

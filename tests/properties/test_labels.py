@@ -11,7 +11,7 @@ NAMES = np.array(["ash", "birch", "elm", "fir", "oak"])
 
 
 @given(streams("multiclass", "one_vs_rest"), rules)
-def test_strings_do_as_well_as_numbers(stream, rule):
+def test_strings_and_numbers_are_equivalent(stream, rule):
     columns = np.arange(stream.columns)
     numbers = stream.estimator(rule).partial_fit(stream.X, stream.y.astype(int), classes=columns)
     strings = stream.estimator(rule).partial_fit(stream.X, NAMES[stream.y.astype(int)], classes=NAMES[columns])
@@ -21,7 +21,7 @@ def test_strings_do_as_well_as_numbers(stream, rule):
 
 
 @given(streams("multiclass", "one_vs_rest"), rules, st.randoms(use_true_random=False))
-def test_order_of_classes_is_their_own(stream, rule, random):
+def test_classes_are_sorted(stream, rule, random):
     names = NAMES[: stream.columns].tolist()
     y = NAMES[stream.y.astype(int)]
     expected = stream.estimator(rule).partial_fit(stream.X, y, classes=names)
@@ -44,12 +44,12 @@ def test_one_vs_rest_is_symmetric_in_its_classes(stream, rule, random):
 
 @given(streams("multiclass", "one_vs_rest"), rules, st.sampled_from(["aspen", "cedar", "yew"]), st.booleans())
 def test_meeting_a_class_keeps_every_margin_between_the_others(stream, rule, newcomer, average):
-    """Before, between or after them; two classes share one column until then."""
+    """The new class may sort before, between or after them; two classes share one column until then."""
     y, known = NAMES[stream.y.astype(int)], NAMES[: stream.columns]
     scores = []
     for classes in (known, [*known, newcomer]):
         model = stream.estimator(rule, average=average).partial_fit(stream.X, y, classes=known)
-        model.partial_fit(np.zeros_like(stream.X[:1]), y[:1], classes=classes)  # a row that teaches nothing
+        model.partial_fit(np.zeros_like(stream.X[:1]), y[:1], classes=classes)  # a row without effect on the weights
         scores.append(model.decision_function(stream.X))
     assert model.classes_.tolist() == sorted([*known, newcomer])
     place = np.searchsorted(model.classes_, known)

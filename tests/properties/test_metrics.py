@@ -69,7 +69,7 @@ def shown(model):
 @pytest.mark.parametrize("rule", ["adaptive, PA", "normalized, PA"])
 @given(stream=streams(), geometry=geometries)
 def test_an_uncapped_step_is_tight(rule, stream, geometry):
-    """A row whose loss was seen and that is not zero has none after the step, in its metric as in any."""
+    """A nonzero row with a loss has no loss after the step, in any metric."""
     learner = RULES[rule].learner(stream, **geometry)
     for r in stream.rounds(learner):
         size = np.abs(r.x) @ np.abs(r.weights[1])
@@ -80,7 +80,7 @@ def test_an_uncapped_step_is_tight(rule, stream, geometry):
 
 @given(streams(), geometries, st.data())
 def test_normalized_scores_do_not_depend_on_units(stream, geometry, data):
-    """To the last bit, if they differ by powers of two and there is no intercept, whose size is that of a row."""
+    """Scores are equal bit for bit if units differ by powers of two and there is no intercept."""
     factors = 2.0 ** (data.draw(integers(stream.X.shape[1])) % 17 - 8)
     for rule in "normalized, PA", "normalized, PA-I":
         scaled = replace(stream, X=stream.X * factors)
@@ -91,7 +91,7 @@ def test_normalized_scores_do_not_depend_on_units(stream, geometry, data):
 
 @pytest.mark.parametrize("kind", [PassiveAggressiveClassifier, PassiveAggressiveRegressor])
 def test_normalized_predictions_do_not_depend_on_units(kind):
-    """To rounding, with an intercept and any factors; those of plain weights do."""
+    """Predictions are equal up to rounding with any factors; those of plain weights are not."""
     random = np.random.default_rng(0)
     X, factors = random.standard_normal((200, 6)), np.array([1e-3, 0.3, 1.0, 7.0, 1e2, 1e4])
     y = X @ random.standard_normal(6) + 1
@@ -122,7 +122,7 @@ def test_variances_are_positive_and_never_grow(rule, stream, dtype, geometry):
 
 @every_rule
 @given(stream=streams(), geometry=geometries, data=st.data())
-def test_weight_zero_is_not_there(rule, stream, geometry, data):
+def test_examples_of_weight_zero_are_ignored(rule, stream, geometry, data):
     weight = data.draw(weights_for(stream))
     kept = replace(stream, X=stream.X[weight > 0], y=stream.y[weight > 0])
     with_zeros = RULES[rule].learned(stream, weight=weight, **geometry)
@@ -133,7 +133,7 @@ def test_weight_zero_is_not_there(rule, stream, geometry, data):
 @every_rule
 @pytest.mark.parametrize("duplicate", [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy])
 @given(stream=streams(), geometry=geometries, dtype=dtypes)
-def test_a_copy_goes_on_alone(rule, duplicate, stream, geometry, dtype):
+def test_a_copy_continues_independently(rule, duplicate, stream, geometry, dtype):
     stream = stream.cast(dtype)
     learner = RULES[rule].learned(stream, **geometry)
     before, twin = everything(learner), duplicate(learner)
@@ -174,7 +174,7 @@ def test_cuts_make_no_difference_to_numbers(kind, stream, cut):
     strategy=strategies,
     container=st.sampled_from([np.asarray, sparse.csr_array]),
 )
-def test_sparse_weights_keep_what_stands_beside_them(kind, stream, strategy, container):
+def test_sparse_weights_keep_their_metric(kind, stream, strategy, container):
     X = container(stream.X)
     dense, thinned = (CLASSIFIERS[kind](strategy=strategy).partial_fit(X, stream.y, **stream.classes) for _ in range(2))
     thinned.sparsify().sparsify()
@@ -187,7 +187,7 @@ def test_sparse_weights_keep_what_stands_beside_them(kind, stream, strategy, con
 
 
 @given(streams("binary"), st.sampled_from([0.01, 0.3, 1.0]), st.data())
-def test_what_adaptive_steps_gain_is_bounded(stream, C, data):
+def test_gain_of_adaptive_steps_is_bounded(stream, C, data):
     """2 D <= max_t |w_t - u|_inf^2 tr(H) + 2 C sum_t loss_t(u), H the roots of the sums of squares in the end."""
     u = data.draw(competitors(stream))
     rule = RULES["adaptive, PA-I"]
@@ -201,8 +201,8 @@ def test_what_adaptive_steps_gain_is_bounded(stream, C, data):
 
 @every_rule
 @given(stream=streams("multiclass"), geometry=geometries)
-def test_columns_and_features_keep_what_stands_beside_them(rule, stream, geometry):
-    """When columns are added, a new one first, and when features are, or are taken away."""
+def test_columns_and_features_keep_their_metric(rule, stream, geometry):
+    """The metric is kept when columns are added, a new one first, and when features are added or removed."""
     learned = RULES[rule].learned(stream, **geometry).geometry
     wider = learned.recombined(np.eye(stream.columns + 1, stream.columns, k=-1))
     assert_array_equal(wider.metric[1:], learned.metric)
@@ -217,8 +217,8 @@ def test_columns_and_features_keep_what_stands_beside_them(rule, stream, geometr
 
 
 @pytest.mark.parametrize("rule", VARIANCES)
-def test_a_certain_weight_stays_a_number(rule):
-    """Rows so large that a step leaves nothing of the variance, but for rounding."""
+def test_a_certain_weight_stays_finite(rule):
+    """Rows are so large that a step reduces the variance to zero up to rounding."""
     stream = Stream("binary", np.full((4, 1), 1e15, np.float32), np.array([1.0, -1.0, 1.0, -1.0]))
     geometry = RULES[rule].learned(stream).geometry
     assert (geometry.metric > 0).all()
@@ -235,7 +235,7 @@ def test_weights_stay_finite(rule, stream, geometry, dtype):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-160, 1e-155, 1e155, 1e160, 1e200, 1e308])
-def test_rows_whose_squares_have_no_number_do_no_harm(size, rule):
+def test_rows_whose_squares_overflow_do_no_harm(size, rule):
     """The row may be ignored, but nothing becomes infinite, and the next one is learned."""
     stream = Stream("binary", np.array([[size, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0]))
     learner = RULES[rule].learned(stream)

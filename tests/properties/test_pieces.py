@@ -11,7 +11,7 @@ from tests.streams import Stream, containers, dtypes, parameters, public_state, 
 
 @given(streams(), rules, parameters, dtypes, st.data())
 def test_partial_fit_in_pieces(stream, rule, options, dtype, data):
-    """Also where classes appear on the way, and their weights with them."""
+    """This holds also if classes appear during the stream."""
     X = data.draw(containers)(stream.X.astype(dtype))
     weight = data.draw(weights_for(stream, zero=False))
     ends = sorted(data.draw(st.sets(st.integers(0, len(stream.y)))) | {0, len(stream.y)})
@@ -24,7 +24,7 @@ def test_partial_fit_in_pieces(stream, rule, options, dtype, data):
 
 
 def fit_options(stream: Stream, options: dict, **passes: object) -> dict:
-    """For `fit`, which wants two classes and refuses weights of others."""
+    """Return options for `fit`, which needs two classes and refuses weights of unknown ones."""
     assume(stream.task == "regression" or len(set(stream.y)) > 1)
     weights = options["class_weight"]
     if isinstance(weights, dict):
@@ -33,8 +33,8 @@ def fit_options(stream: Stream, options: dict, **passes: object) -> dict:
 
 
 @given(streams(), rules, parameters, containers, st.integers(1, 3))
-def test_passes_of_fit_are_so_many_partial_fits(stream, rule, options, container, passes):
-    """Once all classes are known. Balanced weights are of the whole data in `fit`, of what was seen in partial_fit."""
+def test_passes_of_fit_equal_calls_of_partial_fit(stream, rule, options, container, passes):
+    """All classes are known. Balanced weights come from all data in `fit`, from the data so far in `partial_fit`."""
     assume(options["class_weight"] != "balanced")
     X, classes = container(stream.X), stream.classes and {"classes": np.unique(stream.y)}
     fitted = stream.estimator(rule, **fit_options(stream, options, max_iter=passes)).fit(X, stream.y)
@@ -45,8 +45,8 @@ def test_passes_of_fit_are_so_many_partial_fits(stream, rule, options, container
 
 
 @given(streams(), rules, parameters, containers)
-def test_warm_start_goes_on(stream, rule, options, container):
-    """Two fits of one pass are one fit of two, averaged or not."""
+def test_warm_start_continues(stream, rule, options, container):
+    """Two fits of one pass equal one fit of two passes, averaged or not."""
     X = container(stream.X)
     warm = stream.estimator(rule, **fit_options(stream, options, warm_start=True)).fit(X, stream.y).fit(X, stream.y)
     cold = stream.estimator(rule, **fit_options(stream, options, max_iter=2)).fit(X, stream.y)

@@ -11,7 +11,7 @@ from tests.streams import EPSILON, PA, Rule, current, dtypes, geometries, rules,
 
 
 def loss_left(rule: Rule, loss: float, s: float) -> float:
-    """PA ends on the boundary, neither short of it nor beyond."""
+    """Return the loss after the step: zero for PA, which ends on the boundary."""
     if isinf(rule.C):
         return 0.0
     return loss / (1 + 2 * rule.C * s) if rule.squared else max(loss - rule.C * s, 0.0)
@@ -39,7 +39,7 @@ def test_weights_move_if_and_only_if_there_is_loss(stream, rule, geometry):
 
 
 @given(streams("multiclass", "one_vs_rest"), rules, geometries)
-def test_only_the_columns_at_fault_move(stream, rule, geometry):
+def test_only_the_violating_columns_move(stream, rule, geometry):
     for r in stream.rounds(stream.learner(rule, **geometry | {"average": 0})):
         at_fault = np.any([h.direction for h in r.violated] or [np.zeros(stream.columns)], axis=0)
         assert (r.weights[0] == r.weights[1])[:, ~at_fault].all()
@@ -53,8 +53,8 @@ def test_what_the_right_class_gains_its_rival_loses(stream, rule, geometry):
 
 
 @given(streams(), rules)
-def test_zero_row_is_charged_and_changes_nothing(stream, rule):
-    """There is nothing to project onto (G3): no move, no NaN."""
+def test_zero_row_has_a_loss_and_changes_nothing(stream, rule):
+    """There is no projection (G3): no move, no NaN."""
     learner = stream.learned(rule)
     weights, totals = current(learner), learner.totals
     learner.learn(as_rows(np.zeros((1, stream.X.shape[1]))), stream.y[:1])
@@ -71,15 +71,15 @@ def test_zero_row_is_charged_and_changes_nothing(stream, rule):
 
 @given(streams(), st.sampled_from([0.25, 4.0]), st.sampled_from([0.01, 0.3, 10.0]), st.booleans(), geometries)
 def test_weights_scale_c(stream, weight, C, squared, geometry):
-    """Never the step: one that C does not limit is as long as without weights."""
+    """They never scale the step: a step that C does not limit is as long as without weights."""
     weighted = stream.learned(Rule(C, squared), weight=np.full(len(stream.y), weight), **geometry)
     scaled = stream.learned(Rule(C * weight, squared), **geometry)
     assert state(weighted) == state(scaled)
 
 
 @given(streams(), st.booleans(), geometries, st.data())
-def test_plain_pa_knows_no_weights(stream, squared, geometry, data):
-    """Infinitely aggressive is infinitely aggressive, unless the weight is zero."""
+def test_plain_pa_ignores_weights(stream, squared, geometry, data):
+    """C is infinite for any weight above zero."""
     weight = data.draw(weights_for(stream, zero=False))
     weighted = stream.learned(Rule(inf, squared), weight=weight, **geometry)
     assert state(weighted) == state(stream.learned(PA, **geometry))

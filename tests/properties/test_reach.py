@@ -29,7 +29,7 @@ def rounds_of(p, columns, rows, targets, container):
 
 @st.composite
 def streams(draw):
-    """Few features, and rows that hold some or all of them, each in a scale of its own."""
+    """Draw rows that have some or all of a few features, each with its own scale."""
     n, d, columns = draw(st.integers(2, 8)), draw(st.integers(2, 6)), draw(st.sampled_from([1, 3, 4]))
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     rows = random.standard_normal((n, d)) * (random.random((n, d)) < draw(st.sampled_from([0.4, 1.0])))
@@ -38,7 +38,7 @@ def streams(draw):
     return columns, rows, targets
 
 
-# The second row takes away nearly all that the first has brought: a 2^50th of the sum is left.
+# The second row cancels nearly all of the first: a 2^50th of the sum is left.
 FALLING = 1, np.array([[1.0, 1e-3, 0.0], [1.0, 0.0, 0.1]]), np.array([1.0, -1.0])
 
 
@@ -46,12 +46,12 @@ FALLING = 1, np.array([[1.0, 1e-3, 0.0], [1.0, 0.0, 0.1]]), np.array([1.0, -1.0]
 @given(streams(), st.floats(2, 50))
 @example(FALLING, 50.0)
 @example(FALLING, 20.0)
-def test_optimal_step_lands_on_its_root(container, stream, p):
-    """A little less far something is left of the loss, a little farther nothing is."""
+def test_optimal_step_ends_at_zero_loss(container, stream, p):
+    """A slightly shorter step leaves a loss, a slightly longer one does not."""
     link = reference.pnorm(p)
     for theta, z, a in rounds_of(p, *stream, container):
-        slack = 1e-9 * a + 1e-14 * np.abs(theta).max() / np.abs(z).max()  # theta has so many digits
+        slack = 1e-9 * a + 1e-14 * np.abs(theta).max() / np.abs(z).max()  # the precision of theta
         left = [1 - z @ link.weights(theta + b * z) for b in (a - slack, a + slack)]
-        rounding = 1e-9 + 1e-14 * abs(z @ link.weights(theta))  # of the loss
+        rounding = 1e-9 + 1e-14 * abs(z @ link.weights(theta))  # the precision of the loss
         assert left[0] >= -rounding
         assert left[1] <= rounding

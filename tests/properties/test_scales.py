@@ -32,7 +32,7 @@ def test_totals_stay_finite_in_double_precision(stream, rule, geometry):
     ("task", "columns"), [("binary", 1), ("multiclass", 3), ("multiclass", 33), ("one_vs_rest", 3)]
 )
 def test_projection_reaches_the_margin_at_any_scale(task, columns, exponent, dtype, sparse):
-    """tau = l / |x|^2 may leave the range of a float where tau x does not."""
+    """tau = l / |x|^2 may overflow a float where tau x does not."""
     X = (10.0**exponent * np.array([[1.0, 0.0, -2.0]])).astype(dtype)
     learner = Stream(task, X, np.array([1.0]), columns).learned(PA, sparse=sparse)
     scores = learner.scores(as_rows(X))[0]

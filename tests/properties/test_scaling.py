@@ -58,7 +58,7 @@ def test_containers_agree_and_zeros_stay(X, by, dtype):
 
 
 @given(matrices(), sizes)
-def test_row_is_in_units_of_itself_and_those_before(X, by):
+def test_row_is_scaled_by_itself_and_earlier_rows(X, by):
     scaled = RunningScaler(by=by).learn_transform(X)
     for t in range(len(X)):
         np.testing.assert_array_equal(RunningScaler(by=by).fit(X[: t + 1]).transform(X[t : t + 1])[0], scaled[t])
@@ -74,7 +74,7 @@ def test_largest_is_that_of_scikit_learn(X):
 
 @pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-200, 1e200, 1.7e308])
 @pytest.mark.parametrize("by", ["rms", "max"])
-def test_squares_need_not_be_numbers(by, size):
+def test_squares_may_overflow(by, size):
     scaler = RunningScaler(by=by)
     scaled = scaler.learn_transform([[size, 1.0], [-size, 0.0], [size, 1.0]])
     np.testing.assert_allclose(scaled[:, 0], [1, -1, 1])
@@ -82,7 +82,7 @@ def test_squares_need_not_be_numbers(by, size):
 
 
 @given(matrices(), sizes, containers)
-def test_copies_go_on_alike(X, by, container):
+def test_copies_continue_alike(X, by, container):
     scaler = RunningScaler(by=by).partial_fit(container(X))
     twins = [deepcopy(scaler), pickle.loads(pickle.dumps(scaler))]
     expected = values(scaler.learn_transform(container(2 * X)))

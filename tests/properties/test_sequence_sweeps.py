@@ -24,7 +24,7 @@ options_of_learning = st.fixed_dictionaries(
 
 
 def learned(options, X, y, lengths, cut):
-    """In two calls, labels appearing at any time."""
+    """Return a tagger trained in two calls; labels may appear at any time."""
     model, tokens = SequenceTagger(**options), sum(lengths[:cut])
     for part, some in ((slice(tokens), lengths[:cut]), (slice(tokens, None), lengths[cut:])):
         if some:
@@ -33,7 +33,7 @@ def learned(options, X, y, lengths, cut):
 
 
 @given(sequences(), options_of_learning, st.sampled_from(["leader", "hedge"]), st.integers(0, 8))
-def test_each_price_learns_as_if_alone(stream, options, combine, cut):
+def test_each_c_learns_as_if_alone(stream, options, combine, cut):
     """Bit for bit."""
     X, y, lengths, _ = stream
     model = learned({**options, "C": GRID, "combine": combine}, X, y, lengths, cut)
@@ -57,7 +57,7 @@ def test_each_price_learns_as_if_alone(stream, options, combine, cut):
 
 
 def test_a_sequence_too_large_for_one_model_moves_the_others():
-    """The square of a difference may be infinite for the rival of one and not for that of another."""
+    """The squared difference may overflow for the rival of one model and not for that of another."""
     random = np.random.default_rng(274)
     X, y = random.choice([0, 1, -1, 2.0], size=(36, 3)), random.integers(0, 3, 36).tolist()
     X[random.random(36) < 0.08] *= 1e200
@@ -69,7 +69,7 @@ def test_a_sequence_too_large_for_one_model_moves_the_others():
 
 
 def one_by_one(model, X, y, lengths, classes):
-    """The labeling of each sequence before it is learned, and what the vote of each model counts for then."""
+    """Return the labeling of each sequence before it is learned, and the vote of each model at that time."""
     model.partial_fit(X[:0], [], classes=range(classes), lengths=[])
     for rows, labels in pieces(X, y, lengths):
         weights = model.sweep_.weights if hasattr(model, "sweep_") else None
@@ -79,8 +79,8 @@ def one_by_one(model, X, y, lengths, classes):
 
 @pytest.mark.parametrize("combine", ["leader", "hedge"])
 @given(sequences(), options_of_learning)
-def test_the_labelling_is_that_of_the_twin(combine, stream, options):
-    """The leader's, or the vote weighted by AdaHedge; what it costs is what is counted."""
+def test_the_labeling_is_that_of_the_twin(combine, stream, options):
+    """It is that of the leader, or the vote weighted by AdaHedge; its cost is counted."""
     X, y, lengths, classes = stream
     options = {**options, "average": False}
     alone = [[path for path, _ in one_by_one(SequenceTagger(**options, C=C), *stream)] for C in GRID]
@@ -107,7 +107,7 @@ def test_the_labelling_is_that_of_the_twin(combine, stream, options):
 
 @given(sequences(), options_of_learning)
 def test_the_regret_is_bounded(stream, options):
-    """Models drawn by their weights lose little more than the best; a token is mislabeled by half of the votes."""
+    """Models drawn by their weights lose little more than the best; half of the votes mislabel a wrong token."""
     X, y, lengths, classes = stream
     model = SequenceTagger(**options, C=GRID, combine="hedge")
     model.partial_fit(X, y.tolist(), classes=range(classes), lengths=lengths)

@@ -15,7 +15,7 @@ from onmargin import SequenceTagger, reference
 
 @st.composite
 def sequences(draw):
-    """Up to eight sequences of up to four rows over three features, and labels of two or three classes."""
+    """Draw up to eight sequences of up to four rows with three features, and labels of two or three classes."""
     lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=8))
     n, classes = sum(lengths), draw(st.integers(2, 3))
     value = st.sampled_from([0.0, 0.5, 1.0, -1.0, 2.0])
@@ -51,7 +51,7 @@ def weights_of(model):
 
 
 def largest_losses(u, stream, power, chosen):
-    """The max-loss of u on every sequence, over all labelings."""
+    """Return the max-loss of u on every sequence, over all labelings."""
     X, y, lengths, classes = stream
     for rows, right in pieces(X, y, lengths):
         phi = reference.path_features(rows, right, classes, chosen)
@@ -82,7 +82,7 @@ def test_pa2_and_pa_costs_stay_below_their_bounds(stream, options, seed):
 
 
 @given(sequences(), settings_of_learning())
-def test_the_dual_value_grows_and_an_uncapped_step_meets_its_demand(stream, options):
+def test_the_dual_value_grows_and_an_uncapped_step_leaves_no_loss(stream, options):
     X, y, lengths, classes = stream
     options = {**options, "C": inf}
     before = learned(options, X, y, lengths, classes)
@@ -101,7 +101,7 @@ def test_the_dual_value_grows_and_an_uncapped_step_meets_its_demand(stream, opti
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 @given(sequences(), settings_of_learning(), st.booleans())
-def test_copies_go_on_alike_and_alone(duplicate, stream, options, average):
+def test_copies_continue_alike_and_independently(duplicate, stream, options, average):
     X, y, lengths, _classes = stream
     model = learned({**options, "average": average}, *stream)
     before = weights_of(model).tolist(), model.totals_

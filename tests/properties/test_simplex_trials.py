@@ -28,7 +28,7 @@ aggressiveness = st.sampled_from([0.02, 0.5, 20.0])
 
 @st.composite
 def blocks(draw):
-    """Rows as they come in the streams of single rows, cut into trials; labels times the numbers of sets."""
+    """Draw trials of rows, with labels and the numbers of their sets."""
     X = draw(matrices((-2, 1)))
     cuts = draw(st.sets(st.integers(1, len(X))))
     ends = np.array(sorted({0, len(X)} | cuts), dtype=np.intp)
@@ -86,7 +86,7 @@ def test_cuts_copies_and_trials_of_weight_zero_make_no_difference(trials, update
 
 @given(blocks(), updates, aggressiveness)
 def test_dense_sparse_and_shuffled_features_agree(trials, update, C):
-    """As far as rounding lets them: what depends on it, a margin of exactly zero or as asked for, is left out."""
+    """They agree up to rounding; margins that are exactly zero or exactly as required are left out."""
     X, y, ends = trials
     model = learner(X.shape[1], update, C)
     for start, stop in pairwise(ends):
@@ -104,8 +104,8 @@ def test_dense_sparse_and_shuffled_features_agree(trials, update, C):
 
 
 @given(blocks(), st.sampled_from([0.05, 0.3, 1.0, 2.5]))
-def test_a_projection_without_a_cap_meets_its_constraint(trials, margin):
-    """Where it can be met: the margin is below the largest number of the direction."""
+def test_an_uncapped_projection_meets_its_constraint(trials, margin):
+    """The constraint can be met: the margin is below the largest entry of the direction."""
     X, y, _ = trials
     model = learner(X.shape[1], "max", 1e9, margin)
     for x, label in zip(X, np.sign(y), strict=True):
@@ -118,14 +118,14 @@ def test_a_projection_without_a_cap_meets_its_constraint(trials, margin):
 
 @given(blocks(), updates, aggressiveness)
 def test_trials_of_one_row_are_rounds(trials, update, C):
-    """All that project are the optimal step, and SimPerc the fixed one."""
+    """All projections are the optimal step, and SimPerc is the fixed one."""
     X, y, _ = trials
     rows, labels = X, np.sign(y)
     assume(np.abs(X).max() >= 0.1)
     model = BlockClassifier(geometry="entropic", update=update, C=C).partial_fit(rows, labels, classes=[-1, 1])
     step = {"simperc": "fixed", "conproj": "optimal", "max": "optimal", "simproj": "optimal"}[update]
     single = QuasiAdditiveClassifier(geometry="entropic", balanced=False, C=C, step=step)
-    if update != "conproj":  # which learns from mistakes alone
+    if update != "conproj":  # which learns only from mistakes
         single.partial_fit(rows, labels, classes=[-1, 1])
         np.testing.assert_allclose(model.coef_, single.coef_, rtol=1e-9, atol=1e-12)
         assert model.totals_.mistakes == single.totals_.mistakes
@@ -135,7 +135,7 @@ def test_trials_of_one_row_are_rounds(trials, update, C):
 
 
 def bregman(start, z, margin, C):
-    """argmin KL(w || start) + C [margin - z.w]_+ over the simplex."""
+    """Return argmin KL(w || start) + C [margin - z.w]_+ over the simplex."""
     w, xi = cp.Variable(len(start)), cp.Variable(nonneg=True)
     objective = cp.sum(cp.rel_entr(w, start)) + C * xi
     problem = cp.Problem(cp.Minimize(objective), [cp.sum(w) == 1, z @ w >= margin - xi])
@@ -147,7 +147,7 @@ def bregman(start, z, margin, C):
 @pytest.mark.parametrize("C", [0.05, 0.6, 30.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_step_is_the_bregman_projection(kind, C, seed):
-    """The row of largest loss of three is projected onto; `differences` are those of the right class and its rivals."""
+    """The row with the largest loss of three is projected; `differences` are between the right class and its rivals."""
     random = np.random.default_rng([seed, 7])
     first, X = random.standard_normal((2, 3, 6))
     X = np.sign(X) if kind == "signs" else X
@@ -164,7 +164,7 @@ def test_step_is_the_bregman_projection(kind, C, seed):
     model.learn(as_rows(X), y, trials=whole, targets=targets)
     z = Z[(Z @ start).argmin()]
     assert z @ start < margin
-    # Where the value of the problem has ten digits, its solution has five.
+    # If the optimal value has ten correct digits, the solution has five.
     np.testing.assert_allclose(model.geometry.mean()[0][0], bregman(start, z, margin, C), atol=5e-5)
 
 
@@ -192,8 +192,8 @@ def test_a_ball_stays_on_the_simplex_however_the_stream_is_cut(X, epsilon, C, co
 
 
 @given(matrices((-1, 0)), st.sampled_from([0.0, 0.1, 1.0]))
-def test_a_step_draws_the_ball_nearer(X, epsilon):
-    """It never goes too far: <v, w> grows, and by no more than the loss."""
+def test_a_step_moves_the_ball_nearer(X, epsilon):
+    """It never overshoots: <v, w> grows by no more than the loss."""
     model = PassiveAggressiveUniclass(geometry="entropic", epsilon=epsilon, C=np.inf)
     before = np.full(X.shape[1], 1 / X.shape[1])
     for x in X:

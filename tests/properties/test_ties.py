@@ -32,7 +32,7 @@ def test_first_of_equal_rivals_is_corrected(y, weights):
 
 @pytest.mark.parametrize(("classes", "winner"), [([0, 1], 1), ([0, 1, 2], 0)])
 def test_prediction_of_a_tie(classes, winner):
-    """Of two classes the second, for which a score is positive; of more the first."""
+    """It is the second of two classes, whose scores are positive, and the first of more classes."""
     model = PassiveAggressiveClassifier(fit_intercept=False).partial_fit(ONE, [1], classes=classes)
     assert model.predict([[0.0]]) == [winner]
 
@@ -42,7 +42,7 @@ def test_prediction_of_a_tie(classes, winner):
 @pytest.mark.parametrize("columns", [2, 3, 7, 9, 33, 65])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_equal_prototypes_have_equal_scores(dtype, columns, sparse, container):
-    """Prototypes that moved alike are common; rounding that depends on the column would decide between them."""
+    """Prototypes with equal updates are common; rounding that depends on the column would decide between them."""
     random = np.random.default_rng(0)
     stream = Stream("multiclass", random.standard_normal((20, 50)).astype(dtype), np.zeros(20), columns)
     learner = stream.learner(sparse=sparse)

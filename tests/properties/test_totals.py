@@ -41,7 +41,7 @@ def test_totals_add_up(stream, rule, geometry, data):
 
 @given(streams(), rules, geometries, st.data())
 def test_dual_value_is_that_of_the_steps(stream, rule, geometry, data):
-    """sum_t tau_t b_t - 1/2 |sum_t tau_t v_t|^2, for half-spaces <w, v_t> >= b_t; PA-II takes off tau_t^2 / (4 C)."""
+    """It is sum_t tau_t b_t - |sum_t tau_t v_t|^2 / 2 for half-spaces <w, v_t> >= b_t; PA-II subtracts tau_t^2 / 4C."""
     weight = data.draw(weights_for(stream, zero=False))
     learner = stream.learner(rule, **geometry | {"average": 0})
     gained, taken = 0.0, 0.0
@@ -63,14 +63,14 @@ def test_dual_value_never_falls(stream, rule, geometry, data):
 
 
 def primal(stream: Stream, rule: Rule, u: np.ndarray, weight: np.ndarray) -> float:
-    """1/2 |u|^2 + C sum_t weight_t loss_t(u), of squared losses for PA-II."""
+    """Return 1/2 |u|^2 + C sum_t weight_t loss_t(u), with squared losses for PA-II."""
     losses = stream.losses(u) ** (2 if rule.squared else 1)
     return float((u**2).sum() / 2 + rule.C * (weight @ losses.sum(axis=1)))
 
 
 @given(streams(), finite_rules, st.data())
 def test_dual_value_is_below_the_primal_of_any_weights(stream, rule, data):
-    """Weak duality: what has been certified so far holds for whatever could have been chosen in hindsight."""
+    """Weak duality: the bound holds for any weights chosen in hindsight."""
     weight = data.draw(weights_for(stream))
     learner = stream.learned(rule, weight=weight)
     own = paper_weights(learner)[:-1]

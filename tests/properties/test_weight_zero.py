@@ -19,7 +19,7 @@ def test_learner_skips_it(stream, rule, geometry, data):
 
 
 @given(streams(), rules, geometries)
-def test_a_stream_of_nothing_else_leaves_nothing(stream, rule, geometry):
+def test_a_stream_of_weight_zero_changes_nothing(stream, rule, geometry):
     learner = stream.learned(rule, weight=np.zeros(len(stream.y)), **geometry)
     assert state(learner) == state(stream.learner(rule, **geometry))
 
@@ -38,7 +38,7 @@ def test_partial_fit_skips_it(stream, rule, options, data):
 
 @given(streams(), rules, parameters, st.data())
 def test_fit_skips_it(stream, rule, options, data):
-    """If classes remain that there were."""
+    """The remaining examples still have all classes."""
     weight = data.draw(weights_for(stream))
     options = options | {"shuffle": False, "max_iter": 2, "tol": None}
     if stream.task != "regression":

@@ -91,7 +91,7 @@ def test_classification(*, kind, step, columns, container, scale):
 @pytest.mark.parametrize("step", ["proportional", "bounded"])
 @pytest.mark.parametrize("kind", GEOMETRIES)
 def test_regression(*, kind, step, container, scale):
-    """Without rows of zeros, which are below."""
+    """Rows of zeros have their own test below."""
     stream = gaussian("regression", n_features=9)
     X, y = stream.X[stream.X.any(axis=1)], stream.y[stream.X.any(axis=1)]
     score, C = unit(kind, scale)
@@ -110,8 +110,8 @@ def test_regression(*, kind, step, container, scale):
 
 
 @pytest.mark.parametrize("kind", GEOMETRIES)
-def test_a_row_of_zeros_moves_nothing_and_is_no_update(kind):
-    """G3, for the step that looks at the loss alone."""
+def test_a_row_of_zeros_moves_nothing_and_is_not_an_update(kind):
+    """G3, for the step that depends only on the loss."""
     learner = Learner(Regression(0.0), Proportional(0.5), GEOMETRIES[kind][0](2, 1))
     learner.learn(as_rows(np.zeros((1, 2))), np.array([1.0]))
     assert learner.totals.loss == 1
@@ -129,7 +129,7 @@ def test_a_row_of_zeros_moves_nothing_and_is_no_update(kind):
         "bounded",
     ],
 )
-def test_a_constant_row_cannot_move_the_simplex_and_is_no_update(step):
+def test_a_constant_row_moves_nothing_on_the_simplex_and_is_not_an_update(step):
     """8.4: max z = min z."""
     learner = Learner(Binary(2.0), STEPS[step][0](0.5), Entropic(3, 1, threshold=5.0))
     learner.learn(as_rows(np.ones((1, 3))), np.array([1.0]))
@@ -224,7 +224,7 @@ def test_equality_of_fenchel(kind, theta):
 
 @pytest.mark.parametrize("kind", GEOMETRIES)
 def test_the_curvature_is_a_bound(kind):
-    """<z, Hess G z>, by second differences, is never above it, and near it somewhere but for p-norms of p > 2."""
+    """<z, Hess G z>, by second differences, never exceeds it, and comes near it except for p-norms with p > 2."""
     link, random, largest = GEOMETRIES[kind][1], np.random.default_rng(0), 0.0
     for _ in range(400):
         z = random.choice([-1.0, 0.0, 1.0], 3)
@@ -281,13 +281,13 @@ def test_optimal_step_on_the_simplex(container, C, gamma):
         learner.learn(as_rows(CONTAINERS[container](x[None, :])), np.array([label]))
         move = learner.geometry.theta[:, 0] - before
         alpha = closed_form(w, label * x, gamma, C)
-        # Where exponentials of some 40 are left of the weights, their sums are rounded.
+        # Weights as small as exp(-40) lose precision in sums.
         np.testing.assert_allclose(move, alpha * label * x, rtol=1e-7, atol=1e-12 * max(1.0, np.abs(before).max()))
 
 
 @pytest.mark.parametrize("kind", GEOMETRIES)
-def test_optimal_step_without_a_cap_makes_up_for_the_loss(kind):
-    """Where some weights have no loss, the round's is none after the step: the half-space is tight."""
+def test_uncapped_optimal_step_leaves_no_loss(kind):
+    """If some weights have no loss, the round has none after the step: the half-space is tight."""
     stream = gaussian("binary", n_features=9, n_rows=200)
     margin = 1e-3 if kind in ("entropic", "balanced") else 1.0
     learner = Learner(Binary(margin), Optimal(1e9), GEOMETRIES[kind][0](9, 1))
@@ -328,13 +328,13 @@ def best_step(kind, theta, x, y, *, epsilon=0.05, C=1.0):
     ],
 )
 def test_optimal_step_past_zero(kind, theta, x, y):
-    """Near theta = 0 next to nothing is left of the sum."""
+    """Near theta = 0 the sum is almost zero."""
     core, twin = best_step(kind, theta, x, y)
     assert core == pytest.approx(twin, rel=1e-6, abs=0)
 
 
 def test_optimal_step_below_a_threshold():
-    """y = -1, threshold 1/2, margin 0.1: w.x <= 0.4 is asked, from w.x = 0.5, so alpha = ln 1.5."""
+    """With y = -1, threshold 1/2 and margin 0.1, w.x must fall from 0.5 to 0.4, so alpha = ln 1.5."""
     learner = Learner(Binary(0.1), Optimal(10.0), Entropic(2, 1, threshold=0.5))
     learner.learn(as_rows(np.array([[1.0, 0.0]])), np.array([-1.0]))
     np.testing.assert_allclose(learner.geometry.theta[:, 0], [-log(1.5), 0.0])

@@ -59,7 +59,7 @@ def test_rounds(model, n_classes):
     model.partial_fit(X[:1], y[:1], classes=np.arange(n_classes))
     nothing = np.zeros(1 if n_classes == 2 else n_classes)
     combined = model._model.combined
-    # All models vote for the second of two classes, or for the first of more, as long as scores are 0.
+    # While scores are 0, all models vote for the second of two classes, or for the first of more.
     twin.learn(int(y[0]), nothing, np.eye(len(nothing))[0] if combined is not None and combined.hedge else None)
     for t in range(1, len(y)):
         s, v = evidence(model, X[t : t + 1])
@@ -75,7 +75,7 @@ def test_rounds_that_stand_for_others():
     chosen = [4097]
     while chosen[-1] < 200_000:
         chosen.append(chosen[-1] + gap(chosen[-1], 63))
-    assert 0.45 < np.mean(np.array(chosen) % 2) < 0.55  # labels that alternate do not fool it
+    assert 0.45 < np.mean(np.array(chosen) % 2) < 0.55  # alternating labels do not mislead it
     X, y = stream(20_000, 2)
     scores = play(X, y * 2.0 - 1, binary, pa1(0.01)).scores
     model = PassiveAggressiveClassifier(C=0.01, fit_intercept=False).partial_fit(X, y, classes=[0, 1])

@@ -35,13 +35,13 @@ def test_buckets_are_those_of_the_twin(stream, delta, buckets):
 
 
 @given(losses(), deltas)
-def test_enough_buckets_are_none(stream, delta):
+def test_enough_buckets_equal_the_full_window(stream, delta):
     assert_same(stream, delta, len(stream) + 1, adaptive_window(stream, delta))
 
 
 @given(losses(), deltas, st.integers(1, 7))
 def test_nothing_is_forgotten_that_no_cut_tells_apart(stream, delta, buckets):
-    """Where buckets find a change, the whole window at hand has it too."""
+    """If the buckets detect a change, the full window does too."""
     window, kept = AdaptiveWindow(delta, buckets), []
     for loss in stream:
         kept.append(loss)

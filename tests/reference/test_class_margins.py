@@ -38,7 +38,7 @@ def test_core_equals_twin(task, columns, rule, dtype, container):
 
 @pytest.mark.parametrize("C", [0.05, np.inf])
 @pytest.mark.parametrize("update", sorted(set(SCHEMES) - {"simperc"}))
-def test_all_rivals_are_asked_for_it(update, C):
+def test_all_rivals_need_the_margin(update, C):
     stream = gaussian("multiclass", 5)
     margin = by_target(stream)
     model = PassiveAggressiveClassifier(C=C, update=update, fit_intercept=False, class_margin=margin)
@@ -50,14 +50,14 @@ def test_all_rivals_are_asked_for_it(update, C):
     assert model.totals_.loss == pytest.approx(run.loss)
 
 
-def test_classes_that_are_not_named_ask_for_one():
+def test_classes_without_a_given_margin_need_one():
     stream = gaussian("multiclass", 3)
     named = PassiveAggressiveClassifier(class_margin={2: 5.0, 0: 1.0, 1: 1.0}).partial_fit(stream.X, stream.y)
     model = PassiveAggressiveClassifier(class_margin={2: 5.0}).partial_fit(stream.X, stream.y)
     np.testing.assert_array_equal(model.coef_, named.coef_)
 
 
-def test_on_the_simplex_the_others_ask_for_a_tenth():
+def test_on_the_simplex_the_default_margin_is_a_tenth():
     stream = gaussian("multiclass", 3)
     models = [
         PassiveAggressiveClassifier(geometry="entropic", class_margin=margin).partial_fit(stream.X, stream.y)
@@ -69,13 +69,13 @@ def test_on_the_simplex_the_others_ask_for_a_tenth():
     assert (plain != wide).any()
 
 
-def test_margin_out_of_reach_on_the_simplex_is_warned_of():
+def test_margin_out_of_reach_on_the_simplex_warns():
     with pytest.warns(UserWarning, match="margin 7 is out of reach"):
         PassiveAggressiveClassifier(geometry="entropic", class_margin={1: 7.0}).partial_fit(np.eye(2), [0, 1])
 
 
 def test_a_class_that_comes_late_has_its_margin():
-    """Both classes before it score 0 on its row, so that all of the margin is missing."""
+    """Both earlier classes score 0 on its row, so the loss is the whole margin."""
     late = PassiveAggressiveClassifier(C=np.inf, fit_intercept=False, class_margin={"c": 4.0})
     late.partial_fit(np.eye(3)[:2], ["a", "b"]).partial_fit(np.eye(3)[2:], ["c"])
     assert late.totals_.loss == 0 + 1 + 4  # the first example has no rival yet
@@ -83,7 +83,7 @@ def test_a_class_that_comes_late_has_its_margin():
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "one_vs_rest"])
-def test_prices_side_by_side_and_kernels_ask_for_it_too(task):
+def test_several_c_and_kernels_need_the_margin_too(task):
     stream = gaussian(task, 1 if task == "binary" else 3)
     margin, y = {int(label): value for label, value in by_target(stream).items()}, stream.y.astype(int)
 

@@ -11,7 +11,7 @@ BIAS = 0.7
 
 
 def minimiser(half_space, x, W, rule: Rule) -> np.ndarray:
-    """min 1/2 |W - W_t|^2 + C xi (PA-I) or C xi^2 (PA-II) or so that xi = 0 (PA), where the loss is at most xi >= 0."""
+    """Return argmin 1/2 |W - W_t|^2 + C xi (PA-I), C xi^2 (PA-II), or with xi = 0 (PA), with the loss at most xi."""
     new, xi = cp.Variable(W.shape), cp.Variable(nonneg=True)
     gained = (x @ (new - W)) @ half_space.direction
     price = 0 if rule == PA else rule.C * (cp.square(xi) if rule.squared else xi)
@@ -26,7 +26,7 @@ def minimiser(half_space, x, W, rule: Rule) -> np.ndarray:
 )
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("regression", 1), ("multiclass", 2), ("multiclass", 4)])
 def test_step_solves_its_problem(task, columns, rule, seed):
-    """Multiclass: the right class against its best rival at the weights of the round ([JMLR] sec. 7)."""
+    """In multiclass rounds, the right class is compared with its best rival at the current weights ([JMLR] sec. 7)."""
     random = np.random.default_rng(seed)
     x = random.standard_normal(5)
     y = {"binary": random.choice([-1.0, 1.0]), "regression": 3.0}.get(task, float(random.integers(columns)))

@@ -137,8 +137,8 @@ def test_best_competitor_without_loss():
     assert expected * (1 - 1e-6) <= certificate.best.size <= expected * 1.01 * (1 + 1e-6)
 
 
-def test_sequences_have_a_bound_no_labelling_escapes():
-    """Against all labelings listed."""
+def test_bound_of_sequences_covers_all_labelings():
+    """The bound is compared with a list of all labelings."""
     X = [[["a"], ["b"]], [["b"], ["a"]], [["a"], ["a"]], [["b"]]]
     labels = [["s", "t"], ["t", "t"], ["s", "s"], ["s"]]
     certificate = certify(onmargin.SequenceTagger(C=0.5, fit_intercept=False), X, labels, accuracy=ACCURACY)

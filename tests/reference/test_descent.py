@@ -22,7 +22,7 @@ STEPS = {
     "constant": (lambda: Constant(0.1), lambda: reference.constant(0.1)),
     "target loss": (lambda: TargetLoss(0.5, 30), lambda: reference.target_loss(0.5, 30)),
 }
-# The task, its columns and the step: softmax asks for gradients, which only descent makes sense of.
+# The task, its columns and the step: softmax returns gradients, which only descent can use.
 CASES = [("softmax", columns, "proportional") for columns in (1, 3, 9)]
 CASES += [("binary", 1, "constant"), ("multiclass", 5, "constant"), ("one_vs_rest", 5, "constant")]
 CASES += [("regression", 1, "proportional"), ("binary", 1, "target loss"), ("multiclass", 5, "target loss")]
@@ -87,7 +87,7 @@ def test_core_equals_twin(*, task, columns, step, dtype, for_sparse, container):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(("task", "columns", "step"), CASES[:7])
 def test_core_equals_twin_in_a_metric(*, task, columns, step, metric, dtype, for_sparse, container):
-    """A descent does not ask for the curvature, and without it there is no dual value in a metric."""
+    """Descent does not compute the curvature, and without it there is no dual value in a metric."""
     stream, core_task, twin_task = case(task, columns, dtype)
     weight = uneven_weights(len(stream.y))
     kind, twin = METRICS[metric]
@@ -177,9 +177,9 @@ def test_models_of_several_c_equal_their_twins(task, columns, container, combine
 @pytest.mark.parametrize("combine", ["leader", "hedge"])
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 4)])
 def test_experts_for_sparse_rows_equal_their_twins(task, columns, combine):
-    """All of them: the hinge and logistic descents, too, and two classes in one piece of memory.
+    """All experts are compared, including hinge and logistic descent, and two classes in one block of memory.
 
-    The first rows are of one class: where the most frequent classes were equally frequent, rounding would decide.
+    The first rows are of one class: if the most frequent classes were tied, rounding would decide.
     """
     stream = gaussian(task, columns)
     first = (stream.y == stream.y[0]) & (np.cumsum(stream.y == stream.y[0]) <= 30)

@@ -18,7 +18,7 @@ def intercept(scaling: float | str | bool) -> dict[str, object]:
 
 
 def assert_same(model, stream: Stream, run: reference.Run, mean: np.ndarray, tolerance: float = 1e-10) -> None:
-    """`mean`: the weights that predict."""
+    """Compare weights and totals; `mean` are the weights that predict."""
     scaling = np.nan_to_num(model.intercept_scaling_)
     np.testing.assert_allclose(np.atleast_2d(model.coef_), mean[:-1].T, atol=tolerance)
     np.testing.assert_allclose(model.intercept_, scaling * mean[-1], atol=tolerance)
@@ -88,7 +88,7 @@ def test_class_weights_scale_c(task, columns, rule):
 
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 3), ("one_vs_rest", 3)])
 def test_balanced_weights_come_from_the_counts_so_far(task, columns):
-    """n / (classes x count of the class) after each example learned; those of weight zero do not count."""
+    """They are n / (classes x count of the class) after each learned example; examples of weight zero do not count."""
     stream = gaussian(task, columns, n_features=5)
     weight = uneven_weights(len(stream.y))
     seen = dict.fromkeys(stream.classes["classes"], 0)

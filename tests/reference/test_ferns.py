@@ -28,7 +28,7 @@ def learner(geometry):
 
 
 def rows(dtype=np.float64):
-    """Features that come late, one that never comes, and signs of a product to learn."""
+    """Return rows with late features and an unused one, and labels that are signs of a product."""
     X = np.random.default_rng(0).normal(size=(80, 5)).astype(dtype)
     X[:20, 1] = X[:40, 4] = X[:, 2] = X[0] = 0
     return X, np.where(X[:, 0] * X[:, 3] > 0, 1.0, -1.0)
@@ -51,7 +51,7 @@ def test_learning_from_cells_is_that_of_the_twin(container, dtype):
     assert_array_equal(model.scores(as_rows(CONTAINERS[container](X))), expected)
 
 
-def test_new_features_and_copies_go_on_as_before():
+def test_new_features_and_copies_change_nothing():
     X, y = rows()
     whole, parts = learner(Ferns(weights(), 5, N_TESTS)), learner(Ferns(weights(), 4, N_TESTS))
     whole.learn(as_rows(X), y)
@@ -64,8 +64,8 @@ def test_new_features_and_copies_go_on_as_before():
     assert_array_equal(whole.scores(as_rows(X)), pickle.loads(pickle.dumps(parts)).scores(as_rows(X)))
 
 
-def test_tests_take_every_feature_about_equally_often():
-    """Where one feature is far above all thresholds, the digits of its tests are 1: a quarter of all."""
+def test_tests_use_every_feature_about_equally_often():
+    """If one of four features is far above all thresholds, a quarter of all tests are 1."""
     X = np.vstack([np.eye(4), np.full((1, 4), -9.0), 18 * np.eye(4) - 9])
     cells = reference.ferns(X, 200, 5)[4:].reshape(5, 200, 32).argmax(axis=2)
     assert not cells[0].any()

@@ -12,7 +12,7 @@ from onmargin._core.tasks.trial import Block
 from onmargin.learner import Learner, as_rows
 from tests.trials import UPDATES, core_step, offsets
 
-# Each row has a coordinate of its own besides, so small that its square is zero: it counts nowhere and shows tau.
+# Each row also has its own coordinate, so small that its square is zero: it has no effect and records tau.
 MARK = 1e-170
 
 
@@ -43,7 +43,7 @@ class Trial:
         return w[:d], self.y * w[d:] / MARK, learner.totals.dual_value
 
     def optimum(self, C):
-        """min |w - start|^2 / 2 + C mean(xi), with each margin at least 1 - xi of its set."""
+        """Return argmin |w - start|^2 / 2 + C mean(xi), where each margin is at least 1 - xi of its set."""
         n_sets = self.sets.max()
         w, xi = cvxpy.Variable(len(self.start)), cvxpy.Variable(n_sets, nonneg=True)
         objective = cvxpy.sum_squares(w - self.start) / 2 + C / n_sets * cvxpy.sum(xi)
@@ -141,7 +141,7 @@ def test_orthogonal_instances_make_the_separable_problem_the_exact_one(C, seed):
 
 @pytest.mark.parametrize("C", [0.01, 0.5, 100.0])
 def test_identical_mistakes_are_one_mistake(C):
-    """For SimProj, ConProj and MaxPA; SimOpt counts them all."""
+    """This holds for SimProj, ConProj and MaxPA; SimOpt counts each of them."""
     x = np.array([0.6, -1.2, 0.3])
     trial = Trial(np.tile(x, (4, 1)), -np.ones(4), np.ones(4, int), 0.5 * x)
     alone = Trial(x[None], -np.ones(1), np.ones(1, int), 0.5 * x).step(Largest(C))[0]

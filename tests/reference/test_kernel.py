@@ -86,7 +86,7 @@ def test_budget(policy, task, intercept, C):
     )
     assert len(run.supports) == 20
     assert run.updates > 300
-    # A shrinking factor is a quotient of small differences, and errors in it are passed on.
+    # A shrinking factor is a quotient of small differences, and its errors accumulate.
     assert_same(model, run, squared_bias, 1e-4 if policy == "forgetron" else 1e-8)
 
 

@@ -50,7 +50,7 @@ def test_rows_are_those_of_a_dict(learned, asked):
     assert all(names.get(name) == place for name, place in index.items())
 
 
-def test_places_are_sorted_and_the_same_name_is_added_up():
+def test_indices_are_sorted_and_repeated_names_are_summed():
     names = Names(["a", "b", "c"])
     assert read([["c", "a", "c", "b"]], names) == [{0: 1.0, 1: 1.0, 2: 2.0}]
     long = [f"n{i}" for i in reversed(range(200))]
@@ -59,7 +59,7 @@ def test_places_are_sorted_and_the_same_name_is_added_up():
     assert reader.arrays()[1].tolist() == list(range(200))
 
 
-def test_thousands_of_names_keep_their_places():
+def test_thousands_of_names_keep_their_indices():
     names = Names()
     words = [f"word{i % 7000}" for i in range(20000)]
     assert read([words[:7000]], names)[0].keys() == set(range(7000))
@@ -98,7 +98,7 @@ def test_names_must_differ():
         (":3", ":3", 1.0),
     ],
 )
-def test_a_name_may_have_its_value_with_it(name, feature, value):
+def test_a_name_may_include_its_value(name, feature, value):
     names = Names()
     assert read([[name]], names, separator=":") == [{0: value}]
     assert names.names == [feature]
@@ -107,7 +107,7 @@ def test_a_name_may_have_its_value_with_it(name, feature, value):
     assert names.names == [name]
 
 
-def test_mappings_that_are_no_dicts():
+def test_mappings_other_than_dicts():
     assert read([UserDict(a=2)], Names()) == [{0: 2.0}]
 
 
@@ -129,7 +129,7 @@ def test_mappings_that_are_no_dicts():
         ({"a": 10**400}, "value of feature 'a' must be a number"),
     ],
 )
-def test_what_is_no_row_is_refused(row, message, dtype):
+def test_values_that_are_not_rows_are_refused(row, message, dtype):
     reader = Reader(Names(), grow=True, dtype=dtype)
     with pytest.raises((TypeError, ValueError), match=message):
         reader.read(row)
@@ -141,7 +141,7 @@ def test_values_too_large_for_the_weights_are_refused():
 
 
 def pairs_by_highest_bit():
-    """Blocks of 16 bytes whose difference a word brings in and the next takes out, in a multiplicative hash."""
+    """Return blocks of 16 bytes whose two words cancel each other's difference in a multiplicative hash."""
     first = bytes(16)
     second = bytearray(16)
     second[7] = second[15] = 0x80
@@ -150,12 +150,12 @@ def pairs_by_highest_bit():
 
 
 def pairs_by_complement():
-    """Blocks of 16 bytes whose words are each other's complements: equal products modulo 2^64 - 1."""
+    """Return blocks of 16 bytes whose words are complements of each other: equal products modulo 2^64 - 1."""
     return b"onmarginfeatures", bytes(0xFF - c for c in b"onmarginfeatures")
 
 
 def pairs_by_order():
-    """Blocks of 16 bytes with their words exchanged."""
+    """Return blocks of 16 bytes with their words exchanged."""
     return b"onmarginfeatures", b"featuresonmargin"
 
 
@@ -165,11 +165,11 @@ def test_names_made_of_colliding_pairs_are_found_as_fast_as_others(pairs, before
     # 2^12 names from 12 pairs, which share one slot if the pairs collide whatever the secrets are.
     made = [bytes(before) + b"".join(blocks) for blocks in itertools.product(pairs(), repeat=12)]
     n_probes = Names([name.decode("latin-1") for name in made]).probes()
-    # Linear probing in a table at most half full: 1.5 slots for a name, on average.
+    # Linear probing in a table at most half full takes 1.5 slots per name on average.
     assert n_probes < 2 * len(made)
 
 
-def test_the_places_of_hashed_names_never_change():
+def test_the_indices_of_hashed_names_never_change():
     # Model files of hashed features depend on them.
     names = ["", "a", "word", "eight888", "nine bytes", "sixteen bytes...", "Wörter", "日本語", "x" * 1000]
     assert [Hashed(18).get(name) for name in names] == [0, 150569, 6130, 219447, 165558, 189997, 2801, 178492, 162597]

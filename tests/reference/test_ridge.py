@@ -78,7 +78,7 @@ def test_classes_are_indicators(columns):
     alpha=st.sampled_from([0.1, 1.0, 10.0]),
 )
 def test_forecasts_lose_no_more_than_their_bound(rows, alpha):
-    """On any sequence: the last column is the target."""
+    """This holds for any sequence; the last column is the target."""
     X, y = np.ascontiguousarray(rows[:, :3]), rows[:, 3].copy()
     learner = Learner(Regression(0.0), Residual(), Ridge(3, 1, np.float64, alpha=alpha, forecast=True))
     learner.learn(as_rows(X), y)
@@ -102,7 +102,7 @@ def test_other_numbers_of_features(n_features):
 
 @pytest.mark.parametrize("forecast", [False, True])
 def test_features_that_are_zero_change_no_bit(forecast):
-    """In sparse rows, as names that come later are zero before."""
+    """Rows are sparse: features that appear later are zero before."""
     stream = gaussian("regression", 1)
     n = stream.X.shape[1]
 
@@ -135,7 +135,7 @@ def test_ridge_needs_double_precision():
 
 @every_container
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_waves_are_those_of_the_twin(container, dtype):
+def test_fourier_features_equal_the_twin(container, dtype):
     X = np.random.default_rng(0).normal(size=(20, 5)).astype(dtype) * 30
     inner = Euclidean(64, 64, dtype)
     inner.weights[...] = np.eye(64)
@@ -145,7 +145,7 @@ def test_waves_are_those_of_the_twin(container, dtype):
     assert_allclose(learner.scores(as_rows(CONTAINERS[container](X))), expected, atol=tolerance)
 
 
-def test_waves_near_the_kernel():
+def test_fourier_features_approximate_the_kernel():
     """<z(x), z(x')> -> exp(-gamma |x - x'|^2)."""
     X = np.random.default_rng(1).normal(size=(30, 4))
     Z = reference.fourier(X, 20_000, 0.3)
@@ -153,7 +153,7 @@ def test_waves_near_the_kernel():
     assert_allclose(Z @ Z.T, np.exp(-0.3 * squares), atol=0.05)
 
 
-def test_new_features_leave_the_waves_of_others():
+def test_new_features_do_not_change_the_frequencies_of_others():
     X = np.random.default_rng(2).normal(size=(10, 3))
     inner = Euclidean(16, 16, np.float64)
     inner.weights[...] = np.eye(16)
@@ -164,7 +164,7 @@ def test_new_features_leave_the_waves_of_others():
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
-def test_curved_experts_learn_from_waves_of_standardized_rows(task):
+def test_curved_experts_learn_from_standardized_fourier_features(task):
     columns = 1 if task == "binary" else 3
     stream = gaussian(task, columns)
     X, y, n = stream.X * 10 + 3, stream.y.astype(int), stream.X.shape[1]
@@ -208,8 +208,8 @@ def test_weights_are_those_of_a_linear_expert():
 
 
 @pytest.mark.parametrize("forecast", [False, True])
-def test_looking_at_the_matrix_changes_no_bit(forecast):
-    """An update of it may be put off to the next round; who looks at it before does not notice."""
+def test_reading_the_matrix_changes_no_bit(forecast):
+    """An update of the matrix may be deferred to the next round; reading it before applies the update."""
     random = np.random.default_rng(3)
     X, y = random.normal(size=(60, 37)), random.normal(size=60)
     one, other = (

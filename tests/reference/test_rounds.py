@@ -11,7 +11,7 @@ from onmargin import reference
 from onmargin.learner import Learner, as_rows
 from tests.streams import CONTAINERS, RULES, Rule, Stream, current, gaussian, uneven_weights
 
-# One vector of columns and several, columns that fill their vectors and that need padding (a multiple of 256 bytes gets
+# One vector of columns and several, columns that fill their vectors and that need padding (multiples of 256 bytes get
 # more), one block of registers and several.
 TASKS = [("binary", 1), ("regression", 1)]
 TASKS += [(task, columns) for task in ("multiclass", "one_vs_rest") for columns in (2, 3, 7, 9, 33, 65)]
@@ -56,9 +56,9 @@ def assert_same(learner: Learner, run: reference.Run, mean: np.ndarray, toleranc
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize(("task", "columns"), TASKS)
 def test_core_equals_twin(*, task, columns, rule, dtype, for_sparse, container):
-    """Both layouts of weights, both kinds of rows, with everything on.
+    """Both layouts of weights and both kinds of rows agree, with all options on.
 
-    Weights, some zero; an intercept that waits for the first row that is not zero; averaging that starts late.
+    Some weights are zero, the intercept is set by the first nonzero row, and averaging starts late.
     """
     stream, weight = case(task, columns, dtype)
     run, mean = twin(task, columns, dtype, rule)
@@ -75,7 +75,7 @@ def test_core_equals_twin(*, task, columns, rule, dtype, for_sparse, container):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [1, 3, 9, 33])
 def test_rows_of_every_length(columns, dtype, for_sparse, container):
-    """Vectors of 4 to 8 numbers in up to four chains: 32 and all that can be left over, more than once."""
+    """Lengths cover vectors of 4 to 8 numbers in up to four chains, 32 numbers, with every possible remainder."""
     random = np.random.default_rng(columns)
     for n_features in range(1, 71):
         X = random.standard_normal((5, n_features)).astype(dtype)
@@ -100,7 +100,7 @@ def test_order_is_the_order_of_the_rounds(container):
 
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 5)])
 def test_many_features_of_which_few_are_used(task, columns):
-    """Weights far apart, in memory and from each other, are those of the used features side by side."""
+    """Weights that are far apart in memory equal those of the used features alone."""
     narrow = gaussian(task, columns)
     used = np.sort(np.random.default_rng(3).permutation(2**18)[: narrow.X.shape[1]])
     rows = sparse.csr_array(narrow.X)

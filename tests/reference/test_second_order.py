@@ -41,7 +41,7 @@ def case(rule, task, columns, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("rule", "task", "columns"), CASES)
 def test_core_equals_twin(*, rule, task, columns, dtype, for_sparse, container):
-    """With weights, some zero, an intercept that waits for the first row that is not zero, and late averaging."""
+    """Some weights are zero, the intercept is set by the first nonzero row, and averaging starts late."""
     stream, weight, run, mean = case(rule, task, columns, dtype)
     rows = CONTAINERS[container](stream.X)
     learner = RULES[rule].learned(stream, weight=weight, rows=rows, sparse=for_sparse, bias=nan, average=AVERAGE)
@@ -107,7 +107,7 @@ LEARNERS = {
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("scale", [1e-18, 1e-6, 1.0, 1e6, 1e15])
 def test_vectors_of_dense_rows_learn_as_sparse_rows_do(name, scale):
-    """Squares may leave the range of single precision: then one value at a time is computed in double."""
+    """Squares may overflow single precision: then values are computed one at a time in double."""
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(80, 37)) * scale * (rng.random((80, 37)) < 0.7)).astype(np.float32)
     y = rng.integers(0, 3, 80)

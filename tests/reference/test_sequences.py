@@ -33,7 +33,7 @@ def all_paths(emissions, transitions):
 
 
 def padded(emissions, transitions, padding):
-    """As the core has them: padding that scores 0, and that no step leads to."""
+    """Return scores as stored in the core: padding scores 0 and no path leads to it."""
     no_step = [(0, 0)] * (transitions.ndim - 1) + [(0, padding)]
     return np.pad(emissions, ((0, 0), (0, padding))), np.pad(transitions, no_step, constant_values=-inf)
 
@@ -188,8 +188,8 @@ def test_rounds(*, chosen, update, step, labels, dtype, container):
 
 
 @pytest.mark.parametrize("place", [-2, 2])
-def test_places_beyond_the_weights_are_refused(place):
-    """A file may hold any."""
+def test_indices_beyond_the_weights_are_refused(place):
+    """A model file may contain any index."""
     geometry = EdgePaths(3, 2, np.float64)
     geometry.choose(0, [True, False, True])
     state = geometry.__reduce__()[2]

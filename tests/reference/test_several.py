@@ -57,7 +57,7 @@ def in_parts(model, X, y, cut):
     cut=st.integers(0, 10),
     options=st.fixed_dictionaries({"average": st.sampled_from([False, True, 3]), "squared": st.booleans()}),
 )
-def test_each_price_learns_as_if_alone(geometry, stream, dtype, form, cut, options):  # noqa: PLR0917
+def test_each_c_learns_as_if_alone(geometry, stream, dtype, form, cut, options):  # noqa: PLR0917
     """Bit for bit, also where classes appear during the stream."""
     X, y = form(stream.X.astype(dtype)), stream.y
     loss = "epsilon_insensitive" if stream.task == "regression" else "hinge"
@@ -92,7 +92,7 @@ def test_the_mean_of_gaussians_is_a_second_model_too(stream, form):
 @pytest.mark.parametrize("options", [{}, {"geometry": "adaptive"}, {"update": "exact"}], ids=str)
 @given(stream=streams(), dtype=dtypes, form=formats, cut=st.integers(0, 10))
 def test_weights_and_averages_are_those_of_models_that_have_one(options, stream, dtype, form, cut):
-    """Bit for bit; the averages are charged for what they would have predicted, and lead if they have lost less."""
+    """They are equal bit for bit; the averages are charged for their own predictions, and lead if they lost less."""
     if "update" in options and stream.task in {"regression", "one_vs_rest"}:
         return
     X, y = form(stream.X.astype(dtype)), stream.y
@@ -109,7 +109,7 @@ def test_weights_and_averages_are_those_of_models_that_have_one(options, stream,
 
 
 @given(stream=streams("binary"), form=formats, asked=st.tuples(*[st.sampled_from([0.5, 1.0, 3.0])] * 2))
-def test_each_price_asks_for_the_margins_of_the_classes(stream, form, asked):
+def test_each_c_needs_the_margins_of_the_classes(stream, form, asked):
     given = {"class_margin": dict(zip((-1, 1), asked, strict=True))}
     X, y, classes = form(stream.X), stream.y.astype(int), [-1, 1]
     sweep = PassiveAggressiveClassifier(C=GRID, combine="hedge", **given).partial_fit(X, y, classes=classes).sweep_
@@ -133,8 +133,8 @@ def test_a_score_of_zero_votes_as_it_predicts():
     ceiling=st.sampled_from([0.1, 3.0, np.inf]),
     seed=st.none() | st.integers(0, 10**6),
 )
-def test_votes_are_weighed_as_by_the_twin(losses, scale, ceiling, seed):
-    """Scores that nothing moves lose what they are asked to: each model has one of its own, as its intercept.
+def test_votes_are_weighted_as_by_the_twin(losses, scale, ceiling, seed):
+    """Each model has a fixed score, its intercept, so that its losses are given.
 
     The weight of an example multiplies the losses, and the bound holds for these.
     """
@@ -197,7 +197,7 @@ def lose(task, losses, weight=1.0):
     then=st.lists(st.lists(st.integers(0, 1), min_size=5, max_size=5), max_size=40),
     keep=st.integers(1, 5),
 )
-def test_the_bound_holds_for_those_that_stay(first, then, keep):
+def test_the_bound_holds_for_models_that_stay(first, then, keep):
     task = Several([Regression(0.0)] * 5, range(5), 1, Regression(0.0), hedge=True, by_loss=True)
     for losses in first:
         lose(task, np.array(losses, dtype=float))
@@ -230,7 +230,7 @@ ON_DENSE_ROWS = ("adaptive", "SCW", "AROW that forgets")
 @pytest.mark.parametrize("name", ALONE)
 @given(stream=streams("binary", "multiclass"), dtype=dtypes, data=st.data())
 def test_an_expert_learns_as_if_alone(name, stream, dtype, data):
-    """Bit for bit; dense rows of two classes to rounding, as the tests of experts that lie together see to."""
+    """They are equal bit for bit; packed experts, for dense rows of two classes, are tested separately."""
     form = data.draw(formats) if name in ON_DENSE_ROWS and stream.columns > 2 else sparse.csr_matrix
     X, y = form(stream.X.astype(dtype)), stream.y.astype(int)
     classes = [-1, 1] if stream.task == "binary" else np.arange(stream.columns)
@@ -244,7 +244,7 @@ def test_an_expert_learns_as_if_alone(name, stream, dtype, data):
 
 
 @given(stream=streams("binary", "multiclass"), combine=st.sampled_from(["leader", "hedge"]))
-def test_what_would_be_predicted_wrongly_is_a_mistake(stream, combine):
+def test_a_wrong_combined_prediction_is_a_mistake(stream, combine):
     model, y = AutoClassifier(combine=combine), stream.y.astype(int)
     for x, label in zip(stream.X[:, None], y[:, None], strict=True):
         before = model.totals_.mistakes if hasattr(model, "classes_") else 0
@@ -255,8 +255,8 @@ def test_what_would_be_predicted_wrongly_is_a_mistake(stream, combine):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_experts_that_lie_together_learn_as_those_that_do_not(form, seed, monkeypatch):
-    """Two classes are learned in one piece of memory, until a third class comes."""
+def test_packed_experts_learn_as_separate_ones(form, seed, monkeypatch):
+    """Two classes are learned in one block of memory, until a third class appears."""
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(90, 12)) * (rng.random((90, 12)) < 0.4), rng.integers(0, 3, 90)
     X[:, 0] += y - 1
@@ -274,7 +274,7 @@ def test_experts_that_lie_together_learn_as_those_that_do_not(form, seed, monkey
         np.testing.assert_array_equal(apart.experts_.mistakes, together.experts_.mistakes)
 
 
-def test_experts_that_lie_together_sleep_one_by_one(monkeypatch):
+def test_packed_experts_sleep_one_by_one(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2500, 5))
     y = (X[:, 0] + 0.3 * rng.normal(size=len(X)) > 0).astype(int)
@@ -310,13 +310,13 @@ def test_the_mean_of_scaled_scores_makes_few_mistakes_more_than_the_vote(seed, s
 
 
 @pytest.mark.parametrize("n", [0, 1001])
-def test_no_models_and_more_than_the_stack_holds_are_refused(n):
+def test_no_models_and_too_many_models_are_refused(n):
     with pytest.raises(ValueError, match=f"the number of models side by side must be from 1 to 1000; got {n}"):
         Several([Regression(0.1)] * n, np.arange(n), 1, Regression(0.1))
 
 
 class Untempered(AutoRegressor):
-    """Learns outliers as they are."""
+    """A task that does not temper outliers."""
 
     def plan(self):
         plan = super().plan()
@@ -329,10 +329,10 @@ far_targets = st.lists(st.integers(-9, 9) | st.sampled_from([1e3, -1e3, 2e6, 1e1
 @examples(50)
 @given(y=far_targets, first=st.integers(-3, 3), container=formats, cut=st.integers(0, 30))
 def test_outliers_are_learned_as_by_the_twin(y, first, container, cut):
-    """Bit for bit, however the stream is cut; the judge sees targets as they are."""
+    """They are equal bit for bit, however the stream is split; mistakes are counted with the untempered targets."""
     y = np.array([first, *y], dtype=np.float64)
     near = [target for target in y if 0 < abs(target - y[0]) <= 100 * abs(y[0])]
-    assume(not (near and 1e6 * abs(near[0]) < abs(y[0])))  # the origin gives way to such a target
+    assume(not (near and 1e6 * abs(near[0]) < abs(y[0])))  # such a target replaces the origin
     X = container(np.random.default_rng(0).integers(-3, 4, (len(y), 3)).astype(float))
     ordinary = np.array([y[0], *reference.tempered(y[1:], y[0])])
     model, twin = AutoRegressor().partial_fit(X[: cut + 1], y[: cut + 1]), Untempered().partial_fit(X, ordinary)

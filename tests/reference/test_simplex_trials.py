@@ -30,7 +30,7 @@ def assert_same(learner, run, *left_out):
 
 
 def data(rows, seed, **options):
-    """Real numbers, whose reach is searched for, or -1, 0 and 1, for which it has a closed form."""
+    """Return rows of real numbers, whose step is searched for, or of -1, 0 and 1, with a step in closed form."""
     trials = some_trials(seed, n_trials=16, **options)
     if rows == "signs":
         trials.X[:] = np.sign(trials.X)
@@ -102,8 +102,8 @@ def test_with_plain_weights_they_are_the_plain_schemes(reach, plain, C, sets):
     assert weights[0] == weights[1]
 
 
-def test_thetas_far_apart():
-    """Rows of very different size raise theta by thousands, and lower it again."""
+def test_thetas_of_very_different_size():
+    """Rows of very different size raise theta by thousands and lower it again."""
     random = np.random.default_rng(0)
     trials = some_trials(4, n_trials=60)
     trials.X[:] *= 10.0 ** random.integers(-2, 3, (len(trials.X), 1))

@@ -62,8 +62,8 @@ def test_costs_equal_twin(n_classes, max_loss, loss):
 
 
 @pytest.mark.parametrize("cost_update", ["prediction", "max_loss"])
-def test_costs_of_two_classes_ask_for_margins_of_their_roots(cost_update):
-    """One column: a miss of the second class costs 4, so it is corrected to a margin of 2."""
+def test_costs_of_two_classes_need_margins_of_their_roots(cost_update):
+    """There is one column: a miss of the second class costs 4, so its margin after the step is 2."""
     model = PassiveAggressiveClassifier(C=np.inf, fit_intercept=False, cost=[[0, 1], [4, 0]], cost_update=cost_update)
     model.partial_fit([[1.0]], [0], classes=[0, 1])
     assert model.coef_.tolist() == [[-1.0]]
@@ -93,7 +93,7 @@ def test_simopt_is_the_separable_optimum(loss, C, data):
 
 @given(losses, st.floats(0.05, 5))
 def test_sopopo_is_the_joint_optimum(loss, C):
-    """On a row of norm 1: q = 2, and the right prototype moves by the sum of what its rivals move."""
+    """On a row of norm 1, q = 2, and the right prototype moves by the sum of the moves of its rivals."""
     ours = reference.sopopo(C, loss, np.full(len(loss), 2.0), loss >= 1)
     assert_optimal(lambda tau: loss @ tau - (cp.sum(tau) ** 2 + cp.sum_squares(tau)) / 2, ours, C)
 
@@ -124,7 +124,7 @@ def test_mira_is_exact_in_other_units(beta):
 
 @pytest.mark.parametrize("update", ["simproj", "simopt", "exact"])
 def test_one_constraint_is_pa1(update):
-    """Two classes have one half-space a trial."""
+    """Two classes have one half-space per trial."""
     X, y = stream(2)
     np.testing.assert_allclose(learned(X, y, update=update, C=0.3).coef_, learned(X, y, C=0.3).coef_, rtol=1e-12)
 
@@ -153,7 +153,7 @@ def test_simopt_example():
 
 
 def test_simopt_may_lower_the_dual():
-    """E9: three rivals at once on one row, each counted as if it were alone."""
+    """E9: three rivals of one row are each projected as if alone."""
     X, y = np.ones((1, 1)), np.zeros(1)
     step = reference.simultaneous(reference.simopt, 3.0)
     assert reference.play(X, y, reference.rivals, step, columns=6, total=max).dual_value < 0

@@ -54,7 +54,7 @@ given_losses = given(
 
 @examples(30)
 @given_losses
-def test_sleeping_models_are_weighed_as_by_the_twin(seed, groups, whole, scale):
+def test_sleeping_models_are_weighted_as_by_the_twin(seed, groups, whole, scale):
     losses, weight = drawn_losses(seed, groups, 1400, scale, whole), drawn_weights(seed, 1400)
     ceiling = CEILING if scale == 1 else np.inf
     options = {"hedge": True, "by_loss": True, "ceiling": ceiling, "groups": groups}
@@ -98,14 +98,14 @@ def test_a_sleeping_model_could_not_have_mattered_whatever_it_predicted(seed, gr
     assert not twin.asleep.all(axis=1).any()
 
 
-def test_models_sleep_and_wake_where_the_losses_turn():
-    """The second model is bad at first and good later: it sleeps, and votes soon after the turn."""
+def test_models_sleep_and_wake_where_the_losses_change():
+    """The second model is bad at first and good later: it sleeps, and votes soon after the change."""
     random = np.random.default_rng(0)
     chances = np.where(np.arange(6000)[:, np.newaxis] < 4000, [0.05, 0.3], [0.6, 0.02])
     losses = (random.uniform(size=chances.shape) < chances).astype(float)
     twin = reference.sleeping_hedge(losses, [0, 1], CEILING)
     assert twin.asleep[1024:4000, 1].mean() > 0.7
-    # It was not charged what it would have lost, some 1,000 mistakes, which it would have to make up for otherwise.
+    # It was not charged its own losses, about 1,000 mistakes, which it would otherwise have to recover first.
     always = reference.adahedge(losses, CEILING)
     turned = [int(np.argmax(weights[:, 1] > 0.5)) for weights in (twin.weights, always.weights)]
     assert 4000 < turned[0] < 5000
@@ -137,7 +137,7 @@ def test_a_state_in_which_the_leader_sleeps_is_refused():
 
 
 @pytest.mark.parametrize("learner", [AutoClassifier, AutoRegressor])
-def test_models_without_sleep_are_as_before_until_one_falls_asleep(learner):
+def test_sleeping_changes_nothing_until_a_model_falls_asleep(learner):
     random = np.random.default_rng(0)
     X = random.normal(size=(200, 4))
     y = X[:, 0] > 0 if learner is AutoClassifier else X[:, 0]
@@ -179,7 +179,7 @@ def test_graded_scores_are_those_of_the_twin(classes, weighted):
 
 
 def test_ranking_is_judged_by_as_many_examples_as_the_rare_class_has():
-    """All examples of the frequent class are compared with the same few: they say little, and count little."""
+    """Examples of the frequent class are all compared with the same few examples, so they count little."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(400, 3)), np.zeros(400, int)
     y[::50] = 1

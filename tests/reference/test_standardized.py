@@ -36,7 +36,7 @@ def learner(n_features, dtype=np.float64, kind=Standardized, **settings):
 def test_rows_are_those_of_the_twin(container, dtype):
     stream = gaussian("binary", dtype=dtype)
     rows = (5 + stream.X * np.arange(1, stream.X.shape[1] + 1)).astype(dtype)
-    rows[:, 0] = 3  # never varies
+    rows[:, 0] = 3  # a constant feature
     X, twin = CONTAINERS[container](rows), running_standardization(rows.astype(np.float64))
     one = learner(X.shape[1], dtype, bias=0.5)
     other = Learner(Binary(), Projection(cap=1.0), Euclidean(X.shape[1], 1, np.float64, bias=0.5))
@@ -56,7 +56,7 @@ def test_rows_are_those_of_the_twin(container, dtype):
     signs=arrays(np.int8, 12, elements=st.sampled_from([-1, 1])),
 )
 def test_entries_are_those_of_the_twin(dtype, X, signs):
-    """Records with gaps, zeros, features that never vary and features that come late."""
+    """Records have gaps, zeros, constant features and late features."""
     X, y = X.astype(dtype), signs.astype(np.float64)
     twin = standardized_entries(X.astype(np.float64))
     one = learner(3, dtype, kind=StandardizedEntries, bias=0.5)
@@ -71,7 +71,7 @@ def test_entries_are_those_of_the_twin(dtype, X, signs):
     np.testing.assert_array_equal(one.geometry.counts, (~np.isnan(X)).sum(axis=0))
 
 
-def test_records_without_gaps_are_rows():
+def test_records_without_gaps_equal_rows():
     stream = gaussian("binary")
     X = stream.X * 3 + 7
     X[:, 0] = 3
@@ -90,8 +90,8 @@ def test_records_without_gaps_are_rows():
     )
 )
 @pytest.mark.parametrize("kind", [Standardized, StandardizedEntries])
-def test_no_row_is_too_far(kind, X):
-    """However large or small its numbers are: after t others a row is standardized to at most sqrt(t)."""
+def test_standardized_values_are_bounded(kind, X):
+    """After t other rows a row is standardized to at most sqrt(t), for numbers of any size."""
     geometry = kind(Euclidean(3, 3, np.float64))
     geometry.inner.weights[...] = np.eye(3)
     one = Learner(Binary(), Step(), geometry)
@@ -111,7 +111,7 @@ def test_units_make_no_difference(stream, units):
 
 
 @pytest.mark.parametrize("kind", [Standardized, WithAverage, lambda inner: Standardized(WithAverage(inner))])
-def test_a_prediction_says_what_the_round_would(kind):
+def test_predictions_equal_the_scores_of_the_round(kind):
     stream = gaussian("binary")
     one = learner(stream.X.shape[1], kind=kind, bias=0.3, average=int(kind is not Standardized))
     one.learn(as_rows(stream.X[:50]), stream.y[:50])
@@ -119,7 +119,7 @@ def test_a_prediction_says_what_the_round_would(kind):
     np.testing.assert_array_equal(one.losses(rest, y), np.maximum(1 - y * one.scores(rest)[:, 0], 0))
 
 
-def test_what_scores_rows_as_they_come():
+def test_weights_for_rows_that_are_not_standardized():
     stream = gaussian("binary")
     X = stream.X * 3 + 7
     one = learner(X.shape[1], bias=0.3)
@@ -131,7 +131,7 @@ def test_what_scores_rows_as_they_come():
     np.testing.assert_allclose(one.scores(as_rows(X)), by_hand, rtol=1e-8, atol=1e-10)
 
 
-def test_features_that_come_later_were_zero():
+def test_late_features_count_as_zero_before():
     stream = gaussian("binary")
     X, y = stream.X.copy(), stream.y
     X[:50, -1] = 0
@@ -148,8 +148,8 @@ def test_features_that_come_later_were_zero():
 @pytest.mark.parametrize("kind", [Euclidean, Confidence])
 @every_container
 @given(stream=streams("binary"))
-def test_averages_are_judged_and_learn_nothing(kind, container, stream):
-    """Both weights are those of a learner that averages, and each is charged for the mistakes that it would make."""
+def test_averages_are_evaluated_and_not_trained(kind, container, stream):
+    """Both weights are those of an averaging learner, and each is charged for its own mistakes."""
     X = CONTAINERS[container](np.ascontiguousarray(stream.X, np.float64))
     rows, n = as_rows(X), len(stream.y)
     settings = {"sparse": rows.is_sparse(), "bias": 0.5, "average": 1}
@@ -175,7 +175,7 @@ def test_weights_without_averages_are_one_model():
 
 @pytest.mark.parametrize(("task", "columns"), [("binary", 1), ("multiclass", 3)])
 def test_experts_on_standardized_rows(task, columns):
-    """They are the models that a user would have standardized the rows for."""
+    """They equal models trained on rows that the user standardized."""
     stream = gaussian(task, columns)
     X, y = stream.X * 10 + 3, stream.y.astype(int)
     standing = AutoClassifier().partial_fit(X, y, classes=np.unique(y)).experts_

@@ -75,14 +75,14 @@ def test_classes_as_structures_are_cost_sensitive_classes(loss, update):
 
 
 class SquaredMatchings(Matchings):
-    """The root of the cost is a sum over pairs."""
+    """Matchings for which the root of the cost is a sum over pairs."""
 
     def cost(self, y, z):
         return np.count_nonzero(y != z) ** 2
 
 
 class Assignments(SquaredMatchings):
-    """The same, searched for by an algorithm."""
+    """The same matchings, found by an assignment algorithm."""
 
     def argmax(self, weights, x):
         return linear_sum_assignment(x @ weights, maximize=True)[1]
@@ -95,7 +95,7 @@ class Assignments(SquaredMatchings):
 def test_search_equals_trying_all(update):
     _, X, Y, _ = stream("matchings")
     by_trying = StructuredPredictor(model=SquaredMatchings(), update=update, C=0.2).partial_fit(X[:1], Y[:1])
-    by_search = deepcopy(by_trying).set_params(model=Assignments())  # at zero weights all tie, and either may be taken
+    by_search = deepcopy(by_trying).set_params(model=Assignments())  # all structures tie at zero weights
     for model in by_trying, by_search:
         model.partial_fit(X[1:], Y[1:])
     assert_allclose(by_search.coef_, by_trying.coef_, atol=1e-12)
@@ -103,7 +103,7 @@ def test_search_equals_trying_all(update):
 
 
 def test_tiny_golden_example():
-    """Multi-prototype, k = 3, x = (1), y = 0: the rival is the first class, then the second; tau = 1/2."""
+    """With prototypes, k = 3, x = (1) and y = 0, the rival is the first class, then the second; tau = 1/2."""
     structures, *_ = stream("classes")
     structures.costs = 1.0 - np.eye(3)
     model = StructuredPredictor(model=structures, C=np.inf, update="max_loss")

@@ -85,7 +85,7 @@ def test_ordinal_cost_is_the_distance_of_the_ranks():
 @pytest.mark.parametrize("C", [0.05, 1.0])
 @pytest.mark.parametrize("update", UPDATES)
 def test_class_features(*, update, C, dtype, container):
-    """Trials of any number of classes; some classes have the features of the right one."""
+    """Trials have any number of classes; some classes have the features of the right one."""
     trials = some_trials(2, dtype=dtype)
     lengths = np.diff(trials.ends)
     y = np.random.default_rng(0).integers(0, lengths).astype(np.float64)
@@ -109,7 +109,7 @@ def label_sets(random, n, labels, *, empty):
 @pytest.mark.parametrize("calibrated", [False, True])
 @pytest.mark.parametrize("update", [update for update in UPDATES if update != "exact"])
 def test_label_ranking(*, update, calibrated, C, labels, dtype):
-    """No pair is ever listed in the core; the twin lists them all."""
+    """The core never lists the pairs; the twin lists them all."""
     random = np.random.default_rng(labels)
     X = random.standard_normal((50, 6)).astype(dtype)
     y = label_sets(random, 50, labels, empty=True)
@@ -134,7 +134,7 @@ def test_label_ranking(*, update, calibrated, C, labels, dtype):
 @pytest.mark.parametrize("C", [0.02, 0.3, 5.0, inf])
 @pytest.mark.parametrize("labels", [2, 5, 8])
 def test_exact_label_ranking(labels, C):
-    """Sopopo's closed form is the optimum of the programme over all pairs."""
+    """Sopopo's closed form is the optimum of the program over all pairs."""
     random = np.random.default_rng(labels)
     X = random.standard_normal((40, 6))
     y = label_sets(random, 40, labels, empty=False)

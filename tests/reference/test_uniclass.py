@@ -62,8 +62,8 @@ def test_fit_makes_passes():
     assert model.n_iter_ == 3
 
 
-def test_scale_that_runs_out():
-    """Plain PA with a small ball nearly forgets the center every round: its scale falls below any number."""
+def test_scale_that_underflows():
+    """Plain PA with a small ball nearly replaces the center every round: its scale would underflow."""
     X = cloud(2, n_rows=400)
     for epsilon in (0.0, 1e-9, 1e-3):
         model = PassiveAggressiveUniclass(C=inf, epsilon=epsilon).partial_fit(sparse.csr_array(X))
@@ -78,7 +78,7 @@ def test_dense_after_sparse_rows():
 
 
 def test_rows_far_from_the_origin_keep_their_distances():
-    """A distance of 1 between numbers of 1e6."""
+    """The distance is 1 between numbers of about 1e6."""
     X = cloud(4, n_rows=200) + 1e6
     for rows, tolerance in ((X, 1e-8), (sparse.csr_array(X), 1e-3)):
         model = PassiveAggressiveUniclass(C=0.5).partial_fit(rows)
@@ -104,7 +104,7 @@ def test_center_on_the_simplex(*, rule, proportions, weighted, container):
 
 
 def test_center_near_a_corner_keeps_its_logarithms():
-    """Weights that underflowed come back."""
+    """Weights that underflowed recover."""
     corners = np.eye(3)[[0] * 200 + [1] * 200]
     model = PassiveAggressiveUniclass(C=50.0, epsilon=0.0, geometry="entropic").partial_fit(corners * 100)
     assert model._learner.geometry.theta.min() < -1000

@@ -1,6 +1,6 @@
 """The vector primitives of vec.c at each width: the core itself only runs the widest that this CPU has.
 
-A few lines of C are compiled around that file; without a compiler or the sources there is nothing to test.
+A small C module is compiled around that file; without a compiler or the sources the tests are skipped.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ const Vec *narrow(ptrdiff_t itemsize) { return itemsize == 4 ? &table_float_narr
 const Vec *widest(ptrdiff_t itemsize) { return vec_for(itemsize); }
 ptrdiff_t padded(ptrdiff_t columns, ptrdiff_t itemsize) { return vec_padded(columns, itemsize); }
 """
-# What the compiler is told, and the function that gives the table. Compilers other than GNU's get one lane.
+# Compiler flags, and the function that returns the table. Compilers other than GNU's use one lane.
 WIDTHS = {"widest": ([], "widest"), "16 bytes": ([], "narrow"), "plain C": (["-DPLAIN"], "narrow")}
 
 pytestmark = pytest.mark.skipif(COMPILER is None or not (KERNELS / "vec.c").exists(), reason="needs cc and the sources")
@@ -91,7 +91,7 @@ class Case:
 
 
 def cases(library, columns: int, dtype: np.dtype, feature_major: bool) -> Iterator[Case]:
-    """Rows of all lengths that vectors can leave over: dense, sparse and the last, sparse with rows after them."""
+    """Return rows with every remainder of a vector: dense, sparse, and sparse with rows after them."""
     random = np.random.default_rng(columns)
     padded = library.padded(columns, dtype.itemsize) if feature_major else columns
     for n in [*range(9), 24, 25, 60] if feature_major else [*range(34), *range(62, 67), 130]:
@@ -135,7 +135,7 @@ def test_squared_norm(library, dtype):
 @parametrize_dtype
 @pytest.mark.parametrize("sparse", [False, True])
 def test_two_rows(library, sparse, dtype):
-    """Rows that share features and that do not; equal ones are at a distance of exactly zero."""
+    """Rows share features or not; equal rows have a distance of exactly zero."""
     vec = library.table(dtype.itemsize).contents
     random = np.random.default_rng(0)
     for n in [*range(20), *range(30, 36), 70]:
@@ -167,7 +167,7 @@ def test_scores(library, dtype, columns, feature_major):
     ("columns", "feature_major"), [(n, False) for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 21)] + [(5, True), (57, True)]
 )
 def test_scores_and_norm(library, dtype, columns, feature_major):
-    """The scores are those of `scores` to the bit, and the intercepts more."""
+    """The scores equal those of `scores` bit for bit, plus the intercepts."""
     vec = library.table(dtype.itemsize).contents
     intercepts = np.linspace(-1, 1, columns)
     for case in cases(library, columns, dtype, feature_major):

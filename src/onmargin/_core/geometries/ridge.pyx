@@ -13,7 +13,7 @@ from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport Row, address
 
 # The smallest fraction of its initial value that a penalty decays to.
-cdef double LEAST = 0.01
+cdef double SMALLEST_PENALTY = 0.01
 # Limit on features: time per round and memory grow with the square of their number (8 MB for a thousand).
 MAX_FEATURES = 1000
 
@@ -218,15 +218,15 @@ cdef class Ridge(Euclidean):
                 most = i if most < 0 or self.f[i] < self.f[most] else most
                 for j in range(i, self.size):
                     self.A[i * self.stride + j] /= kept
-        if most < 0 or self.f[most] >= LEAST:
+        if most < 0 or self.f[most] >= SMALLEST_PENALTY:
             return
         # Its penalty grows by `added`: with a its column of A, A -= scale a a', and the weights, those of the move to
         # come included, become w - scale a w_most.
         for i in range(self.size):
             column[i] = self.A[min(i, most) * self.stride + max(i, most)]
-        added = self.alpha * (LEAST - self.f[most])
+        added = self.alpha * (SMALLEST_PENALTY - self.f[most])
         scale = added / (1 + added * column[most])
-        self.f[most] = LEAST
+        self.f[most] = SMALLEST_PENALTY
         for c in range(self.n_columns):
             self.shift_along(column, c, -scale * self.weight_of(c, most))
         added = scale * self.u[most]

@@ -14,7 +14,7 @@ from onmargin._core.rows cimport Row, address
 
 
 # A feature whose squared deviations sum to at most this has not varied.
-cdef double LEAST = 1e-300
+cdef double SMALLEST_SPREAD = 1e-300
 
 ctypedef fused real:
     float
@@ -45,7 +45,7 @@ cdef void standardize(real* x, Py_ssize_t n, const Moments* seen) noexcept nogil
 
     Without branches, so that roots and quotients are vectorized.
     """
-    cdef double part = 1 / max(seen.rows, 1), most = sqrt(seen.rows), least = LEAST, z
+    cdef double part = 1 / max(seen.rows, 1), most = sqrt(seen.rows), least = SMALLEST_SPREAD, z
     cdef const double* m = seen.m
     cdef const double* v = seen.v
     cdef Py_ssize_t j
@@ -123,7 +123,7 @@ cdef class Standardized(Changed):
 
     def plain(self, weights, intercept):
         """Return the weights and intercepts for rows that are not standardized, by the means and deviations so far."""
-        varied = (self.spreads > LEAST) & (self.spreads < INFINITY)
+        varied = (self.spreads > SMALLEST_SPREAD) & (self.spreads < INFINITY)
         weights = weights * varied / np.sqrt(np.where(varied, self.spreads, 1) / max(self.seen.rows, 1))
         return weights.astype(self.dtype), intercept - weights @ self.means
 
@@ -161,10 +161,10 @@ cdef double in_units(double x, Py_ssize_t j, const Presences* seen) noexcept nog
     cdef double n = seen.n[j], m = seen.m[j], v = seen.v[j], z, most = sqrt(n)
     if n == 0:
         return 0 if x == 0 or seen.rows == 0 else 1 if x > 0 else -1
-    if v <= LEAST and n < seen.rows and m != 0:
+    if v <= SMALLEST_SPREAD and n < seen.rows and m != 0:
         z = x / fabs(m)
     else:
-        z = (x - m) / sqrt((v if v > LEAST else LEAST) * (1 / n))
+        z = (x - m) / sqrt((v if v > SMALLEST_SPREAD else SMALLEST_SPREAD) * (1 / n))
     z = z if z < most else most  # also for NaN, if numbers overflowed
     return z if z > -most else -most
 
@@ -255,7 +255,7 @@ cdef class StandardizedEntries(Changed):
         return np.where(self.varied(), self.means, 0)
 
     def varied(self):
-        return (self.spreads > LEAST) & (self.spreads < INFINITY)
+        return (self.spreads > SMALLEST_SPREAD) & (self.spreads < INFINITY)
 
     def plain(self, weights, intercept):
         """Return the weights and intercepts for original rows, with missing values replaced by `filling`."""

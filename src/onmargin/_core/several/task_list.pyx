@@ -10,7 +10,7 @@ from onmargin._core.round cimport HalfSpace, Round
 from onmargin._core.rows cimport address
 from onmargin._core.several.hedge cimport Hedge
 from onmargin._core.several.votes cimport LOSS, SQUARED_LOSS, Votes, votes_for, votes_padded
-from onmargin._core.tasks.task cimport LEAST
+from onmargin._core.tasks.task cimport SMALLEST_GRADIENT
 from onmargin._core.tasks.task import Binary, Indicators, Softmax
 
 cdef const Votes* kernels = votes_for()
@@ -104,7 +104,7 @@ cdef class TwoClasses(TaskList):
             if type(task) is Binary:
                 self.owners[0][:2, m] = task.margin
                 self.owners[0][3, m] = -np.inf if task.eager else 0
-        self.owners[0][3, logistic] = LEAST
+        self.owners[0][3, logistic] = SMALLEST_GRADIENT
         self.owners[0][3, squared] = -np.inf
         self.asked = <double*>address(self.owners[0], "d", 4 * padded, writable=True)
         self.slack, self.floor = self.asked + 2 * padded, self.asked + 3 * padded

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t
 from onmargin._core.round cimport Evidence, Round
 
 # A class with a smaller probability is not moved: that would cost as much as moving a probable one.
-cdef double LEAST
+cdef double SMALLEST_GRADIENT
 
 
 cdef class Task:

@@ -332,7 +332,7 @@ cdef class Structured(Task):
         return scores[:, 0]
 
 
-LEAST = 1e-3
+SMALLEST_GRADIENT = 1e-3
 
 
 cdef class Softmax(Task):
@@ -350,7 +350,7 @@ cdef class Softmax(Task):
             margin = r.y[0] * s[0]
             r.mistake = margin <= 0
             p = 1 / (1 + exp(margin)) if margin > -700 else 1  # probability of the wrong class
-            if p > LEAST:
+            if p > SMALLEST_GRADIENT:
                 demand_of_one(r, r.y[0] > 0, p, r.mistake)
             suffer(r, log1p(exp(-margin)) if margin > 0 else log1p(exp(margin)) - margin)
             return
@@ -362,9 +362,9 @@ cdef class Softmax(Task):
             total += exp(s[c] - top)
         for c in range(n):
             p = exp(s[c] - top) / total
-            if c == right and 1 - p > LEAST:
+            if c == right and 1 - p > SMALLEST_GRADIENT:
                 demand(r, c, -1, 1 - p, r.mistake)
-            elif c != right and p > LEAST:
+            elif c != right and p > SMALLEST_GRADIENT:
                 demand(r, -1, c, p, r.mistake)
         suffer(r, log(total) + top - s[right])
 
